@@ -1,0 +1,31 @@
+"""Online passive-aggressive learning: one pass, constant memory, exact updates, no learning rate."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from aggro.learners.registry import LEARNERS
+
+if TYPE_CHECKING:
+    from aggro.learners.linear import PAClassifier, PARegressor
+
+__version__ = "0.1.0"
+
+# Nothing heavy is imported until it is asked for.
+_HOMES = {entry.name: "aggro.estimators" for entry in LEARNERS}
+_MODULES = ("evaluate", "interop", "streams")
+
+__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "streams"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"aggro.{name}")
+    raise AttributeError(f"module 'aggro' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})

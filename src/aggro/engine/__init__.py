@@ -1,0 +1,1 @@
+"""Arrays in, arrays out, compiled: rows, steps, the rule protocol and the one pass."""

@@ -1,0 +1,53 @@
+"""How this package talks to Numba: the only place that knows its settings.
+
+Learners compile their steps with :func:`inline`; the two functions that Python calls, the pass and
+the scorer, are compiled with :func:`kernel` and cached on disk between processes.
+
+``fastmath`` lets sums be re-ordered and fused, but never assumes that NaN or infinity is absent:
+the passes find bad rows by looking for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import njit
+from numba.core import types
+
+__all__ = ["cold", "direct", "inline", "kernel"]
+
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# Without these two a call between small jitted functions costs reference counting.
+INLINE = {**COMMON, "forceinline": True, "_nrt": False}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point: called from Python, GIL released, cached on disk."""
+    return njit(cache=True, **COMMON)(function)
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a piece of a kernel; it disappears into its caller."""
+    return njit(**INLINE)(function)
+
+
+def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of ``compiled`` for arguments of these types, without the type dispatch.
+
+    Numba's dispatcher spends microseconds on finding out the types of a state of arrays, which is
+    more than learning one row costs. The caller promises to pass arguments of the same types.
+    """
+    if numba.config.DISABLE_JIT:
+        return compiled  # type: ignore[no-any-return]
+    signature = tuple(numba.typeof(arg) for arg in args)
+    if signature not in compiled.overloads:
+        compiled.compile(types.void(*signature).args)
+    return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+
+
+def cold(function: Callable[..., Any]) -> Any:
+    """Compile a piece of a kernel that is seldom needed; it stays out of the hot loop."""
+    return njit(_nrt=False, **COMMON)(function)

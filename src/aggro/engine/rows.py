@@ -1,0 +1,215 @@
+"""One row of a matrix, dense or sparse, and the little arithmetic that online learners need of it.
+
+``X`` is a C-contiguous array or a :class:`CSR`; every function here is written once and specialised
+by the type of ``X`` when compiled. Models of one weight vector use ``w`` (width,), models of many
+use ``W`` (width, models): the models are the contiguous axis, so a sparse row touches one run of
+memory per non-zero.
+
+Indices are unsigned on purpose: a signed index makes Numba emit Python's wrap-around for negative
+numbers, which spoils vectorisation.
+
+The ``*_over`` functions work on the row divided by its largest entry ``m``. They are the slow and
+safe road for rows whose squared norm does not fit a float.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.engine.compile import inline, kernel
+
+__all__ = ["CSR", "HUGE", "TINY"]
+
+HUGE = 1e300
+TINY = 1e-290
+NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
+
+u8 = np.uint64
+
+
+class CSR(NamedTuple):
+    """A sparse matrix by rows: uint32 indices, int64 row pointers, float32 or float64 values."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    n_cols: int
+
+
+@inline
+def n_rows(X):
+    if hasattr(X, "indptr"):
+        return X.indptr.shape[0] - 1
+    else:
+        return X.shape[0]
+
+
+@inline
+def dot_norm(X, i, w):
+    """w·x and ‖x‖² in one reading of the row."""
+    f = 0.0
+    q = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[k])
+            f += v * w[u8(X.indices[k])]
+            q += v * v
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j])
+            f += v * w[j]
+            q += v * v
+    return f, q
+
+
+@inline
+def add(X, i, a, w):
+    """w ← w + a·x."""
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            w[u8(X.indices[k])] += a * np.float64(X.data[k])
+    else:
+        for j in range(u8(X.shape[1])):
+            w[j] += a * np.float64(X[i, j])
+
+
+@inline
+def largest(X, i):
+    """max |x_j|, NaN if the row has one."""
+    m = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = abs(np.float64(X.data[k]))
+            if not v <= m:
+                m = v
+    else:
+        for j in range(u8(X.shape[1])):
+            v = abs(np.float64(X[i, j]))
+            if not v <= m:
+                m = v
+    return m
+
+
+@inline
+def dot_norm_over(X, i, m, w):
+    """w·(x/m) and ‖x/m‖²."""
+    f = 0.0
+    q = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[k]) / m
+            f += v * w[u8(X.indices[k])]
+            q += v * v
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j]) / m
+            f += v * w[j]
+            q += v * v
+    return f, q
+
+
+@inline
+def add_over(X, i, a, m, w):
+    """w ← w + a·(x/m)."""
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            w[u8(X.indices[k])] += a * (np.float64(X.data[k]) / m)
+    else:
+        for j in range(u8(X.shape[1])):
+            w[j] += a * (np.float64(X[i, j]) / m)
+
+
+@inline
+def dots_norm(X, i, W, out):
+    """out_k = W_k·x for every model k, and ‖x‖²."""
+    models = u8(W.shape[1])
+    q = 0.0
+    for k in range(models):
+        out[k] = 0.0
+    if hasattr(X, "indptr"):
+        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[p])
+            q += v * v
+            j = u8(X.indices[p])
+            for k in range(models):
+                out[k] += v * W[j, k]
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j])
+            q += v * v
+            for k in range(models):
+                out[k] += v * W[j, k]
+    return q
+
+
+@inline
+def dots_norm_over(X, i, m, W, out):
+    """out_k = W_k·(x/m) for every model k, and ‖x/m‖²."""
+    models = u8(W.shape[1])
+    q = 0.0
+    for k in range(models):
+        out[k] = 0.0
+    if hasattr(X, "indptr"):
+        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[p]) / m
+            q += v * v
+            j = u8(X.indices[p])
+            for k in range(models):
+                out[k] += v * W[j, k]
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j]) / m
+            q += v * v
+            for k in range(models):
+                out[k] += v * W[j, k]
+    return q
+
+
+@inline
+def adds_over(X, i, a, m, W):
+    """W_k ← W_k + a_k·(x/m) for every model k; m = 1 is exact."""
+    models = u8(W.shape[1])
+    if hasattr(X, "indptr"):
+        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[p]) / m
+            j = u8(X.indices[p])
+            for k in range(models):
+                W[j, k] += a[k] * v
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j]) / m
+            for k in range(models):
+                W[j, k] += a[k] * v
+
+
+@kernel
+def first_bad(X, start):
+    """The first row from ``start`` on with a value that is not finite, and its column; or -1, -1."""
+    for i in range(u8(start), u8(n_rows(X))):
+        if not largest(X, i) < np.inf:
+            if hasattr(X, "indptr"):
+                for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+                    if not np.isfinite(X.data[k]):
+                        return np.int64(i), np.int64(X.indices[k])
+            else:
+                for j in range(u8(X.shape[1])):
+                    if not np.isfinite(X[i, j]):
+                        return np.int64(i), np.int64(j)
+    return np.int64(-1), np.int64(-1)
+
+
+@kernel
+def index_order(indptr, indices):
+    """(largest index, True where every row's indices strictly ascend)."""
+    top = np.uint32(0)
+    for k in range(u8(indices.shape[0])):
+        top = max(top, indices[k])
+    ascending = True
+    for i in range(u8(indptr.shape[0] - 1)):
+        rises = True
+        for k in range(u8(indptr[i]) + u8(1), u8(indptr[i + u8(1)])):
+            rises &= indices[k - u8(1)] < indices[k]
+        ascending &= rises
+    return np.int64(top), ascending

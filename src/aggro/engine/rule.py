@@ -1,0 +1,127 @@
+"""The protocol: a Rule is a few functions over a State of arrays.
+
+A learner's state is a ``NamedTuple`` whose first field is a :class:`Tally` and whose other fields
+are NumPy arrays; its settings are a ``NamedTuple`` of numbers. A part that is switched off, like the
+accumulator of an average, is an array of size 0. Everything that is done to a model (save, copy,
+undo, resume, serve, merge) is done to those arrays, so a new learner gets all of it for free.
+
+The compiled functions of a rule, for row ``i`` of ``X`` (dense or CSR):
+
+``look(state, params, X, i, out) -> q``
+    write the scores of the learning iterate into ``out``; return the squared norm of the row, NaN
+    if the row holds a value that is not finite
+``peek(state, params, X, i, out) -> q``
+    the same for the model that predicts (the average, where there is one)
+``judge(state, params, y, out) -> (loss, mistake)``
+    what the scores cost, before the label is learned
+``learn(state, params, X, i, y, s, out, q) -> updated``
+    move the state in place, for weight s > 0
+
+The pass picks them by the type of the state when it is compiled, so a rule costs nothing over a
+hand-written loop and the pass is cached on disk all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from aggro.engine.compile import INLINE
+
+__all__ = ["LIVE", "MARKS", "MISTAKES", "SEEN", "UPDATES", "Rule", "Tally", "copy_state", "grown", "new_tally"]
+
+SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
+
+
+class Tally(NamedTuple):
+    """What every learner counts while it learns."""
+
+    rows: np.ndarray  # int64: seen, updates, mistakes, live classes, marks in the history
+    loss: np.ndarray  # (1,) the sum of the losses suffered
+    history: np.ndarray  # (64, 3) seen, sum of losses, mistakes at powers of two
+    classes: np.ndarray  # rows seen of each class; size 1 for learners without classes
+
+
+def new_tally(models: int) -> Tally:
+    """Nothing counted yet, for this many models."""
+    return Tally(np.zeros(5, np.int64), np.zeros(1), np.zeros((64, 3)), np.zeros(models))
+
+
+def copy_state(state: Any) -> Any:
+    """A state that shares no memory with this one."""
+    return type(state)(*(copy_state(part) if isinstance(part, tuple) else part.copy() for part in state))
+
+
+def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The array inside a larger one of zeros."""
+    larger = np.zeros(shape, array.dtype)
+    larger[tuple(slice(0, n) for n in array.shape)] = array
+    return larger
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The functions of one learner; making one registers it for its state's type."""
+
+    state: type
+    init: Callable[..., Any]  # (params, width, models) -> State
+    grow: Callable[..., Any]  # (state, width, models) -> State
+    look: Callable[..., Any]
+    judge: Callable[..., Any]
+    learn: Callable[..., Any]
+    peek: Callable[..., Any]
+    columns: Callable[[Any], int]  # how many scores look and peek write
+
+    def __post_init__(self) -> None:
+        RULES[self.state] = self
+
+
+RULES: dict[type, Rule] = {}
+
+
+# What follows is the same four times: Numba's overloads need their arguments by name. The plain
+# functions serve where the JIT is off.
+
+
+def look(state, params, X, i, out):
+    return RULES[type(state)].look(state, params, X, i, out)
+
+
+@overload(look, jit_options=INLINE)
+def _look(state, params, X, i, out):
+    chosen = RULES[state.instance_class].look
+    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
+
+
+def peek(state, params, X, i, out):
+    return RULES[type(state)].peek(state, params, X, i, out)
+
+
+@overload(peek, jit_options=INLINE)
+def _peek(state, params, X, i, out):
+    chosen = RULES[state.instance_class].peek
+    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
+
+
+def judge(state, params, y, out):
+    return RULES[type(state)].judge(state, params, y, out)
+
+
+@overload(judge, jit_options=INLINE)
+def _judge(state, params, y, out):
+    chosen = RULES[state.instance_class].judge
+    return lambda state, params, y, out: chosen(state, params, y, out)
+
+
+def learn(state, params, X, i, y, s, out, q):
+    return RULES[type(state)].learn(state, params, X, i, y, s, out, q)
+
+
+@overload(learn, jit_options=INLINE)
+def _learn(state, params, X, i, y, s, out, q):
+    chosen = RULES[state.instance_class].learn
+    return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)

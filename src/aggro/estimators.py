@@ -1,0 +1,41 @@
+"""scikit-learn's manners around every learner of the registry.
+
+A shell adds what scikit-learn's tools look for (parameters, tags, cloning, HTML, metadata routing)
+and no behaviour of its own. The learners themselves do not import scikit-learn, so that a command or
+a service which has no use for it starts without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from aggro.learners.registry import LEARNERS, Entry
+
+__all__ = [entry.name for entry in LEARNERS]
+
+
+class Shell(BaseEstimator):
+    """What all shells share."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())
+
+
+MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin}
+
+
+def shell(entry: Entry) -> type[Any]:
+    """The learner of this entry as a scikit-learn estimator."""
+    learner = entry.load()
+    body = {"__doc__": learner.__doc__, "__module__": __name__, "__init__": learner.__init__}
+    return type(entry.name, (MIXINS[entry.task], learner, Shell), body)
+
+
+globals().update({entry.name: shell(entry) for entry in LEARNERS})

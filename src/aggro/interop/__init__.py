@@ -1,0 +1,1 @@
+"""Other libraries' manners around the learners."""

@@ -1,0 +1,1 @@
+"""The learners: one family, one file. Nothing here imports scikit-learn; the shells do."""

@@ -1,0 +1,147 @@
+"""One linear model, f = w·x + b: the passive-aggressive step for two classes and for numbers.
+
+The bias is a constant feature 1, so q = ‖x‖² + 1 with an intercept and ‖x‖² without. With
+
+=============== =============================== ===========================
+task            loss ℓ                          direction v
+=============== =============================== ===========================
+classification  [m − y f]₊, y = ±1, margin m    y x̃
+regression      [|y − f| − ε]₊                  sign(y − f) x̃
+=============== =============================== ===========================
+
+a row with ℓ > 0 moves w by τv, τ from ``engine.steps``; a row with ℓ = 0 leaves w as it is, to the
+bit. The step ``ls`` has no hinge: classification takes the signed residual m − y f, regression y − f
+without ε.
+
+The average of the iterates is lazy. If Δ_t is the move at row t, w_T = ΣΔ_t and the mean of
+w_1 … w_T is w_T − u/T with u = Σ(t − 1)Δ_t, so a sparse row costs two sparse additions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.engine.compile import cold, inline
+from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest
+from aggro.engine.rule import SEEN, Rule, Tally, grown, new_tally
+from aggro.engine.steps import LS, PA, step_size
+
+__all__ = ["LINE", "Line", "LineParams"]
+
+
+class Line(NamedTuple):
+    """One weight vector; ``u`` gathers what the lazy average needs, or has size 0."""
+
+    tally: Tally
+    w: np.ndarray  # (width,)
+    u: np.ndarray  # (width,) or (0,)
+    b: np.ndarray  # (2,): intercept, and its part of the average
+
+
+class LineParams(NamedTuple):
+    """The numbers of a binary classifier (regression = 0) or a regressor (regression = 1)."""
+
+    regression: int
+    step: int
+    C: float
+    edge: float  # the margin m, or the insensitivity ε
+    bias: float  # 1.0 with an intercept, else 0.0
+    average: int
+
+
+def init(params: LineParams, width: int, models: int) -> Line:
+    return Line(new_tally(models), np.zeros(width), np.zeros(width if params.average else 0), np.zeros(2))
+
+
+def grow(state: Line, width: int, models: int) -> Line:
+    classes = grown(state.tally.classes, (max(models, state.tally.classes.shape[0]),))
+    return Line(
+        state.tally._replace(classes=classes),
+        grown(state.w, (width,)),
+        grown(state.u, (width if state.u.shape[0] else 0,)),
+        state.b,
+    )
+
+
+@cold
+def far_score(X, i, w, b):
+    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return np.nan
+    m = max(m, 1.0)
+    f, _ = dot_norm_over(X, i, m, w)
+    return min(max((f + b / m) * m, -HUGE), HUGE)
+
+
+@inline
+def look(state, params, X, i, out):
+    f, q = dot_norm(X, i, state.w)
+    f += state.b[0]
+    q += params.bias
+    if not (q < HUGE and abs(f) < HUGE):
+        f = far_score(X, i, state.w, state.b[0])
+        q = q if f == f else np.nan
+    out[0] = f
+    return q
+
+
+@inline
+def peek(state, params, X, i, out):
+    q = look(state, params, X, i, out)
+    if state.u.shape[0] and q == q and state.tally.rows[SEEN] > 0:
+        f, _ = dot_norm(X, i, state.u)
+        out[0] -= (f + state.b[1]) / state.tally.rows[SEEN]
+    return q
+
+
+@inline
+def judge(state, params, y, out):
+    if params.regression:
+        return max(0.0, abs(y - out[0]) - params.edge), False
+    margin = (2.0 * y - 1.0) * out[0]
+    return max(0.0, params.edge - margin), margin <= 0.0
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    f = out[0]
+    m = 1.0
+    if q < TINY and largest(X, i) < NO_ROW:
+        return False
+    if q >= HUGE or abs(f) >= HUGE or (q < TINY and params.step == PA):
+        m = max(largest(X, i), params.bias)
+        f, q = dot_norm_over(X, i, m, state.w)
+        f += state.b[0] / m
+        q += params.bias / (m * m)
+    if params.regression:
+        residual = y / m - f
+        sign = 1.0 if residual >= 0.0 else -1.0
+        gap = abs(residual)
+        if params.step != LS:
+            gap -= params.edge / m
+    else:
+        sign = 2.0 * y - 1.0
+        gap = params.edge / m - sign * f
+    if gap <= 0.0 and params.step != LS:
+        return False
+    a = sign * step_size(params.step, gap, q, params.C * s, m)
+    if a == 0.0 or not np.isfinite(a):
+        return False
+    if m == 1.0:
+        add(X, i, a, state.w)
+    else:
+        add_over(X, i, a, m, state.w)
+    state.b[0] += a * params.bias / m
+    if state.u.shape[0]:
+        a *= state.tally.rows[SEEN]
+        add_over(X, i, a, m, state.u)
+        state.b[1] += a * params.bias / m
+    return True
+
+
+LINE = Rule(
+    state=Line, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 1
+)

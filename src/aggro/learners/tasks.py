@@ -1,0 +1,308 @@
+"""The two tasks: naming one of several classes, and predicting a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.learners import doors
+from aggro.learners.base import NONE, Explanation, Learner
+from aggro.learners.model import Model
+from aggro.learners.params import Choice, Either, Kind
+
+__all__ = ["CLASS_WEIGHT", "Classifier", "Regressor"]
+
+CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
+
+
+class Classifier(Learner):
+    """Learns labels of any kind; classes may appear at any time."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels: strings, integers or booleans.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels; new ones may appear at any time.
+        classes : array, default=None
+            Reserves names in ``classes_``; never needed, changes nothing that is learned.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._partial_fit(X, y, sample_weight, classes)
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
+        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Only classes that have been seen are predicted, reserved ones are not.
+        """
+        scores = self._scores(X)
+        return self._name(self._model, self._by_class(self._model, scores))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the score of ``classes_[1]``, else one column a class.
+        """
+        scores = self._scores(X)
+        return self._by_class(self._model, scores)
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one row; None if nothing was learned yet."""
+        scores = self._score_one(x)
+        if scores is None:
+            return None
+        return self._name(self._model, self._by_class(self._model, scores[None, :])).tolist()[0]
+
+    def decision_one(self, x: Any) -> Any:
+        """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
+        scores = self._score_one(x)
+        if scores is None:
+            return 0.0
+        decision = self._by_class(self._model, scores[None, :])[0]
+        return float(decision) if decision.ndim == 0 else decision
+
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """Each feature's contribution to the score of one row.
+
+        For two classes that is the score of ``classes_[1]``; else the score of ``label``, which is
+        the predicted one if not given.
+        """
+        features, parts, intercepts = self._explain(x)
+        model = self._model
+        parts = self._by_class(model, parts)
+        intercepts = self._by_class(model, intercepts[None, :])[0]
+        names = model.labels.names
+        if parts.ndim == 2:
+            if label is None:
+                label = self.predict_one(x)
+            if label not in names:
+                raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
+            column = names.tolist().index(label)
+            parts, intercepts = parts[:, column], intercepts[column]
+        else:
+            label = names.tolist()[-1]
+        contributions = dict(zip(features, parts.tolist(), strict=True))
+        intercept = float(intercepts)
+        return Explanation(contributions, intercept, intercept + float(parts.sum()), label)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes seen or reserved, sorted."""
+        return self._attribute().labels.names
+
+    # How labels become numbers, and scores labels -------------------------------------------------
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        return doors.as_labels(y, n, type(self).__name__)
+
+    def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
+        live = targets[weights > 0.0] if weights.shape[0] else targets
+        if live.shape[0] == 0 or (live == live[0]).all():
+            seen = len(self._model.labels.codes) if self.__dict__["warm_start"] and "_model" in self.__dict__ else 0
+            if seen < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; got {min(1, live.shape[0])} class. "
+                    "For a stream that begins with one class, use partial_fit or learn_one."
+                )
+
+    def _encode(self, model: Model, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        codes, firsts = model.labels.encode(y, s)
+        class_weight = self.__dict__["class_weight"]
+        if isinstance(class_weight, Mapping):
+            by_code = np.array([self._class_weight(class_weight, label) for label in model.labels.codes] or [1.0])
+            by_row = by_code[codes.astype(np.int64)]
+            s = by_row if not s.shape[0] else s * by_row
+        return codes, s, firsts
+
+    def _encode_one(self, model: Model, y: Any, weight: float) -> tuple[float, float]:
+        codes = model.labels.codes
+        try:
+            code = codes[y]
+        except (KeyError, TypeError):
+            code = model.labels.code(y)
+        class_weight = self.__dict__["class_weight"]
+        if isinstance(class_weight, Mapping):
+            weight *= self._class_weight(class_weight, y)
+        return float(code), weight
+
+    def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
+        weight = class_weight.get(label, 1.0)
+        if not 0.0 <= weight < np.inf:
+            raise ValueError(f"class_weight[{label!r}] must be finite and not negative, got {weight}.")
+        return float(weight)
+
+    def _by_class(self, model: Model, scores: np.ndarray) -> np.ndarray:
+        """The rule's scores (by order of appearance) as users see them (by sorted class).
+
+        A rule with one score keeps f for its second class against its first, so the sign may turn.
+        """
+        order = model.labels.order()
+        if scores.shape[1] == 1:
+            f = scores[:, 0]
+            by_code = np.stack([-f, f], axis=1)
+            if order.shape[0] <= 2:
+                shown = by_code[:, order[-1]] if order[-1] >= 0 else by_code[:, 1 - order[0]]
+                return shown if order.shape[0] else f
+        else:
+            by_code = scores
+            if order.shape[0] <= 2:
+                first = by_code[:, order[0]] if order.shape[0] == 2 and order[0] >= 0 else 0.0
+                return (by_code[:, order[-1]] if order[-1] >= 0 else 0.0) - first
+        table = np.zeros((scores.shape[0], order.shape[0]))
+        seen = order >= 0
+        table[:, seen] = by_code[:, order[seen]]
+        return table
+
+    def _name(self, model: Model, decision: np.ndarray) -> np.ndarray:
+        names = model.labels.names
+        order = model.labels.order()
+        if (order >= 0).sum() == 1:
+            return np.full(decision.shape[0], names[order >= 0][0])
+        if decision.ndim == 1:
+            return names[(decision >= 0.0).astype(np.int64)]
+        return names[np.where(order >= 0, decision, -np.inf).argmax(axis=1)]
+
+    def _models(self, classes: int) -> int:
+        return max(2, classes)
+
+
+class Regressor(Learner):
+    """Learns numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their targets.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their targets.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
+        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted number of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        values : array of shape (n_samples,)
+            The predictions.
+        """
+        return self._scores(X)[:, 0]
+
+    def predict_one(self, x: Any) -> float:
+        """The predicted number of one row; 0.0 if nothing was learned yet."""
+        scores = self._score_one(x)
+        return 0.0 if scores is None else float(scores[0])
+
+    def decision_one(self, x: Any) -> float:
+        """The same as ``predict_one``: a regressor's score is its prediction."""
+        return self.predict_one(x)
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Each feature's contribution to the prediction for one row."""
+        features, parts, intercepts = self._explain(x)
+        contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
+        intercept = float(intercepts[0])
+        return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        return doors.as_targets(y, n, type(self).__name__)
+
+    def _encode(self, model: Model, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return y, s, np.empty(0, np.int64)
+
+    def _encode_one(self, model: Model, y: Any, weight: float) -> tuple[float, float]:
+        target = float(y)
+        if not np.isfinite(target):
+            raise ValueError(f"The target of a row must be finite, got {target}.")
+        return target, weight
+
+    def _models(self, classes: int) -> int:
+        return 1

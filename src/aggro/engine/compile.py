@@ -16,7 +16,7 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["cold", "direct", "inline", "kernel"]
+__all__ = ["cold", "direct", "inline", "kernel", "quick"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -27,6 +27,11 @@ INLINE = {**COMMON, "forceinline": True, "_nrt": False}
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point: called from Python, GIL released, cached on disk."""
     return njit(cache=True, **COMMON)(function)
+
+
+def quick(function: Callable[..., Any]) -> Any:
+    """Compile an entry point that is over in less time than handing over the GIL takes."""
+    return njit(cache=True, **{**COMMON, "nogil": False})(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:

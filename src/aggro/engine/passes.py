@@ -1,14 +1,18 @@
-"""The two loops over rows: one that learns, one that scores. They serve every rule."""
+"""The two loops over rows, one that learns and one that scores, and their one-row calls.
+
+They serve every rule.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import kernel
+from aggro.engine.compile import kernel, quick
+from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, judge, learn, look, peek
 
-__all__ = ["run", "score"]
+__all__ = ["learn_row", "run", "score", "score_row"]
 
 u8 = np.uint64
 
@@ -24,6 +28,9 @@ def run(state, params, X, y, s, order, start, stop, balanced):
     """
     tally = state.tally
     rows = tally.rows
+    seen, loss_sum = rows[SEEN], tally.loss[0]  # kept in registers: the loop is short
+    updates = mistakes = 0
+    bad = np.int64(-1)
     out = np.empty(2 * tally.classes.shape[0])  # scores, and room for a rule's own coefficients
     for t in range(u8(start), u8(stop)):
         weight = s[t] if s.shape[0] else 1.0
@@ -32,25 +39,30 @@ def run(state, params, X, y, s, order, start, stop, balanced):
         i = u8(order[t]) if order.shape[0] else t
         q = look(state, params, X, i, out)
         if q != q:
-            return np.int64(t)
+            bad = np.int64(t)
+            break
         if tally.classes.shape[0] > 1:
             c = u8(y[t])
             tally.classes[c] += 1.0
             rows[LIVE] = max(rows[LIVE], np.int64(c) + 1)
             if balanced:
-                weight *= (rows[SEEN] + 1) / (rows[LIVE] * tally.classes[c])
+                weight *= (seen + 1) / (rows[LIVE] * tally.classes[c])
         loss, mistake = judge(state, params, y[t], out)
-        rows[UPDATES] += learn(state, params, X, i, y[t], weight, out, q)
-        rows[SEEN] += 1
-        rows[MISTAKES] += mistake
-        tally.loss[0] += loss
-        if rows[SEEN] & (rows[SEEN] - 1) == 0:
+        updates += learn(state, params, X, i, y[t], weight, out, q)
+        mistakes += mistake
+        loss_sum += loss
+        seen += 1
+        rows[SEEN] = seen
+        if seen & (seen - 1) == 0:
             mark = tally.history[u8(rows[MARKS])]
-            mark[0] = rows[SEEN]
-            mark[1] = tally.loss[0]
-            mark[2] = rows[MISTAKES]
+            mark[0] = seen
+            mark[1] = loss_sum
+            mark[2] = rows[MISTAKES] + mistakes
             rows[MARKS] += 1
-    return np.int64(-1)
+    rows[UPDATES] += updates
+    rows[MISTAKES] += mistakes
+    tally.loss[0] = loss_sum
+    return bad
 
 
 @kernel
@@ -65,3 +77,23 @@ def score(state, params, X, scores):
         for k in range(models):
             scores[i, k] = out[k]
     return np.int64(-1)
+
+
+@quick
+def learn_row(model, row, y, s):
+    """Learn the one row of a pinned model and row; True if it is finite. The same machine code as ``run``."""
+    state, params, target, weight, targets, weights, order, balanced, _ = content(model)
+    (X,) = content(row)
+    target[0] = y
+    weight[0] = s
+    return run(state, params, X, targets, weights, order, 0, 1, balanced) < 0
+
+
+@quick
+def score_row(model, row):
+    """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
+    state, params, _, _, _, _, _, _, scores = content(model)
+    (X,) = content(row)
+    if score(state, params, X, scores) >= 0:
+        return np.nan
+    return scores[0, 0]

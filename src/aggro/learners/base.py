@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from aggro.engine.passes import run
+from aggro.engine.pinned import Pinned
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR, first_bad
 from aggro.engine.rule import MARKS, MISTAKES, RULES, SEEN, UPDATES, Rule, copy_state
 from aggro.learners import doors
-from aggro.learners.features import MAX_FEATURES, Features, frozen, pair_row
+from aggro.learners.features import MAX_FEATURES, Features, frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, NO_WEIGHTS, Model, size_of
 from aggro.learners.params import Constraint, Either, Flag, Kind, Number, check_params
@@ -26,6 +27,7 @@ from aggro.learners.params import Constraint, Either, Flag, Kind, Number, check_
 __all__ = ["COMMON", "Explanation", "Learner"]
 
 NONE = Kind(None, "None")
+FLOAT = np.dtype(np.float64)
 COMMON: dict[str, Constraint] = {
     "fit_intercept": Flag(),
     "average": Flag(),
@@ -91,6 +93,11 @@ class Learner:
         raise NotImplementedError
 
     def _encode_one(self, model: Model, y: Any, weight: float) -> tuple[float, float]:
+        """The target of one row as a number, and its weight."""
+        raise NotImplementedError
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        """The target as a number, if there is nothing new about it and it has no weight of its own."""
         raise NotImplementedError
 
     # Parameters -----------------------------------------------------------------------------------
@@ -110,6 +117,7 @@ class Learner:
             self._check_params()
             model.params = self._params_for(RULES[type(model.state)])
             model.balanced = getattr(self, "class_weight", None) == "balanced"
+            model.pinned = None
 
     def _new_model(self) -> Model:
         self._check_params()
@@ -225,10 +233,16 @@ class Learner:
             if first_bad(rows, 0)[0] >= 0:
                 raise doors.bad_value(rows, 0, model.features.names)
             with model.guard:
-                if not model.pins[0]:
+                if not model.readers[0]:
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state)
                     return
-        self._learn(model, rows, targets, weights, NO_ORDER, copy_state(model.state))
+        with model.guard:
+            model.busy = True
+            state = copy_state(model.state)
+        try:
+            self._learn(model, rows, targets, weights, NO_ORDER, state)
+        finally:
+            model.busy = False
 
     def _learn(self, model: Model, X: Any, y: np.ndarray, s: np.ndarray, order: np.ndarray, state: Any) -> None:
         """One pass over rows that came through the doors, into ``state``, which then is the model's."""
@@ -321,52 +335,31 @@ class Learner:
 
     # One row --------------------------------------------------------------------------------------
 
-    def _row(self, model: Model, x: Any, learning: bool) -> Any:
+    def _row(self, model: Model, x: Any, learning: bool) -> Pinned:
         """One row as the kernel reads it: a dict, a 1-D array or (indices, values)."""
-        if isinstance(x, dict):
-            return model.features.pack(x, learning)
-        if isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__"):
-            return self._pair(model, pair_row(*x), learning)
         if isinstance(x, Mapping):
             return model.features.pack(x, learning)
+        if isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__"):
+            return model.features.pair(*x, learning)
         return self._dense_row(model, x, learning)
 
-    def _pair(self, model: Model, row: CSR, learning: bool) -> CSR:
-        features = model.features
-        if not row.indices.shape[0]:
-            return row
-        top = int(row.indices[-1])
-        limit = len(features.names) if features.names is not None else features.reserved
-        if limit is not None and top >= limit:
-            known = "names" if features.names is not None else "n_features"
-            raise ValueError(f"Index {top} is outside the {limit} features that {known} allows.")
-        if top < features.n:
-            return row
-        if learning:
-            features.n = top + 1
-            return row
-        inside = row.indices < features.n
-        return pair_row(row.indices[inside], row.data[inside])
-
-    def _dense_row(self, model: Model, x: Any, learning: bool) -> np.ndarray:
-        features = model.features
-        if not (isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype == np.float64):
-            x = np.asarray(x)
-            if x.ndim != 1:
-                raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
-            if x.dtype.kind not in "iufb":
-                raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
-        if x.shape[0] != features.n:
-            if features.n == 0 and learning and x.shape[0]:
-                features.n = x.shape[0]
-            else:
+    def _dense_row(self, model: Model, x: Any, learning: bool) -> Pinned:
+        n = model.features.n
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
+        if x.dtype.kind not in "iufb":
+            raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
+        if x.shape[0] != n:
+            if n or not learning or not x.shape[0]:
                 owner = type(self).__name__
-                raise ValueError(f"X has {x.shape[0]} features, but {owner} is expecting {features.n} features as input.")
-        if model.dense_row.shape[1] != features.n:
-            model.dense_row = np.zeros((1, features.n))
-            model.dense_rows = frozen(model.dense_row)
-        model.dense_row[0] = x
-        return model.dense_rows
+                raise ValueError(f"X has {x.shape[0]} features, but {owner} is expecting {n} features as input.")
+            n = model.features.n = x.shape[0]
+        if model.dense_pinned is None or model.dense_shape != (n,):
+            buffer = np.zeros((1, n))
+            model.dense_shape, model.dense_row, model.dense_pinned = (n,), buffer[0], Pinned((frozen(buffer),))
+        model.dense_row[:] = x
+        return model.dense_pinned
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn one row.
@@ -382,43 +375,60 @@ class Learner:
         """
         model: Model | None = self.__dict__.get("_model")
         if model is None:
-            with _FIRST:
-                model = self.__dict__.get("_model")
-                if model is None:
-                    model = self._new_model()
-                    self._learn_one(model, x, y, weight)
-                    self._model = model
-                    return self
+            self._learn_first(x, y, weight)
+            return self
+        if weight == 1.0:
+            with model.guard:  # nothing new about the row: the common case, kept short
+                if model.params is not None and not model.busy:
+                    row = self._known_row(model, x)
+                    target = self._known_target(model, y)
+                    if row is not None and target is not None:
+                        if not model.learn_row(row, target, 1.0):
+                            raise doors.bad_value(row.value[0], 0, model.features.names)
+                        return self
         self._learn_one(model, x, y, weight)
         return self
+
+    def _learn_first(self, x: Any, y: Any, weight: float) -> None:
+        with _FIRST:
+            model: Model | None = self.__dict__.get("_model")
+            if model is None:
+                model = self._new_model()
+                self._learn_one(model, x, y, weight)
+                self._model = model
+                return
+        self._learn_one(model, x, y, weight)
+
+    def _known_row(self, model: Model, x: Any) -> Pinned | None:
+        """The row, if it has a form that the model has met before; else None."""
+        if type(x) is dict:
+            return model.features.pack_known(x)
+        if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
+            model.dense_row[:] = x
+            return model.dense_pinned
+        return None
 
     def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
         if not 0.0 <= weight < np.inf:
             raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
+        if weight == 0.0:
+            return
         with model.learning, model.guard:
-            if model.params is None:
-                self._prepare(model)
+            self._prepare(model)
             features, labels = model.features, model.labels
             n_features, n_classes = features.n, len(labels.codes)
             n_names = None if features.names is None else len(features.names)
-            if weight == 0.0:
-                return
             try:
-                row = self._row(model, x, learning=True)
+                row = self._row(model, x, True)
                 target, weight = self._encode_one(model, y, weight)
-                if features.n > model.width or len(labels.codes) != n_classes:
-                    if first_bad(row, 0)[0] >= 0:
-                        raise doors.bad_value(row, 0, None)
-                    self._make_room(model, len(labels.codes))
-                learned = model.learn_row(row, target, weight)
+                if first_bad(row.value[0], 0)[0] >= 0:
+                    raise doors.bad_value(row.value[0], 0, features.names)
+                self._make_room(model, len(labels.codes))
+                model.learn_row(row, target, weight)
             except BaseException:
                 features.forget_from(n_features, n_names)
                 labels.forget_from(n_classes)
                 raise
-            if not learned:
-                error = doors.bad_value(row, 0, features.names)
-                features.forget_from(n_features, n_names)
-                raise error
 
     def _make_room(self, model: Model, classes: int) -> None:
         needed = model.features.n
@@ -436,30 +446,25 @@ class Learner:
             model.params = params
             model.width = max(needed, model.width)
 
-    def _score_one(self, x: Any) -> np.ndarray | None:
-        """The scores of one row, as a copy; None if nothing was learned yet."""
-        model: Model | None = self.__dict__.get("_model")
-        if model is None:
-            return None
-        with model.guard:
-            if model.params is None:
-                self._prepare(model)
-            row = self._row(model, x, learning=False)
-            scores = model.score_row(row)
-            if scores is None:
-                raise doors.bad_value(row, 0, model.features.names)
-            return scores[0].copy()
+    def _score_one(self, model: Model, x: Any) -> float:
+        """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
+        if model.params is None:
+            self._prepare(model)
+        row = self._known_row(model, x) or self._row(model, x, False)
+        first = model.score_row(row)
+        if first != first:
+            raise doors.bad_value(row.value[0], 0, model.features.names)
+        return first
 
     def _explain(self, x: Any) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """Names of the row's features, their parts in each score, and the intercepts."""
         model = self._fitted()
         with model.guard:
-            self._prepare(model)
-            row = self._row(model, x, learning=False)
-            if first_bad(row, 0)[0] >= 0:
-                raise doors.bad_value(row, 0, model.features.names)
+            self._score_one(model, x)  # refuses what is not finite
+            (row,) = self._row(model, x, False).value
             if isinstance(row, CSR):
-                indices, values = row.indices.astype(np.int64), row.data.copy()
+                n = row.indptr[1]
+                indices, values = row.indices[:n].astype(np.int64), row.data[:n].copy()
             else:
                 indices, values = np.arange(row.shape[1]), row[0].copy()
             parts, intercepts = self._contributions(model, indices, values)

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
 
-__all__ = ["MAX_FEATURES", "Features", "frozen", "pair_row"]
+__all__ = ["MAX_FEATURES", "Features", "frozen"]
 
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
 PLANS = 64
@@ -31,23 +32,49 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def sparse_row(indices: np.ndarray, values: np.ndarray) -> CSR:
-    return CSR(frozen(np.array([0, indices.shape[0]])), frozen(indices), frozen(values), 0)
+def sparse_row(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Pinned:
+    """One sparse row, laid out for the kernel; only what ``indptr`` says of the arrays belongs to it."""
+    return Pinned((CSR(frozen(indptr), frozen(indices), frozen(values), 0),), "sparse row")
+
+
+class Scratch:
+    """A sparse row that is filled anew each time, for rows that have no plan."""
+
+    def __init__(self, room: int = 64) -> None:
+        self.room = room
+        self.indptr = np.zeros(2, np.int64)
+        self.indices = np.zeros(room, np.uint32)
+        self.values = np.zeros(room)
+        self.row = sparse_row(self.indptr, self.indices, self.values)
+
+    def fill(self, positions: Sequence[int] | np.ndarray, values: Sequence[float] | np.ndarray) -> Pinned:
+        """The row with these entries, ascending by position."""
+        n = len(positions)
+        if n > self.room:
+            self.__init__(2 * n)  # type: ignore[misc]
+        if isinstance(positions, np.ndarray):
+            self.values[:n] = values
+            self.indices[:n] = positions
+        else:
+            struct.pack_into(f"{n}d", self.values, 0, *values)
+            struct.pack_into(f"{n}I", self.indices, 0, *positions)
+        self.indptr[1] = n
+        return self.row
 
 
 class Plan:
     """How to pack dicts with one certain key order."""
 
-    __slots__ = ("fill", "known_to", "read", "row", "single")
+    __slots__ = ("fill", "in_order", "keys", "read", "row")
 
-    def __init__(self, keys: Sequence[Any], positions: np.ndarray, known_to: int | None) -> None:
+    def __init__(self, keys: tuple, positions: np.ndarray) -> None:
         order = np.argsort(positions)
         values = np.zeros(len(keys))
-        self.row = sparse_row(positions[order], values)
+        self.keys = keys
+        self.row = sparse_row(np.array([0, len(keys)]), positions[order], values)
         self.fill = partial(struct.Struct(f"{len(keys)}d").pack_into, values, 0)
-        self.read = itemgetter(*(keys[i] for i in order))
-        self.single = len(keys) == 1
-        self.known_to = known_to  # built while some keys were unknown and this many features known
+        self.read = itemgetter(*(keys[i] for i in order)) if len(keys) > 1 else lambda x: (x[keys[0]],)
+        self.in_order = bool((order[1:] > order[:-1]).all())
 
 
 class Features:
@@ -60,6 +87,8 @@ class Features:
         self.index: dict[Any, int] = {}
         self._plans: dict[tuple, Plan] = {}
         self._met: dict[tuple, int] = {}
+        self._last: Plan | None = None
+        self._scratch = Scratch()
 
     def copy(self) -> Features:
         other = Features(self.reserved)
@@ -120,38 +149,66 @@ class Features:
         self.names.append(name)
         self.n = max(self.n, len(self.names))
 
-    def pack(self, x: Mapping[Any, Any], grow: bool) -> CSR:
-        """One dict as a sparse row, in index order."""
+    def pack_known(self, x: Mapping[Any, Any]) -> Pinned | None:
+        """One dict as a sparse row in index order; None if it has a feature that is not known."""
         keys = tuple(x)
-        plan = self._plans.get(keys)
-        if plan is not None and (plan.known_to is None or (plan.known_to == self.n and not grow)):
-            try:
-                plan.fill(plan.read(x)) if plan.single else plan.fill(*plan.read(x))
-            except (struct.error, TypeError) as error:
-                raise not_a_number(x) from error
-            return plan.row
-        return self._pack_slowly(x, keys, grow)
-
-    def _pack_slowly(self, x: Mapping[Any, Any], keys: tuple, grow: bool) -> CSR:
+        plan = self._last
+        if plan is None or plan.keys != keys:
+            plan = self._plans.get(keys)
+            if plan is None:
+                try:
+                    positions = [self.index[key] for key in keys]
+                except KeyError:
+                    return None
+                return self._pack(x, keys, positions)
+            self._last = plan
         try:
-            values = np.fromiter(x.values(), np.float64, len(keys))
-        except (TypeError, ValueError) as error:
+            plan.fill(*(x.values() if plan.in_order else plan.read(x)))
+        except (struct.error, TypeError) as error:
             raise not_a_number(x) from error
-        positions = self.positions(keys, grow)
-        known = positions >= 0
-        if not known.all():
-            positions, values = positions[known], values[known]
-        count = self._met.get(keys, 0) + 1
+        return plan.row
+
+    def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:
+        """One dict as a sparse row in index order; features not known are added, or left out."""
+        keys = tuple(x)
+        positions = self.positions(keys, grow).tolist()
+        if -1 in positions:
+            x = {key: x[key] for key, position in zip(keys, positions, strict=True) if position >= 0}
+            positions = [position for position in positions if position >= 0]
+        return self._pack(x, keys, positions)
+
+    def _pack(self, x: Mapping[Any, Any], keys: tuple, positions: list[int]) -> Pinned:
         if len(self._met) > 4 * PLANS:
             self._met.clear()
-        self._met[keys] = count
-        if count >= WORTH_A_PLAN and positions.shape[0]:
+        count = self._met[keys] = self._met.get(keys, 0) + 1
+        if count >= WORTH_A_PLAN and positions and len(positions) == len(keys):
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            known_keys = [key for key, is_known in zip(keys, known, strict=True) if is_known]
-            self._plans[keys] = Plan(known_keys, positions.astype(np.uint32), None if known.all() else self.n)
-        order = np.argsort(positions)
-        return sparse_row(positions[order].astype(np.uint32), values[order])
+            self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
+        values = list(x.values())
+        if positions != sorted(positions):
+            order = sorted(range(len(positions)), key=positions.__getitem__)
+            positions, values = [positions[i] for i in order], [values[i] for i in order]
+        try:
+            return self._scratch.fill(positions, values)
+        except (struct.error, TypeError) as error:
+            raise not_a_number(x) from error
+
+    def pair(self, indices: Any, values: Any, grow: bool) -> Pinned:
+        """One row from (indices, values); indices that are not known are added, or left out."""
+        where, what = checked_pair(indices, values)
+        if where.shape[0]:
+            top = int(where[-1])
+            limit = len(self.names) if self.names is not None else self.reserved
+            if limit is not None and top >= limit:
+                known = "names" if self.names is not None else "n_features"
+                raise ValueError(f"Index {top} is outside the {limit} features that {known} allows.")
+            if top >= self.n:
+                if grow:
+                    self.n = top + 1
+                else:
+                    where, what = where[where < self.n], what[where < self.n]
+        return self._scratch.fill(where, what)
 
 
 def not_a_number(x: Mapping[Any, Any]) -> TypeError:
@@ -169,8 +226,8 @@ def not_a_number(x: Mapping[Any, Any]) -> TypeError:
     return TypeError("Every feature's value must be a number.")
 
 
-def pair_row(indices: Any, values: Any) -> CSR:
-    """One row from (indices, values): sorted, and repeated indices summed."""
+def checked_pair(indices: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and values of one row: sorted, and repeated indices summed."""
     where = np.asarray(indices)
     what = np.asarray(values)
     if where.ndim != 1 or where.shape != what.shape:
@@ -189,4 +246,4 @@ def pair_row(indices: Any, values: Any) -> CSR:
     if where.shape[0] > 1 and not (where[1:] > where[:-1]).all():
         where, group = np.unique(where, return_inverse=True)
         what = np.bincount(group, weights=what, minlength=where.shape[0])
-    return sparse_row(where.astype(np.uint32), what)
+    return where, what

@@ -19,10 +19,23 @@ SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 
 
 @kernel
+def encode_two(values, known, codes):
+    """Number labels of two known classes without a branch; False if there are others."""
+    zero, one = known[0], known[1]
+    others = False
+    for i in range(values.shape[0]):
+        codes[i] = np.float64(values[i] == one)
+        others |= (values[i] != one) & (values[i] != zero)
+    return not others
+
+
+@kernel
 def encode_integers(values, weights, known, n_known, codes, firsts):
     """Number integer labels by a search among the known; returns how many are known then, or -1."""
     last = 0
     for i in range(values.shape[0]):
+        if n_known == 2 and weights.shape[0] == 0 and encode_two(values[i:], known, codes[i:]):
+            return 2
         if weights.shape[0] and weights[i] == 0.0:
             codes[i] = 0.0
             continue
@@ -46,7 +59,12 @@ class Labels:
     def __init__(self) -> None:
         self.codes: dict[Any, int] = {}
         self.reserved: list[Any] = []
+        self._forget_views()
+
+    def _forget_views(self) -> None:
         self._names: np.ndarray | None = None
+        self._order: np.ndarray | None = None
+        self._pair: tuple[Any, Any] | None = None
 
     def copy(self) -> Labels:
         other = Labels()
@@ -66,7 +84,7 @@ class Labels:
         for label in plain_labels(np.asarray(classes)):
             if label not in self.codes and label not in self.reserved:
                 self.reserved.append(label)
-        self._names = None
+        self._forget_views()
         _ = self.names  # labels of kinds that cannot be sorted together fail here, at the door
 
     def code(self, label: Any) -> int:
@@ -129,6 +147,7 @@ class Labels:
     def _add(self, labels: list[Any]) -> None:
         if not labels:
             return
+        self._forget_views()
         names = sorted_names([*self.codes, *self.reserved, *labels])
         for label in labels:
             self.codes[label] = len(self.codes)
@@ -139,11 +158,22 @@ class Labels:
         """Take back the classes from number n on (a call that failed had added them)."""
         for label in list(self.codes)[n:]:
             del self.codes[label]
-            self._names = None
+        self._forget_views()
 
+    @property
     def order(self) -> np.ndarray:
         """For each class in sorted order its number, -1 for one that is only reserved."""
-        return np.array([self.codes.get(label, -1) for label in plain_labels(self.names)], np.int64)
+        if self._order is None:
+            self._order = np.array([self.codes.get(label, -1) for label in plain_labels(self.names)], np.int64)
+        return self._order
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """What a rule with one score f predicts where f < 0, and where f > 0."""
+        if self._pair is None:
+            seen = list(self.codes)
+            self._pair = (seen[0], seen[-1])
+        return self._pair
 
 
 def plain_labels(y: np.ndarray) -> list[Any]:

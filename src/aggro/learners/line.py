@@ -106,16 +106,8 @@ def judge(state, params, y, out):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
-    f = out[0]
-    m = 1.0
-    if q < TINY and largest(X, i) < NO_ROW:
-        return False
-    if q >= HUGE or abs(f) >= HUGE or (q < TINY and params.step == PA):
-        m = max(largest(X, i), params.bias)
-        f, q = dot_norm_over(X, i, m, state.w)
-        f += state.b[0] / m
-        q += params.bias / (m * m)
+def coefficient(params, y, s, f, q, m):
+    """How far to move along the row divided by m, signed; 0 where the row is passed over."""
     if params.regression:
         residual = y / m - f
         sign = 1.0 if residual >= 0.0 else -1.0
@@ -126,14 +118,43 @@ def learn(state, params, X, i, y, s, out, q):
         sign = 2.0 * y - 1.0
         gap = params.edge / m - sign * f
     if gap <= 0.0 and params.step != LS:
+        return 0.0
+    return sign * step_size(params.step, gap, q, params.C * s, m)
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    if not (TINY < q < HUGE and abs(out[0]) < HUGE):
+        return learn_far(state, params, X, i, y, s, out[0], q)
+    a = coefficient(params, y, s, out[0], q, 1.0)
+    if a == 0.0:
         return False
-    a = sign * step_size(params.step, gap, q, params.C * s, m)
+    add(X, i, a, state.w)
+    state.b[0] += a * params.bias
+    if state.u.shape[0]:
+        a *= state.tally.rows[SEEN]
+        add(X, i, a, state.u)
+        state.b[1] += a * params.bias
+    return True
+
+
+@cold
+def learn_far(state, params, X, i, y, s, f, q):
+    """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
+    m = largest(X, i)
+    if q < TINY and m < NO_ROW:
+        return False
+    if q < TINY and params.step != PA:
+        m = 1.0  # the other steps are right with q = 0
+    else:
+        m = max(m, params.bias)
+        f, q = dot_norm_over(X, i, m, state.w)
+        f += state.b[0] / m
+        q += params.bias / (m * m)
+    a = coefficient(params, y, s, f, q, m)
     if a == 0.0 or not np.isfinite(a):
         return False
-    if m == 1.0:
-        add(X, i, a, state.w)
-    else:
-        add_over(X, i, a, m, state.w)
+    add_over(X, i, a, m, state.w)
     state.b[0] += a * params.bias / m
     if state.u.shape[0]:
         a *= state.tally.rows[SEEN]

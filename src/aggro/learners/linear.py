@@ -49,7 +49,7 @@ class Linear(Learner):
     def _weights(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
         """Weights (scores, features) and intercepts of the predicting model, by order of appearance."""
         n = model.features.n
-        with model.pinned() as state:
+        with model.reading() as state:
             W = state.W if isinstance(state, Bank) else state.w[:, None]
             U = state.U if isinstance(state, Bank) else state.u[:, None]
             b = state.b.reshape(2, -1)

@@ -1,8 +1,8 @@
 """What a learner has learned: a State, the labels and the features it knows, and its counters.
 
-A model is used by many threads at once like this. ``learning`` is held while rows are learned, so
-learners take turns. ``guard`` is held for moments: to swap in a new state, to pin one, or to change
-one in place. A pinned state is being read by a prediction and is never changed in place, so every
+A model is used by many threads at once like this. ``learning`` is held while many rows are learned, so
+such passes take turns; ``busy`` says that one is under way, and one-row learning waits for it. ``guard`` is held for moments: to swap in a new state, to mark one as
+being read, or to change one in place. A state that is being read is never changed in place, so every
 prediction sees a whole model and none waits for a long pass.
 """
 
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.compile import direct
-from aggro.engine.passes import run, score
+from aggro.engine.passes import learn_row, score, score_row
+from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state
 from aggro.learners.features import Features, frozen
@@ -52,15 +53,14 @@ class Model:
         self.balanced = False
         self.learning = threading.RLock()
         self.guard = threading.RLock()
-        self.pins = [0]  # readers of this very state; a new state comes with a new count
-        self._target = np.zeros(1)
-        self._targets = frozen(self._target)
-        self._weight = np.zeros(1)
-        self._weights = frozen(self._weight)
+        self.readers = [0]  # readers of this very state; a new state comes with a new count
+        self.pinned: Pinned | None = None  # the state as one-row calls read it
+        self.scores_row = np.zeros((1, 1))
+        self.dense_shape = (-1,)
+        self.dense_row = np.zeros(0)
+        self.dense_pinned: Pinned | None = None
+        self.busy = False  # a pass is learning into a copy of the state
         self._entries: dict[tuple[type, type], tuple[Any, Any]] = {}
-        self._scores = np.zeros((1, 1))
-        self.dense_row = np.zeros((1, 0))
-        self.dense_rows = frozen(self.dense_row)
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:
@@ -81,59 +81,67 @@ class Model:
             return other
 
     @contextmanager
-    def pinned(self) -> Iterator[Any]:
+    def reading(self) -> Iterator[Any]:
         """The state, for reading while others may learn."""
         with self.guard:
-            state, pins = self.state, self.pins
-            pins[0] += 1
+            state, readers = self.state, self.readers
+            readers[0] += 1
         try:
             yield state
         finally:
             with self.guard:
-                pins[0] -= 1
+                readers[0] -= 1
 
     def swap(self, state: Any) -> None:
         """Make this the model's state."""
         with self.guard:
-            self.state, self.pins = state, [0]
+            self.state, self.readers, self.pinned = state, [0], None
 
     def scores(self, X: np.ndarray | CSR) -> tuple[np.ndarray, int]:
         """The predicting model's scores of many rows, and the first bad row or -1."""
-        with self.pinned() as state:
+        with self.reading() as state:
             n = X.indptr.shape[0] - 1 if isinstance(X, CSR) else X.shape[0]
             out = np.empty((n, RULES[type(state)].columns(state)))
             return out, int(score(state, self.params, X, out))
 
-    def _entry(self, X: np.ndarray | CSR) -> tuple[Any, Any]:
-        """The compiled pass and scorer for one row of this kind."""
-        key = (type(self.state), type(X))
-        if key not in self._entries:
-            args = (self.state, self.params, X)
-            empty = np.zeros((1, 1))
-            self._entries[key] = (
-                direct(run, *args, self._targets, NO_WEIGHTS, NO_ORDER, 0, 1, False),
-                direct(score, *args, empty),
+    def pin(self) -> Pinned:
+        """The state and the pass's other arguments, laid out for one-row calls."""
+        self.scores_row = np.zeros((1, RULES[type(self.state)].columns(self.state)))
+        target, weight = np.zeros(1), np.zeros(1)
+        self.pinned = Pinned(
+            (
+                self.state,
+                self.params,
+                target,
+                weight,
+                frozen(target),
+                frozen(weight),
+                NO_ORDER,
+                self.balanced,
+                self.scores_row,
             )
-        return self._entries[key]
+        )
+        return self.pinned
 
-    def score_row(self, X: np.ndarray | CSR) -> np.ndarray | None:
-        """Scores of the one row of X in a buffer; None if it is not finite. Needs the guard."""
-        columns = RULES[type(self.state)].columns(self.state)
-        if self._scores.shape[1] != columns:
-            self._scores = np.zeros((1, columns))
-        if self._entry(X)[1](self.state, self.params, X, self._scores) >= 0:
-            return None
-        return self._scores
+    def _entry(self, row: Pinned) -> tuple[Any, Any]:
+        """The compiled one-row learner and scorer for this kind of row."""
+        assert self.pinned is not None
+        entry = (direct(learn_row, self.pinned, row, 0.0, 1.0), direct(score_row, self.pinned, row))
+        self._entries[type(self.state), type(row.value[0])] = entry
+        return entry
 
-    def learn_row(self, X: np.ndarray | CSR, target: float, weight: float) -> bool:
-        """Learn the one row of X in place; False if it is not finite. Needs both locks."""
-        if self.pins:
-            self.state = copy_state(self.state)
-            self.pins = [0]  # readers of this very state; a new state comes with a new count
-        self._target[0] = target
-        weights = NO_WEIGHTS
-        if weight != 1.0:
-            self._weight[0] = weight
-            weights = self._weights
-        entry = self._entry(X)[0]
-        return bool(entry(self.state, self.params, X, self._targets, weights, NO_ORDER, 0, 1, self.balanced) < 0)
+    def score_row(self, row: Pinned) -> float:
+        """Score one row into ``scores_row``; the first score, NaN if the row is not finite. Needs the guard."""
+        pinned = self.pinned or self.pin()
+        entry = self._entries.get((type(self.state), type(row.value[0]))) or self._entry(row)
+        first: float = entry[1](pinned, row)
+        return first
+
+    def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
+        """Learn one row in place; False if it is not finite. Needs both locks."""
+        if self.readers[0]:
+            self.swap(copy_state(self.state))
+        pinned = self.pinned or self.pin()
+        entry = self._entries.get((type(self.state), type(row.value[0]))) or self._entry(row)
+        learned: bool = entry[0](pinned, row, target, weight)
+        return learned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -98,18 +99,25 @@ class Classifier(Learner):
 
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
-        scores = self._score_one(x)
-        if scores is None:
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
             return None
-        return self._name(self._model, self._by_class(self._model, scores[None, :])).tolist()[0]
+        with model.guard:
+            f = self._score_one(model, x)
+            scores = model.scores_row
+            if scores.shape[1] == 1 and f != 0.0:  # at 0 the sorted order decides
+                return model.labels.pair[f > 0.0]
+            return self._name(model, self._by_class(model, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
         """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
-        scores = self._score_one(x)
-        if scores is None:
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
             return 0.0
-        decision = self._by_class(self._model, scores[None, :])[0]
-        return float(decision) if decision.ndim == 0 else decision
+        with model.guard:
+            self._score_one(model, x)
+            decision = self._by_class(model, model.scores_row)[0]
+            return float(decision) if decision.ndim == 0 else decision.copy()
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the score of one row.
@@ -175,6 +183,14 @@ class Classifier(Learner):
             weight *= self._class_weight(class_weight, y)
         return float(code), weight
 
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        if isinstance(self.__dict__["class_weight"], Mapping):
+            return None
+        try:
+            return model.labels.codes.get(y)
+        except TypeError:  # not hashable: the slow way says what is wrong
+            return None
+
     def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
         weight = class_weight.get(label, 1.0)
         if not 0.0 <= weight < np.inf:
@@ -186,7 +202,7 @@ class Classifier(Learner):
 
         A rule with one score keeps f for its second class against its first, so the sign may turn.
         """
-        order = model.labels.order()
+        order = model.labels.order
         if scores.shape[1] == 1:
             f = scores[:, 0]
             by_code = np.stack([-f, f], axis=1)
@@ -205,7 +221,7 @@ class Classifier(Learner):
 
     def _name(self, model: Model, decision: np.ndarray) -> np.ndarray:
         names = model.labels.names
-        order = model.labels.order()
+        order = model.labels.order
         if (order >= 0).sum() == 1:
             return np.full(decision.shape[0], names[order >= 0][0])
         if decision.ndim == 1:
@@ -278,8 +294,11 @@ class Regressor(Learner):
 
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""
-        scores = self._score_one(x)
-        return 0.0 if scores is None else float(scores[0])
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            return 0.0
+        with model.guard:
+            return self._score_one(model, x)
 
     def decision_one(self, x: Any) -> float:
         """The same as ``predict_one``: a regressor's score is its prediction."""
@@ -303,6 +322,9 @@ class Regressor(Learner):
         if not np.isfinite(target):
             raise ValueError(f"The target of a row must be finite, got {target}.")
         return target, weight
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        return y if type(y) is float and isfinite(y) else None
 
     def _models(self, classes: int) -> int:
         return 1

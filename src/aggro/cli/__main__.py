@@ -1,0 +1,5 @@
+"""``python -m aggro.cli``."""
+
+from aggro.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""``aggro demo``: the main job on built-in streams, beside scikit-learn, with a picture.
+
+races.py has the streams and who runs on them, claims.py what else is worth seeing, show.py the
+terminal and report.py the page. All figures are measured in the run that shows them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aggro.cli.console import Mistake, check_writable, progress
+
+__all__ = ["demo"]
+
+
+def demo(
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 200_000,
+    page: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("aggro-demo.html"),
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Stream generated and real data through the learners, beside scikit-learn's, in seconds."""
+    if not no_page:
+        check_writable(page)
+
+    from aggro.cli.demo import claims, races, report, show
+
+    with progress() as bar:
+        entered = [races.twonorm(rows), races.digits(), races.diabetes()]
+        results = [races.run(race, bar) for race in entered]
+        shown = [claim() for claim in bar.stage("What else to see", claims.CLAIMS, len(claims.CLAIMS))]
+    if not no_page:
+        try:
+            page.write_text(report.html(results, shown), encoding="utf-8")
+        except OSError as error:
+            raise Mistake(f"{page} cannot be written: {error.strerror}.") from error
+    written = None if no_page else page
+    if as_json:
+        print(show.as_json(results, shown, written))
+    else:
+        show.tables(results, shown, written)

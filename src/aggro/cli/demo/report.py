@@ -1,0 +1,67 @@
+"""The demo's results as one HTML page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+
+from aggro import __version__
+from aggro.cli.demo.claims import Claim
+from aggro.cli.demo.races import Result
+from aggro.cli.demo.show import error, speed, speed_line
+from aggro.evaluate.chart import Line, error_chart
+from aggro.evaluate.page import Section, Table, render
+
+__all__ = ["html"]
+
+LEAD = (
+    "Rows come one after another. Each is predicted first and learned then, with the smallest change of the "
+    "weights that gets it right: no learning rate, no second pass. All figures are from one run on this computer."
+)
+
+
+def html(results: Sequence[Result], claims: Sequence[Claim]) -> str:
+    """The page."""
+    import sklearn
+
+    footer = (
+        f"Written by “aggro demo”: aggro {__version__}, scikit-learn {sklearn.__version__}, "
+        f"Python {platform.python_version()} on {platform.machine()}. Progressive error: the mean over all rows, each "
+        "predicted before it is learned; scikit-learn and averaged learners predict a chunk of rows before they "
+        "learn it."
+    )
+    sections = [*map(race_section, results), claim_section(claims)]
+    return render("aggro: learning from a stream", LEAD, sections, footer)
+
+
+def race_section(result: Result) -> Section:
+    race, standings = result.race, result.standings
+    lines = [Line(standing.name, standing.curve, standing.peer) for standing in standings]
+    figures = [(standing.curve.error, standing.test_error, standing.curve.rows_per_second) for standing in standings]
+    rows = [
+        (standing.name, error(progressive, race), error(test, race), speed(rate))
+        for standing, (progressive, test, rate) in zip(standings, figures, strict=True)
+    ]
+    table = Table(
+        ("Learner", "Progressive error", "Test error", "Rows a second"),
+        rows,
+        numbers=frozenset((1, 2, 3)),
+        best=best_cells(rows, figures),
+        peers=frozenset(i for i, standing in enumerate(standings) if standing.peer),
+    )
+    chart = error_chart(lines, measure=race.measure, percent=race.percent, floor=race.floor)
+    return Section(race.title, f"{race.note} {speed_line(result)}", table, chart)
+
+
+def best_cells(rows: Sequence[Sequence[str]], figures: Sequence[Sequence[float]]) -> frozenset[tuple[int, int]]:
+    """The least errors and the highest speed; what reads the same as the best is best too."""
+    best = set()
+    for column, choose in ((1, min), (2, min), (3, max)):
+        winner = choose(range(len(rows)), key=lambda i: figures[i][column - 1])
+        best |= {(i, column) for i, row in enumerate(rows) if row[column] == rows[winner][column]}
+    return frozenset(best)
+
+
+def claim_section(claims: Sequence[Claim]) -> Section:
+    rows = [(claim.title, claim.aggro, "; ".join(f"{k}: {v}" for k, v in claim.others.items())) for claim in claims]
+    return Section("What else to see", "Each was tried in this run.", Table(("Tried", "aggro", "Others"), rows))

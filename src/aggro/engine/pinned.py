@@ -1,0 +1,144 @@
+"""Arguments that stay unpacked: a tuple of arrays that compiled code can read again and again.
+
+Each call from Python unpacks its arguments, a tenth of a microsecond an array. A state, a row and the
+pass's other arguments are some fifteen arrays, so a call costs several times what learning one row does.
+A :class:`Pinned` is unpacked once: it holds the tuple in Numba's own layout, and compiled code loads
+it from there with :func:`content`. The Python tuple is kept beside it, so the arrays stay alive.
+
+This is the one place that leans on Numba's extension interface. With the JIT off it is a plain holder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic, overload, register_model, typeof_impl, unbox
+from numba.extending import NativeValue
+
+from aggro.engine.compile import INLINE, direct, kernel
+
+__all__ = ["Pinned", "content"]
+
+
+class PinnedType(types.Type):
+    """The type of a pinned tuple: it knows the type of what it holds."""
+
+    def __init__(self, held: types.Type) -> None:
+        self.held = held
+        super().__init__(name=f"Pinned({held})")
+
+
+@register_model(PinnedType)
+class PinnedModel(models.PrimitiveModel):
+    """To compiled code a pinned tuple is an address."""
+
+    def __init__(self, dmm: Any, fe_type: PinnedType) -> None:
+        super().__init__(dmm, fe_type, ir.IntType(64))
+
+
+class Pinned:
+    """A tuple of arrays and numbers, laid out for compiled code."""
+
+    __slots__ = ("_layout", "address", "value")
+
+    def __init__(self, value: tuple, layout: Any = None) -> None:
+        """Lay ``value`` out; ``layout`` is a name that the caller gives to tuples of the same types."""
+        self.value = value
+        if numba.config.DISABLE_JIT:
+            return
+        entry = _LAYOUTS.get(layout)
+        if entry is None:
+            entry = (native_size(value), direct(lay_down, value, 0))
+            if layout is not None:
+                _LAYOUTS[layout] = entry
+        self._layout = np.empty(entry[0] // 8 + 1, np.uint64)
+        self.address = self._layout.__array_interface__["data"][0]
+        entry[1](value, self.address)
+
+
+_LAYOUTS: dict[Any, tuple[int, Any]] = {}
+
+
+@typeof_impl.register(Pinned)
+def _typeof_pinned(value: Pinned, context: Any) -> PinnedType:
+    return PinnedType(numba.typeof(value.value))
+
+
+@unbox(PinnedType)
+def _unbox_pinned(typ: PinnedType, obj: Any, c: Any) -> NativeValue:
+    number = c.pyapi.object_getattr_string(obj, "address")
+    address = c.pyapi.long_as_ulonglong(number)
+    c.pyapi.decref(number)
+    return NativeValue(address, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+
+
+def _without_owner(context: Any, builder: Any, typ: types.Type, value: Any) -> Any:
+    """The native value with every array's owner taken out: Python owns them, nothing is counted."""
+    if isinstance(typ, types.BaseTuple):
+        parts = cgutils.unpack_tuple(builder, value, len(typ))
+        bare = [_without_owner(context, builder, t, v) for t, v in zip(typ, parts, strict=True)]
+        return context.make_tuple(builder, typ, bare)
+    if isinstance(typ, types.Array):
+        array = context.make_array(typ)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    return value
+
+
+@intrinsic
+def _store(typingctx, value, address):
+    def codegen(context, builder, signature, args):
+        bare = _without_owner(context, builder, signature.args[0], args[0])
+        place = builder.inttoptr(args[1], bare.type.as_pointer())
+        builder.store(bare, place)
+        return context.get_dummy_value()
+
+    return types.void(value, types.uint64), codegen
+
+
+@intrinsic
+def _size(typingctx, value):
+    def codegen(context, builder, signature, args):
+        size = context.get_abi_sizeof(context.get_value_type(signature.args[0]))
+        return context.get_constant(types.int64, size)
+
+    return types.int64(value), codegen
+
+
+@intrinsic
+def _load(typingctx, pinned):
+    def codegen(context, builder, signature, args):
+        held = signature.return_type
+        place = builder.inttoptr(args[0], context.get_value_type(held).as_pointer())
+        return impl_ret_borrowed(context, builder, held, builder.load(place))
+
+    return pinned.held(pinned), codegen
+
+
+@kernel
+def lay_down(value, address):
+    """Write a tuple at an address, in Numba's layout."""
+    _store(value, np.uint64(address))
+
+
+@kernel
+def native_size(value):
+    """Bytes that a tuple takes in Numba's layout."""
+    return _size(value)
+
+
+def content(pinned):
+    """What a pinned tuple holds."""
+    return pinned.value
+
+
+@overload(content, jit_options=INLINE)
+def _content(pinned):
+    return lambda pinned: _load(pinned)

@@ -1,0 +1,6 @@
+"""How well a learner does on a stream: predict each row, then learn it, and count."""
+
+from aggro.evaluate.curve import Curve
+from aggro.evaluate.validation import compare, progressive
+
+__all__ = ["Curve", "compare", "progressive"]

@@ -1,0 +1,178 @@
+"""Error curves as one inline SVG: rows on a log₂ axis, errors on a log axis, a label at every line's end.
+
+Colours are the CSS classes ``s0`` … ``s5`` and ``peer``, which the page defines for light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from aggro.evaluate.curve import Curve
+
+__all__ = ["Line", "error_chart"]
+
+WIDTH, HEIGHT = 880, 400
+LEFT, RIGHT, TOP, BOTTOM = 62, 178, 34, 52
+FIRST_ROW = 8  # a mean over fewer rows says nothing
+LABEL_HEIGHT = 15
+COLOURS = 6
+DASHES = ("7 4", "2 3", "10 3 2 3")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve with its name; a peer's is dashed and grey."""
+
+    name: str
+    curve: Curve
+    peer: bool = False
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A logarithmic axis: values ``low`` … ``high`` at pixels ``start`` … ``stop``."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.stop - self.start)
+
+
+def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tuple[str, float] | None = None) -> str:
+    """The curves as an ``<svg>`` element.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        The curves; those with fewer than 8 rows are left out.
+    measure : str
+        What the errors are, for the axis.
+    percent : bool
+        Whether errors are shares, shown in percent.
+    floor : (name, error), default=None
+        A level to compare with, drawn as a thin line.
+    """
+    lines = [line for line in lines if line.curve.n_rows > FIRST_ROW]
+    if not lines:
+        return ""
+    x, y = scales(lines, floor)
+    parts = [*y_axis(y, percent), *x_axis(x)]
+    if floor is not None:
+        level = y(floor[1])
+        parts.append(f'<line class="floor" x1="{LEFT}" x2="{x.stop:.1f}" y1="{level:.1f}" y2="{level:.1f}"/>')
+        parts.append(f'<text class="tick" x="{LEFT + 6}" y="{level - 5:.1f}">{escape(floor[0])}</text>')
+    styles = list(style_lines(lines))
+    parts += [draw_line(line, style, x, y, percent) for line, style in zip(lines, styles, strict=True)]
+    parts += end_labels(lines, styles, x, y)
+    parts.append(f'<text class="axis" x="{LEFT}" y="{TOP - 16}">{escape(measure)}</text>')
+    middle = (LEFT + x.stop) / 2
+    parts.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">rows seen</text>')
+    title = escape(f"{measure}, by rows seen: " + ", ".join(line.name for line in lines))
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n' + "\n".join(parts) + "\n</svg>"
+
+
+def scales(lines: Sequence[Line], floor: tuple[str, float] | None) -> tuple[Scale, Scale]:
+    most_rows = max(line.curve.n_rows for line in lines)
+    shown = [
+        float(e) for line in lines for n, e in zip(line.curve.rows, line.curve.errors, strict=True) if n >= FIRST_ROW
+    ]
+    shown += [floor[1]] if floor else []
+    high = max(shown) or 1.0
+    low = min((e for e in shown if e > 0.0), default=high)
+    low = max(min(low, high / 2.0), high / 1e4)  # no errors at all would be infinitely far down
+    x = Scale(FIRST_ROW, most_rows, LEFT, WIDTH - RIGHT)
+    return x, Scale(low / 1.12, high * 1.06, HEIGHT - BOTTOM, TOP)
+
+
+def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
+    return [
+        (x(float(n)), y(max(float(error), y.low)))
+        for n, error in zip(curve.rows, curve.errors, strict=True)
+        if n >= FIRST_ROW
+    ]
+
+
+def y_axis(y: Scale, percent: bool) -> list[str]:
+    parts = []
+    for exponent in range(math.floor(math.log10(y.low)), math.ceil(math.log10(y.high)) + 1):
+        for digit in (1, 2, 3, 5, 7):
+            value = digit * 10.0**exponent
+            if not y.low <= value <= y.high or (digit in (3, 7) and y.high / y.low > 20.0):
+                continue
+            at = y(value)
+            label = f"{100.0 * value:g}%" if percent else f"{value:g}"
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+            parts.append(f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
+    return parts
+
+
+def x_axis(x: Scale) -> list[str]:
+    first, last = math.ceil(math.log2(x.low)), math.floor(math.log2(x.high))
+    every = 2 if last - first > 8 else 1
+    base = HEIGHT - BOTTOM
+    parts = [f'<line class="base" x1="{LEFT}" x2="{x.stop}" y1="{base}" y2="{base}"/>']
+    for power in range(first, last + 1):
+        at = x(2.0**power)
+        parts.append(f'<line class="base" x1="{at:.1f}" x2="{at:.1f}" y1="{base}" y2="{base + 5}"/>')
+        if (last - power) % every == 0:
+            parts.append(f'<text class="tick" x="{at:.1f}" y="{base + 19}" text-anchor="middle">{2**power:,}</text>')
+    return parts
+
+
+def style_lines(lines: Sequence[Line]) -> list[tuple[str, str]]:
+    """A CSS class and a dash pattern for each line."""
+    styles, own, peers = [], 0, 0
+    for line in lines:
+        if line.peer:
+            styles.append(("peer", DASHES[peers % len(DASHES)]))
+            peers += 1
+        else:
+            styles.append((f"s{own % COLOURS}", "none" if own < COLOURS else DASHES[0]))
+            own += 1
+    return styles
+
+
+def draw_line(line: Line, style: tuple[str, str], x: Scale, y: Scale, percent: bool) -> str:
+    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points(line.curve, x, y))
+    error = f"{line.curve.error:.2%}" if percent else f"{line.curve.error:.3g}"
+    tip = escape(f"{line.name}: {error} after {line.curve.n_rows:,} rows")
+    return f'<polyline class="{style[0]}" stroke-dasharray="{style[1]}" points="{path}"><title>{tip}</title></polyline>'
+
+
+def end_labels(lines: Sequence[Line], styles: Sequence[tuple[str, str]], x: Scale, y: Scale) -> list[str]:
+    """Names at the right, each near its line's end, moved apart where they would overlap."""
+    ends = [points(line.curve, x, y)[-1] for line in lines]
+    wanted = [end[1] for end in ends]
+    parts = []
+    for k, at in enumerate(spread(wanted, TOP, HEIGHT - BOTTOM)):
+        colour, dash = styles[k]
+        px, py = ends[k]
+        left = x.stop + 24
+        parts.append(
+            f'<polyline class="{colour} lead" stroke-dasharray="{dash}" '
+            f'points="{px:.1f},{py:.1f} {left - 14:.1f},{at:.1f} {left - 3:.1f},{at:.1f}"/>'
+            f'<text class="{colour} name" x="{left:.1f}" y="{at + 4:.1f}">{escape(lines[k].name)}</text>'
+        )
+    return parts
+
+
+def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """The wanted heights, moved as little as a single sweep can so that labels do not overlap."""
+    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
+    placed = list(wanted)
+    least = top
+    for k in order:
+        placed[k] = max(placed[k], least)
+        least = placed[k] + LABEL_HEIGHT
+    most = bottom
+    for k in reversed(order):
+        placed[k] = min(placed[k], most)
+        most = placed[k] - LABEL_HEIGHT
+    return placed

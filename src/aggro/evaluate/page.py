@@ -1,0 +1,106 @@
+"""One HTML page that stands alone: no network, no scripts; light and dark as the reader's system is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["Section", "Table", "render"]
+
+STYLE = """
+:root { color-scheme: light dark;
+  --ground: #ffffff; --card: #f6f7f9; --ink: #1a1d23; --soft: #5b6472; --rule: #dfe3e8;
+  --s0: #1f5fd6; --s1: #c2410c; --s2: #15803d; --s3: #a21caf; --s4: #0e7490; --s5: #b91c4c; --peer: #707885; }
+@media (prefers-color-scheme: dark) { :root {
+  --ground: #14161a; --card: #1c1f25; --ink: #e8eaee; --soft: #a0a8b4; --rule: #30353e;
+  --s0: #78acff; --s1: #ff9f68; --s2: #62d393; --s3: #e391f2; --s4: #56cfe1; --s5: #ff8aa5; --peer: #9aa2ae; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
+main { max-width: 960px; margin: 0 auto; padding: 40px 20px 64px; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .5rem; }
+h2 { font-size: 1.2rem; margin: 2.6rem 0 .3rem; }
+p { margin: 0 0 1rem; max-width: 46rem; }
+.lead { font-size: 1.1rem; } p.note, footer { color: var(--soft); }
+figure { margin: 0 0 1rem; padding: 12px; background: var(--card); border-radius: 10px; overflow-x: auto; }
+svg { display: block; width: 100%; min-width: 620px; height: auto; font: 12px system-ui, sans-serif; }
+svg text { fill: var(--ink); } svg .tick, svg .axis { fill: var(--soft); }
+svg .grid { stroke: var(--rule); } svg .base { stroke: var(--soft); }
+svg .floor { stroke: var(--soft); stroke-dasharray: 1 4; stroke-linecap: round; stroke-width: 2; }
+svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg polyline.lead { stroke-width: 1; opacity: .7; }
+SERIES
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
+th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; white-space: nowrap; }
+tr.peer td { color: var(--soft); } td.best { font-weight: 700; color: var(--ink); }
+footer { margin-top: 3rem; font-size: .88rem; }
+"""
+NAMES = ("s0", "s1", "s2", "s3", "s4", "s5", "peer")
+SERIES = "\n".join(
+    f"svg polyline.{name} {{ stroke: var(--{name}); }} svg text.{name} {{ fill: var(--{name}); }}" for name in NAMES
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures in rows; columns of ``numbers`` stand right. ``best`` and ``peers`` say how cells and rows look."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[int] = frozenset()
+    best: frozenset[tuple[int, int]] = frozenset()  # (row, column)
+    peers: frozenset[int] = frozenset()  # rows
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, what to see, a chart (SVG) where there is one, and a table."""
+
+    title: str
+    note: str
+    table: Table
+    chart: str = ""
+
+
+def render(title: str, lead: str, sections: Sequence[Section], footer: str) -> str:
+    """The whole page as text. Everything but the charts is escaped."""
+    body = "\n".join(map(draw_section, sections))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{STYLE.replace("SERIES", SERIES)}</style>
+</head>
+<body><main>
+<h1>{escape(title)}</h1>
+<p class="lead">{escape(lead)}</p>
+{body}
+<footer>{escape(footer)}</footer>
+</main></body>
+</html>
+"""
+
+
+def draw_section(section: Section) -> str:
+    figure = f"<figure>{section.chart}</figure>" if section.chart else ""
+    return (
+        f"<section><h2>{escape(section.title)}</h2>\n"
+        f'<p class="note">{escape(section.note)}</p>\n{figure}\n{draw_table(section.table)}</section>'
+    )
+
+
+def draw_table(table: Table) -> str:
+    def kind(column: int, row: int | None = None) -> str:
+        names = ["number"] * (column in table.numbers) + ["best"] * ((row, column) in table.best)
+        return f' class="{" ".join(names)}"' if names else ""
+
+    head = "".join(f'<th scope="col"{kind(j)}>{escape(name)}</th>' for j, name in enumerate(table.columns))
+    lines = []
+    for i, row in enumerate(table.rows):
+        cells = "".join(f"<td{kind(j, i)}>{escape(cell)}</td>" for j, cell in enumerate(row))
+        lines.append(f'<tr class="peer">{cells}</tr>' if i in table.peers else f"<tr>{cells}</tr>")
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table></div>'

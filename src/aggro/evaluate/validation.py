@@ -1,0 +1,215 @@
+"""Progressive validation: each row is predicted before it is learned, so every row is test data once.
+
+A learner of this library counts its own mistakes row by row inside the compiled pass that learns, so
+its curve costs nothing and is exact. Two kinds of estimators are asked instead: they predict a block
+of rows, and then learn it.
+
+- Estimators of other libraries, through ``predict`` and ``partial_fit``.
+- Learners with ``average=True``, whose counters are those of the iterate that learns, not of the
+  average that predicts.
+
+Blocks end where the stream's chunks end, and at powers of two, so that they start with one row and
+the early part of the curve is there too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from aggro.evaluate.curve import Curve, Points
+from aggro.learners.base import Learner
+from aggro.learners.tasks import Classifier
+from aggro.streams import Chunk
+
+__all__ = ["compare", "progressive"]
+
+
+def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[Any] | None = None) -> Curve:
+    """Predict, then learn, every row of a stream, and report how the mean error went.
+
+    The estimator has learned the stream afterwards; one that had learned before goes on from there,
+    and the curve begins with this stream.
+
+    Parameters
+    ----------
+    estimator : object
+        A learner of this library, or any estimator with ``predict`` and ``partial_fit``. The learner's
+        rows are predicted one by one; other estimators, and learners with ``average=True``, predict a
+        block of rows (a chunk, or up to the next power of two) before they learn it.
+    stream : iterable of Chunk
+        The rows, read once.
+    classes : sequence, default=None
+        The labels that will come. Only scikit-learn's classifiers need them, before the first row; the
+        default is the labels of the first chunk.
+
+    Returns
+    -------
+    curve : Curve
+        ``rows``, ``errors`` and ``seconds``. What comes before anything was learned counts as a mistake
+        of a classifier, and as a prediction of 0 by a regressor.
+
+    Examples
+    --------
+    >>> from aggro import PAClassifier, evaluate, streams
+    >>> curve = evaluate.progressive(PAClassifier(), streams.twonorm(1000))
+    >>> curve.n_rows, bool(curve.error < 0.1)
+    (1000, True)
+    """
+    return compare({"": estimator}, stream, classes=classes)[""]
+
+
+def compare(
+    estimators: Mapping[str, Any], stream: Iterable[Chunk], *, classes: Sequence[Any] | None = None
+) -> dict[str, Curve]:
+    """:func:`progressive` for several estimators over one reading of the stream.
+
+    Parameters
+    ----------
+    estimators : dict
+        Estimators by the name they have in the result.
+    stream : iterable of Chunk
+        The rows, read once.
+    classes : sequence, default=None
+        As in :func:`progressive`.
+
+    Returns
+    -------
+    curves : dict of Curve
+        A curve for each name.
+    """
+    if len({id(estimator) for estimator in estimators.values()}) < len(estimators):
+        raise ValueError("An estimator is there under two names and would learn each row twice. Give copies.")
+    runs = {name: run_of(estimator, classes) for name, estimator in estimators.items()}
+    seconds = dict.fromkeys(runs, 0.0)
+    for chunk in stream:
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run.take(chunk)
+            seconds[name] += time.perf_counter() - start
+    return {name: run.points.curve(seconds[name]) for name, run in runs.items()}
+
+
+class Run(Protocol):
+    """One estimator on its way through a stream."""
+
+    points: Points
+
+    def take(self, chunk: Chunk) -> None: ...
+
+
+def run_of(estimator: Any, classes: Sequence[Any] | None) -> Run:
+    if isinstance(estimator, Learner) and not getattr(estimator, "average", False):
+        return Counting(estimator)
+    if hasattr(estimator, "partial_fit") and hasattr(estimator, "predict"):
+        return Asking(estimator, classes)
+    raise TypeError(f"{type(estimator).__name__} cannot learn a stream: it needs partial_fit and predict.")
+
+
+class Counting:
+    """A learner whose compiled pass counts."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.points = Points()
+        self.column = "mistakes" if isinstance(learner, Classifier) else "loss"
+        self.before = self.now() if "_model" in learner.__dict__ else (0, 0.0)
+        self.last = self.before[0]
+
+    def now(self) -> tuple[int, float]:
+        """Rows seen and the sum of their errors, since the learner was made."""
+        learner = self.learner
+        if self.column == "mistakes":
+            return learner.n_seen_, float(learner.n_mistakes_)
+        return learner.n_seen_, float(learner._attribute().state.tally.loss[0])
+
+    def take(self, chunk: Chunk) -> None:
+        if chunk.y.shape[0] == 0:
+            return
+        self.learner.learn_chunk(chunk)
+        for rows, total in (*self.marks(), self.now()):
+            if rows > self.last:
+                self.points.add(rows - self.before[0], total - self.before[1])
+                self.last = rows
+
+    def marks(self) -> Iterator[tuple[int, float]]:
+        """What the learner noted at powers of two."""
+        for mark in self.learner.history_:
+            rows = int(mark["rows"])
+            yield rows, float(mark["mistakes"] if self.column == "mistakes" else mark["loss"] * rows)
+
+
+class Asking:
+    """An estimator that predicts a block of rows, and then learns it."""
+
+    def __init__(self, estimator: Any, classes: Sequence[Any] | None) -> None:
+        self.estimator = estimator
+        self.points = Points()
+        self.classes = classes
+        self.names: list[Any] | None = None
+        self.rows, self.total = 0, 0.0
+        self.classifies = is_classifier(estimator)
+        self.epsilon = 0.0 if self.classifies else float(getattr(estimator, "epsilon", 0.0))
+
+    def take(self, chunk: Chunk) -> None:
+        if chunk.weight is not None:  # as with the learners, a row of weight 0 is not there at all
+            there = np.flatnonzero(chunk.weight)
+            chunk = chunk._replace(X=chunk.X[there], y=chunk.y[there], weight=chunk.weight[there])
+        if chunk.y.shape[0] == 0:
+            return
+        if self.rows == 0:
+            self.names = None if chunk.names is None else list(chunk.names)
+            if self.classes is None and self.classifies:
+                self.classes = np.unique(chunk.y).tolist()
+        if chunk.names is not None and list(chunk.names) != self.names:
+            raise ValueError(
+                f"The stream's columns change, and {type(self.estimator).__name__} cannot follow: it knows "
+                "columns by position."
+            )
+        for block in blocks(chunk, self.rows):
+            self.total += self.errors(block)
+            self.learn(block)
+            self.rows += block.y.shape[0]
+            self.points.add(self.rows, self.total)
+
+    def errors(self, block: Chunk) -> float:
+        from sklearn.exceptions import NotFittedError
+
+        try:
+            predicted = self.estimator.predict(block.X)
+        except NotFittedError:
+            predicted = None
+        if self.classifies:
+            return float(block.y.shape[0] if predicted is None else np.count_nonzero(predicted != block.y))
+        gaps = np.abs(block.y if predicted is None else block.y - predicted) - self.epsilon
+        return float(np.maximum(gaps, 0.0).sum())
+
+    def learn(self, block: Chunk) -> None:
+        options: dict[str, Any] = {}
+        if block.weight is not None:
+            options["sample_weight"] = block.weight
+        if self.classifies and self.rows == 0:
+            options["classes"] = self.classes
+        self.estimator.partial_fit(block.X, block.y, **options)
+
+
+def is_classifier(estimator: Any) -> bool:
+    if isinstance(estimator, Learner):
+        return isinstance(estimator, Classifier)
+    from sklearn.base import is_classifier
+
+    return bool(is_classifier(estimator))
+
+
+def blocks(chunk: Chunk, seen: int) -> Iterator[Chunk]:
+    """The chunk, cut where the number of rows seen is a power of two."""
+    start, n = 0, chunk.y.shape[0]
+    while start < n:
+        here = seen + start
+        stop = min(n, max(1, 1 << here.bit_length()) - seen)
+        weight = None if chunk.weight is None else chunk.weight[start:stop]
+        yield chunk._replace(X=chunk.X[start:stop], y=chunk.y[start:stop], weight=weight)
+        start = stop

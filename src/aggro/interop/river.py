@@ -1,0 +1,87 @@
+"""River's manners around every learner of the registry (the extra ``aggro[river]``).
+
+A model here is the learner itself, with the same parameters, counters and explanations; what differs
+is what River's pipelines and evaluations expect: ``learn_one`` returns nothing and takes the weight
+as ``w``, and ``learn_many`` and ``predict_many`` take data frames whose columns may come and go.
+There is no ``predict_proba_one``: a passive-aggressive score is a margin, not a probability.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aggro.learners.registry import LEARNERS, Entry
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError("aggro.interop.river needs River. Install it with: pip install 'aggro[river]'") from error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [entry.name for entry in LEARNERS]
+
+
+class River:
+    """What all models here share; stands before the learner, whose calls it adapts."""
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one row: features by name, its target, and how much it counts."""
+        super().learn_one(x, y, w)  # type: ignore[misc]
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
+        if len(X):
+            self._partial_fit(X.to_numpy(), y, None, names=list(X.columns))  # type: ignore[attr-defined]
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The prediction for each row of a frame, as ``predict_one`` would give it."""
+        import pandas as pd
+
+        if not len(X) or not self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+            return pd.Series([self.predict_one({})] * len(X), index=X.index)  # type: ignore[attr-defined]
+        scores = self._scores(X.to_numpy(), names=list(X.columns))  # type: ignore[attr-defined]
+        return pd.Series(self._answers(scores), index=X.index)
+
+    def _answers(self, scores: Any) -> Any:
+        """The learner's scores as predictions."""
+        raise NotImplementedError
+
+
+class RiverClassifier(River):
+    """A classifier that takes any number of classes."""
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _answers(self, scores: Any) -> Any:
+        model = self._model  # type: ignore[attr-defined]
+        return self._name(model, self._by_class(model, scores))  # type: ignore[attr-defined]
+
+
+class RiverRegressor(River):
+    """A regressor."""
+
+    def _answers(self, scores: Any) -> Any:
+        return scores[:, 0]
+
+
+MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
+    "classification": (RiverClassifier, base.MiniBatchClassifier),
+    "regression": (RiverRegressor, base.MiniBatchRegressor),
+}
+
+
+def model(entry: Entry) -> type[Any]:
+    """The learner of this entry as a River model."""
+    learner = entry.load()
+    manners, task = MANNERS[entry.task]
+    # The learner's examples chain learn_one, which River's models do not.
+    doc = (learner.__doc__ or entry.name).partition("    Examples\n")[0]
+    body = {"__doc__": doc, "__module__": __name__, "__init__": learner.__init__}
+    return type(entry.name, (manners, learner, task), body)
+
+
+globals().update({entry.name: model(entry) for entry in LEARNERS})

@@ -1,0 +1,56 @@
+"""A block: whole lines of a file, in a buffer that a compiled parser can read; and what it makes of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.streams.bits import PADDING
+from aggro.streams.problems import Problem
+
+__all__ = ["Block", "Parsed"]
+
+
+class Block(NamedTuple):
+    """``size`` bytes of whole lines, the last one ended, with padding after them.
+
+    ``file`` is the number of the file they come from, ``offset`` and ``end`` where in its (decompressed)
+    bytes they start and stop.
+    """
+
+    text: np.ndarray
+    size: int
+    file: int = 0
+    offset: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, lines: bytes) -> Block:
+        """A block of these lines; a newline is put at the end where it is missing."""
+        if not lines.endswith(b"\n"):
+            lines += b"\n"
+        return cls(np.frombuffer(lines + bytes(PADDING), np.uint8), len(lines), 0, 0, len(lines))
+
+    def bytes(self) -> bytes:
+        return self.text[: self.size].tobytes()
+
+
+class Parsed(NamedTuple):
+    """Rows of a block in CSR form, and what the caller must know about them.
+
+    ``width`` is one more than the largest column, ``ascending`` whether all rows' columns ascend without
+    repeats, ``lines`` how many lines there were, ``bad`` how many of them were refused, ``problem`` the
+    first of these. ``names`` and ``n_names`` are for formats whose features have names: see ``vw``.
+    """
+
+    y: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    width: int
+    ascending: bool
+    lines: int
+    bad: int
+    problem: Problem | None
+    weight: np.ndarray | None = None

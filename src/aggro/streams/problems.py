@@ -1,0 +1,87 @@
+"""What can be wrong with a line of text, and how it is said.
+
+A compiled parser reports a problem as a code and a place. The message is made here, from the bytes at
+that place, because only a reader who sees what was given knows what to do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["BadLine", "Problem", "describe"]
+
+GOOD = 0
+NO_LABEL = 1
+BAD_LABEL = 2
+LARGE_LABEL = 3
+BAD_PAIR = 4
+BAD_VALUE = 5
+LARGE_VALUE = 6
+NEGATIVE_INDEX = 7
+ZERO_INDEX = 8
+HUGE_INDEX = 9
+BAD_QUERY = 10
+NUL = 11
+NO_BAR = 12
+BAD_HEAD = 13
+BAD_NAMESPACE = 14
+LOST_TEXT = 15
+
+LARGEST_INDEX = 2**31 - 2
+
+WORDS = {
+    NO_LABEL: "the line has no label: it starts with {token}. Expected «label index:value …»",
+    BAD_LABEL: "the label {token} is not a number. Expected a decimal number such as 1, -1 or 0.5",
+    LARGE_LABEL: "the label {token} is too large for a 64-bit float",
+    BAD_PAIR: "{token} is not an index:value pair. Expected a whole number, a colon and a decimal number",
+    BAD_VALUE: "{token} is not a value. Expected a decimal number such as 1, -0.5 or 2e-3 (inf and nan are refused)",
+    LARGE_VALUE: "the value {token} is too large for a 64-bit float",
+    NEGATIVE_INDEX: "the index of {token} is negative. Indices start at 1, or at 0 with zero_based=True",
+    ZERO_INDEX: "the index of {token} is 0, and indices start at 1. If this file counts from 0, pass zero_based=True",
+    HUGE_INDEX: f"the index of {{token}} is too large. Expected at most {LARGEST_INDEX}",
+    BAD_QUERY: "{token} is not a query id. Expected «qid:» and a whole number, once, after the label",
+    NUL: "there is a NUL byte at {token}. Is this a text file?",
+    NO_BAR: "there is no «|» in {token}. Expected «label |namespace feature:value …»",
+    BAD_HEAD: "{token} is not a label, an importance or a base. Expected at most three numbers and a tag before «|»",
+    BAD_NAMESPACE: "the namespace {token} is malformed. Expected «|name» or «|name:scale», and then a space",
+    LOST_TEXT: "{token} is not a feature. Expected «name» or «name:value»",
+}
+
+
+class BadLine(ValueError):
+    """A line that is not in the format; ``file``, ``line`` and ``column`` (both from 1) say where."""
+
+    def __init__(self, message: str, file: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.file, self.line, self.column = file, line, column
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.file, self.line, self.column)
+
+
+class Problem(NamedTuple):
+    """A problem in a block of lines: the line's number within the block, from 0, and the byte's."""
+
+    code: int
+    line: int
+    position: int
+
+
+def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> BadLine:
+    """The error for ``problem`` in ``text``, a block that stands after ``lines_before`` lines of ``file``."""
+    at = problem.position
+    line = lines_before + problem.line + 1
+    column = at - text.rfind(b"\n", 0, at)
+    token = bytes(text[at : at + 200]).split(b"\n", 1)[0]
+    code = NUL if token[:1] == b"\0" else problem.code
+    token = (token.split() or [b""])[0] if code != NUL else token
+    shown = "the end of the line" if not token else repr(token[:40].decode("utf-8", "replace"))
+    if len(token) > 40:
+        shown += "…"
+    return BadLine(
+        f"{file}, line {line}, column {column}: {WORDS[code].format(token=shown)}. "
+        "Mend the line, or pass skip_bad=True to count such lines and go on.",
+        file,
+        line,
+        column,
+    )

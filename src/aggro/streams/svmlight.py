@@ -1,0 +1,221 @@
+"""svmlight (LIBSVM) text to sparse rows, compiled.
+
+One example a line::
+
+    label [qid:number] index:value index:value …   # comment
+
+Numbers are separated by spaces or tabs. ``#`` starts a comment anywhere; lines without an example are
+passed over; ``\\r`` before the end of a line is a blank. Labels and values are decimal numbers (see
+``numbers``). A query id is read and forgotten. Indices count from 1, as the format says, and become
+columns from 0; for files that count from 0 there is ``zero_based=True``. It is not guessed: a stream
+cannot see the end of the file, and a wrong guess would shift every feature.
+
+Rows come as they stand. Indices that do not ascend, or come twice, are reported and left to the caller.
+
+Nothing else on offer is both fast and streaming, hence a parser of our own. Its time goes into waiting
+for where the next number starts, so it guesses (with branches) what seldom changes, the number of an
+index's digits, and computes (without) what no one can guess: signs and the lengths of fractions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.compile import inline, kernel
+from aggro.streams import problems
+from aggro.streams.bits import rare
+from aggro.streams.block import Block, Parsed
+from aggro.streams.numbers import BAD, LARGE, OK, number
+from aggro.streams.problems import Problem
+
+__all__ = ["parse"]
+
+u8 = np.uint64
+
+TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, COLON, Q = 9, 10, 13, 32, 35, 45, 58, 113
+ZERO, TEN = u8(48), u8(10)
+QUERY = np.frombuffer(b"qid:", np.uint8)
+LIMIT = u8(problems.LARGEST_INDEX + 1)
+LONGEST_INDEX = u8(18)  # digits that are sure to fit 64 bits
+
+# A pair takes four bytes, a line two; the text that is parsed may lack its last separator.
+BYTES_A_PAIR, BYTES_A_LINE = 4, 2
+
+
+@inline
+def is_blank(letter):
+    return letter == SPACE or letter == TAB or letter == RETURN
+
+
+@rare
+def skip_comment(text, p):
+    """From «#» to the end of the line: (where, problem)."""
+    while text[p] != NEWLINE:
+        if text[p] == 0:
+            return p, problems.NUL
+        p += u8(1)
+    return p, problems.GOOD
+
+
+@rare
+def skip_query(text, p):
+    """Over «qid:number»: (where, problem)."""
+    start = p
+    for k in range(u8(4)):
+        if text[p] != QUERY[k]:
+            return start, problems.BAD_PAIR if k == u8(0) else problems.BAD_QUERY
+        p += u8(1)
+    first = p
+    while u8(text[p]) - ZERO < TEN:
+        p += u8(1)
+    if p == first or not (is_blank(text[p]) or text[p] == NEWLINE or text[p] == HASH):
+        return start, problems.BAD_QUERY
+    return p, problems.GOOD
+
+
+@rare
+def read_label(text, p):
+    """(label, where it ends, problem)"""
+    label, end, code = number(text, p)
+    if code == LARGE:
+        return label, p, problems.LARGE_LABEL
+    if code == OK and (is_blank(text[end]) or text[end] == NEWLINE or text[end] == HASH):
+        return label, end, problems.GOOD
+    return label, p, problems.NO_LABEL if code == OK and text[end] == COLON else problems.BAD_LABEL
+
+
+@rare
+def index_problem(text, p, index, digits):
+    """Why the index that ends before p is refused."""
+    if text[p] != COLON or digits == u8(0):
+        return problems.BAD_PAIR
+    return problems.ZERO_INDEX if index == u8(0) and digits <= LONGEST_INDEX else problems.HUGE_INDEX
+
+
+@inline
+def read_pairs(text, p, base, k, indices, data):
+    """The pairs of a line: (where they end, number of pairs so far, do they ascend, problem)."""
+    begin = k
+    queries = 0
+    next_index = u8(0)
+    ascending = True
+    while True:
+        letter = text[p]
+        if letter == SPACE:
+            p += u8(1)
+            continue
+        digit = u8(letter) - ZERO
+        if digit >= TEN:
+            if letter == NEWLINE:
+                return p, k, ascending, problems.GOOD
+            if letter == TAB or letter == RETURN:
+                p += u8(1)
+                continue
+            if letter == HASH:
+                p, problem = skip_comment(text, p)
+                if problem == problems.GOOD:
+                    continue
+                return p, k, ascending, problem
+            if letter == Q and k == begin and queries == 0:
+                p, problem = skip_query(text, p)
+                if problem == problems.GOOD:
+                    queries = 1
+                    continue
+                return p, k, ascending, problem
+            if letter == MINUS and u8(text[p + u8(1)]) - ZERO < TEN:
+                return p, k, ascending, problems.NEGATIVE_INDEX
+            return p, k, ascending, problems.BAD_PAIR
+        start = p
+        index = u8(0)
+        while digit < TEN:
+            index = index * TEN + digit
+            p += u8(1)
+            digit = u8(text[p]) - ZERO
+        column = index - base  # wraps to a huge number where it would be negative
+        if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
+            return start, k, ascending, index_problem(text, p, index, p - start)
+        value, p, code = number(text, p + u8(1))
+        if code != OK:
+            return p, k, ascending, problems.BAD_VALUE if code == BAD else problems.LARGE_VALUE
+        ascending &= column >= next_index
+        next_index = column + u8(1)
+        indices[k] = np.uint32(column)
+        data[k] = value
+        k += u8(1)
+
+
+@kernel
+def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
+    """Lines to rows: (rows, pairs, lines, largest column, do all rows ascend, bad lines, problem, its line, its byte).
+
+    ``text`` ends with a newline at ``size - 1`` and has padding after it. The first problem is kept; without
+    ``skip_bad`` it ends the parsing.
+    """
+    end = u8(size)
+    base = u8(base)
+    p = u8(0)
+    row = u8(0)
+    k = u8(0)
+    lines = 0
+    bad = 0
+    first_problem, first_line, first_byte = problems.GOOD, 0, 0
+    tidy = True
+    indptr[u8(0)] = 0
+    while p < end:
+        while is_blank(text[p]):
+            p += u8(1)
+        if text[p] == NEWLINE:
+            p += u8(1)
+            lines += 1
+            continue
+        is_row = text[p] != HASH
+        if is_row:
+            label, p, problem = read_label(text, p)
+        else:
+            label = 0.0
+            p, problem = skip_comment(text, p)
+        filled = k
+        ascending = True
+        if problem == problems.GOOD and is_row:
+            p, filled, ascending, problem = read_pairs(text, p, base, k, indices, data)
+        if problem != problems.GOOD:
+            if bad == 0:
+                first_problem, first_line, first_byte = problem, lines, np.int64(p)
+            bad += 1
+            if not skip_bad:
+                break
+            while text[p] != NEWLINE:
+                p += u8(1)
+        elif is_row:
+            labels[row] = label
+            row += u8(1)
+            k = filled
+            indptr[row] = np.int64(k)
+            tidy &= ascending
+        p += u8(1)
+        lines += 1
+    top = np.uint32(0)
+    for i in range(k):
+        top = max(top, indices[i])
+    return row, k, lines, np.int64(top), tidy, bad, first_problem, first_line, first_byte
+
+
+def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
+    """The rows of a block of whole lines."""
+    n_pairs, n_lines = block.size // BYTES_A_PAIR + 1, block.size // BYTES_A_LINE + 1
+    labels, indptr = np.empty(n_lines), np.empty(n_lines + 1, np.int64)
+    indices, data = np.empty(n_pairs, np.uint32), np.empty(n_pairs)
+    rows, pairs, lines, top, ascending, bad, code, line, byte = parse_lines(
+        block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
+    )
+    return Parsed(
+        y=labels[:rows],
+        indptr=indptr[: rows + 1],
+        indices=indices[:pairs],
+        data=data[:pairs],
+        width=top + 1 if pairs else 0,
+        ascending=ascending,
+        lines=lines,
+        bad=bad,
+        problem=Problem(code, line, byte) if bad else None,
+    )

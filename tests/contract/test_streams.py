@@ -1,0 +1,245 @@
+"""However a stream is cut, copied or spelled, the model is the same."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from kit import ALL, PLAIN, arrays, as_dicts, as_pairs, assert_same_model, decisions, each, learn_rows, snapshot, stream
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+from aggro.streams import Chunk
+
+CUTS = [1, 2, 9, 30, 31]
+
+
+def in_chunks(model, X, y, cuts=CUTS):
+    for rows in np.split(np.arange(len(y)), cuts):
+        model.partial_fit(X[rows], y[rows])
+    return model
+
+
+def forms(X):
+    return {"array": X, "float32": X.astype(np.float32), "csr": csr_matrix(X)}
+
+
+@each()
+@pytest.mark.parametrize("form", ["array", "float32", "csr"])
+def test_chunked_is_many_to_the_bit(variant, form):
+    X, y = stream(variant)
+    X = forms(X)[form]
+    many = variant.new().partial_fit(X, y)
+    assert_same_model(many, in_chunks(variant.new(), X, y))
+    assert_same_model(many, variant.new().fit(X, y))
+
+
+@each()
+def test_one_is_many_to_the_bit(variant):
+    X, y = stream(variant)
+    one = learn_rows(variant.new(), X, y)
+    many = variant.new().partial_fit(X, y)
+    assert_same_model(one, many)
+    assert decisions(many, X[:5]).tolist() == [np.asarray(many.decision_one(x)).tolist() for x in X[:5]]
+
+
+@each(PLAIN)
+def test_one_is_many_for_float32_rows(variant):
+    X, y = stream(variant)
+    X = X.astype(np.float32)
+    assert_same_model(learn_rows(variant.new(), X, y), variant.new().partial_fit(X, y))
+
+
+@each()
+def test_pairs_are_csr_rows_to_the_bit(variant):
+    X, y = stream(variant)
+    X[0] = 1.0  # the first row shows every feature, so that both know the same width from the start
+    assert_same_model(learn_rows(variant.new(), as_pairs(X), y), variant.new().partial_fit(csr_matrix(X), y))
+
+
+@each()
+def test_dicts_are_named_chunks_to_the_bit(variant):
+    X, y = stream(variant)
+    X[0] = 1.0
+    names = [f"f{j}" for j in range(X.shape[1])]
+    chunked = variant.new()
+    for rows in np.split(np.arange(len(y)), CUTS):
+        chunked.learn_chunk(Chunk(csr_matrix(X[rows]), y[rows], None, names))
+    assert_same_model(learn_rows(variant.new(), as_dicts(X), y), chunked)
+
+
+@each()
+def test_predictions_are_the_same_with_one_row_and_many(variant):
+    X, y = stream(variant)
+    model = variant.new().fit(X, y)
+    assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
+
+
+@each()
+def test_predicting_changes_nothing(variant):
+    X, y = stream(variant)
+    model = learn_rows(variant.new(), as_dicts(X), y)
+    before = snapshot(model)
+    for x in as_dicts(X[:8], "f") + as_dicts(X[:8], "unknown"):
+        model.predict_one(x), model.decision_one(x), model.explain_one(x)
+    assert snapshot(model) == before
+    model = variant.new().fit(X, y)
+    before = snapshot(model)
+    decisions(model, X), model.predict(csr_matrix(X)), model.score(X, y)
+    model.coef_ += 1.0  # a copy
+    model.history_["loss"] = 0.0
+    assert snapshot(model) == before
+
+
+@each()
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_copy_goes_on_as_the_original_and_alone(variant, copied):
+    X, y = stream(variant)
+    rows = as_dicts(X)
+    original = learn_rows(variant.new(), rows[:30], y[:30])
+    before = snapshot(original)
+    twin = learn_rows(copied(original), rows[30:], y[30:])
+    assert snapshot(original) == before
+    assert_same_model(twin, learn_rows(original, rows[30:], y[30:]))
+
+
+@each()
+def test_a_clone_starts_afresh_with_the_same_settings(variant):
+    X, y = stream(variant)
+    model = variant.new().fit(X, y)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert "_model" not in fresh.__dict__
+    assert_same_model(fresh.fit(X, y), model)
+
+
+@each()
+def test_features_come_and_go_by_name(variant):
+    """Learning without a feature is learning with it at zero."""
+    X, y = stream(variant, d=4)
+    X[:20, 2] = 0.0
+    X[40:, 0] = 0.0
+    named = learn_rows(variant.new(), as_dicts(X), y)
+    dense = variant.new().fit(X, y)
+    order = [int(name[1:]) for name in named.feature_names_in_]
+    assert sorted(order) == [0, 1, 2, 3]
+    np.testing.assert_allclose(np.atleast_2d(named.coef_), np.atleast_2d(dense.coef_)[:, order], rtol=1e-9, atol=1e-12)
+
+
+@each()
+def test_features_come_by_index(variant):
+    X, y = stream(variant, d=4)
+    X[:20, 3] = 0.0
+    model = variant.new()
+    learn_rows(model, as_pairs(X[:20]), y[:20])
+    assert model.n_features_in_ < 4
+    learn_rows(model, as_pairs(X[20:]), y[20:])
+    np.testing.assert_allclose(model.coef_, variant.new().fit(X, y).coef_, rtol=1e-9, atol=1e-12)
+    beyond = np.array([3, 1000]), np.array([1.0, 5.0])
+    assert model.predict_one(beyond) == model.predict_one((np.array([3]), np.array([1.0])))
+
+
+@each()
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_columns_of_named_chunks_come_go_and_move(variant, is_sparse):
+    X, y = stream(variant, d=4)
+    X[:20, 2] = 0.0
+    X[40:, 0] = 0.0
+    model = variant.new()
+    for rows, columns in [(slice(0, 20), [3, 1, 0]), (slice(20, 40), [2, 0, 3, 1]), (slice(40, 60), [1, 2, 3])]:
+        part = X[rows][:, columns]
+        model.learn_chunk(Chunk(csr_matrix(part) if is_sparse else part, y[rows], None, [f"f{j}" for j in columns]))
+    order = [int(name[1:]) for name in model.feature_names_in_]
+    assert order == [3, 1, 0, 2]
+    expected = np.atleast_2d(variant.new().fit(X, y).coef_)[:, order]
+    np.testing.assert_allclose(np.atleast_2d(model.coef_), expected, rtol=1e-9, atol=1e-12)
+
+
+@each()
+def test_the_order_of_keys_does_not_matter(variant):
+    """To the bit: known features are summed in index order, whatever the order of the keys."""
+    X, y = stream(variant)
+    X[0] = 1.0  # numbers the features
+    rng = np.random.default_rng(0)
+    rows = as_dicts(X)
+    shuffled = [rows[0]] + [{name: row[name] for name in rng.permutation(list(row))} for row in rows[1:]]
+    plain, other = learn_rows(variant.new(), rows, y), learn_rows(variant.new(), shuffled, y)
+    assert_same_model(plain, other)
+    for row, same in zip(rows, shuffled, strict=True):
+        assert np.array_equal(plain.decision_one(row), other.decision_one(same))
+
+
+@each()
+def test_features_that_begin_in_another_order_give_the_same_weights(variant):
+    """To rounding: their numbers differ, and so does the order of the sums."""
+    X, y = stream(variant)
+    rows = as_dicts(X)
+    backwards = [dict(reversed(row.items())) for row in rows]
+    a, b = learn_rows(variant.new(), rows, y), learn_rows(variant.new(), backwards, y)
+    order = [a.feature_names_in_.tolist().index(name) for name in b.feature_names_in_]
+    np.testing.assert_allclose(np.atleast_2d(b.coef_), np.atleast_2d(a.coef_)[:, order], rtol=1e-9, atol=1e-12)
+
+
+@each()
+def test_zero_rows_are_harmless(variant):
+    X, y = stream(variant)
+    X[::3] = 0.0
+    model = variant.new().fit(X, y)
+    assert np.isfinite(decisions(model, X)).all()
+    assert model.n_seen_ == len(y)
+    if not model.get_params().get("fit_intercept", True):
+        before = arrays(model._model.state)[4:]
+        before = [array.copy() for array in before]
+        model.partial_fit(np.zeros((4, X.shape[1])), y[:4])
+        assert all(np.array_equal(a, b) for a, b in zip(before, arrays(model._model.state)[4:], strict=True))
+
+
+@each()
+def test_an_empty_dict_is_a_zero_row(variant):
+    X, y = stream(variant, n=30)
+    rows = as_dicts(X)
+    with_empty = learn_rows(variant.new(), rows, y).learn_one({}, y[0])
+    with_zeros = learn_rows(variant.new(), rows, y).learn_one({"f0": 0.0}, y[0])
+    assert_same_model(with_empty, with_zeros)
+    first = variant.new().learn_one({}, y[0]).learn_one(rows[0], y[0])
+    assert first.n_seen_ == 2
+    assert np.isfinite(first.decision_one(rows[0])).all()
+
+
+@each()
+def test_memory_does_not_grow_with_rows(variant):
+    X, y = stream(variant, n=100)
+    model = variant.new().partial_fit(X, y)
+
+    def size():
+        return sum(array.nbytes for array in arrays(model._model.state)), len(pickle.dumps(model))
+
+    before = size()
+    for _ in range(20):
+        model.partial_fit(X, y)
+    learn_rows(model, X, y)
+    assert size()[0] == before[0]
+    assert size()[1] <= before[1] + 64  # larger counters take a few bytes more
+
+
+@each(PLAIN)
+def test_memory_does_not_grow_with_ways_to_spell_a_row(variant):
+    _, y = stream(variant, n=3000)
+    rng = np.random.default_rng(0)
+    names = [f"f{j}" for j in range(12)]
+    rows = [{name: 1.0 for name in rng.permutation(names)[: rng.integers(1, 12)]} for _ in range(3000)]
+    model = learn_rows(variant.new(), rows[:1500], y[:1500])
+    tracemalloc.start()
+    learn_rows(model, rows[1500:], y[1500:])
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 300_000
+
+
+def test_every_registered_learner_is_here():
+    from aggro.learners.registry import LEARNERS
+
+    assert {variant.entry.name for variant in ALL} == {entry.name for entry in LEARNERS}

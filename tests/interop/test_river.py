@@ -1,0 +1,95 @@
+"""River's own checks on every learner, and what they do not look at."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("river")
+pd = pytest.importorskip("pandas")
+
+from river import checks, evaluate, metrics, preprocessing, stream  # noqa: E402
+
+import aggro  # noqa: E402
+from aggro.interop import river  # noqa: E402
+from aggro.learners.registry import LEARNERS  # noqa: E402
+
+MODELS = [getattr(river, entry.name) for entry in LEARNERS]
+CLASSIFIERS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "classification"]
+
+
+def all_checks():
+    for model in MODELS:
+        for n, check in enumerate(checks.yield_checks(model())):
+            yield pytest.param(model, check, id=f"{model.__name__}-{n}-{check.__name__}")
+
+
+@pytest.mark.parametrize(("model", "check"), all_checks())
+def test_river_check(model, check):
+    assert not model()._unit_test_skips(), "no check of River's is skipped"
+    check(model())
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.standard_normal((n, 4)), columns=list("abcd"))
+    return X, pd.Series((X["a"] + 0.3 * rng.standard_normal(n) > 0).map({True: "yes", False: "no"}))
+
+
+def test_many_rows_are_the_same_model_as_one_by_one():
+    X, y = rows()
+    one, many = river.PAClassifier(), river.PAClassifier()
+    for x, label in zip(X.to_dict("records"), y, strict=True):
+        one.learn_one(x, label)
+    many.learn_many(X[:25], y[:25])
+    many.learn_many(X[25:], y[25:])
+    np.testing.assert_array_equal(one.coef_, many.coef_)
+    assert many.predict_many(X).tolist() == [one.predict_one(x) for x in X.to_dict("records")]
+
+
+def test_the_same_model_as_the_scikit_learn_shell():
+    X, y = rows()
+    model = river.PAClassifier(step="pa2", C=0.1)
+    model.learn_many(X, y)
+    np.testing.assert_allclose(model.coef_, aggro.PAClassifier(step="pa2", C=0.1).fit(X, y).coef_, rtol=1e-12)
+
+
+def test_the_weight_scales_c():
+    weighted, aggressive = river.PARegressor(C=1.0), river.PARegressor(C=3.0)
+    weighted.learn_one({"a": 1.0}, 100.0, w=3.0)
+    aggressive.learn_one({"a": 1.0}, 100.0)
+    assert weighted.predict_one({"a": 1.0}) == aggressive.predict_one({"a": 1.0}) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_frames_with_nothing_learned_and_nothing_in_them(model):
+    fresh = model()
+    X = pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 9])
+    predicted = fresh.predict_many(X)
+    assert predicted.index.tolist() == [7, 9]
+    assert predicted.tolist() == [fresh.predict_one({"a": 1.0})] * 2
+    fresh.learn_many(X[:0], pd.Series(dtype=float))
+    assert fresh.predict_many(X[:0]).empty
+
+
+def test_in_a_pipeline_with_rivers_own_evaluation():
+    X, y = rows(300)
+    model = preprocessing.StandardScaler() | river.PAClassifier()
+    metric = evaluate.progressive_val_score(stream.iter_pandas(X, y), model, metrics.Accuracy())
+    assert metric.get() > 0.8
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS)
+def test_scores_do_not_pretend_to_be_probabilities(model):
+    with pytest.raises(NotImplementedError):
+        model().predict_proba_one({"a": 1.0})
+
+
+def test_without_river_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.delitem(sys.modules, "aggro.interop.river")
+    with pytest.raises(ImportError, match=r"pip install 'aggro\[river\]'"):
+        importlib.import_module("aggro.interop.river")

@@ -1,0 +1,133 @@
+"""What the tests share: variants of every registered learner, streams, and bitwise comparison of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import aggro.estimators
+from aggro.learners.params import Choice, Flag
+from aggro.learners.registry import LEARNERS, Entry
+
+FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
+
+# Why a check does not apply to a step. Every skip in the contract has its reason here.
+NO_C = {"pa": "pa has no C for a weight to scale"}
+NOT_PASSIVE = {"ls": "least squares learns from every row, there is no hinge"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A learner with some settings."""
+
+    entry: Entry
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "-".join([self.entry.name, *(f"{k}={v}" for k, v in self.params.items())])
+
+    @property
+    def classifies(self) -> bool:
+        return self.entry.task == "classification"
+
+    def new(self, **more: Any) -> Any:
+        return getattr(aggro.estimators, self.entry.name)(**{**self.params, **more})
+
+
+def variants(entry: Entry) -> list[Variant]:
+    """Every choice of words, crossed; each flag flipped once beside the defaults."""
+    constraints = entry.load()._constraints
+    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
+    flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
+    defaults = Variant(entry).new().get_params()
+    switches = [{}] + [{name: not defaults[name]} for name in flags]
+    return [
+        Variant(entry, {**dict(zip(words, chosen, strict=True)), **switch})
+        for chosen in product(*words.values())
+        for switch in switches
+    ]
+
+
+PLAIN = [Variant(entry) for entry in LEARNERS]
+ALL = [variant for entry in LEARNERS for variant in variants(entry)]
+
+
+def each(table: list[Variant] = ALL, skip: dict[str, str] | None = None, where: Any = None) -> Any:
+    """Run a test for every variant (that ``where`` accepts), skipping steps that have a reason."""
+    rows = []
+    for variant in table:
+        if where is not None and not where(variant):
+            continue
+        reason = (skip or {}).get(variant.new().get_params().get("step"))
+        marks = [pytest.mark.skip(reason=reason)] if reason else []
+        rows.append(pytest.param(variant, marks=marks, id=str(variant)))
+    return pytest.mark.parametrize("variant", rows)
+
+
+def stream(variant: Variant, n: int = 60, d: int = 6, classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with some zeros, and targets; the last class first appears a third of the way in."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    noise = rng.standard_normal((n, classes))
+    if not variant.classifies:
+        return X, X @ rng.standard_normal(d) + 0.1 * noise[:, 0]
+    scores = X @ rng.standard_normal((d, classes)) + 0.5 * noise
+    if classes > 2:
+        scores[: n // 3, -1] = -np.inf
+    return X, np.array(["b", "a", "c", "e", "d"][:classes])[scores.argmax(axis=1)]
+
+
+def as_dicts(X: np.ndarray, prefix: str = "f") -> list[dict[str, float]]:
+    return [{f"{prefix}{j}": float(row[j]) for j in np.flatnonzero(row)} for row in X]
+
+
+def as_pairs(X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(np.flatnonzero(row), row[np.flatnonzero(row)]) for row in X]
+
+
+def learn_rows(model: Any, rows: Any, y: Any) -> Any:
+    for row, target in zip(rows, y, strict=True):
+        model.learn_one(row, target)
+    return model
+
+
+def arrays(state: Any) -> list[np.ndarray]:
+    """Every array of a state, nested ones included."""
+    if isinstance(state, tuple):
+        return [array for part in state for array in arrays(part)]
+    return [state]
+
+
+def snapshot(model: Any) -> tuple:
+    """Everything a model knows, to the bit."""
+    inner = model.__dict__.get("_model")
+    if inner is None:
+        return (repr(model.get_params()),)
+    features, labels = inner.features, inner.labels
+    known = (features.n, features.names and tuple(features.names), tuple(labels.codes), tuple(labels.reserved))
+    return (repr(model.get_params()), known, *(array.tobytes() for array in arrays(inner.state)))
+
+
+def assert_same_model(a: Any, b: Any) -> None:
+    """The same knowledge to the bit; the room kept for features and classes to come may differ."""
+    a, b = a._model, b._model
+    assert list(a.labels.codes) == list(b.labels.codes)
+    assert (a.features.n, a.features.names) == (b.features.n, b.features.names)
+    assert type(a.state) is type(b.state)
+    for p, r in zip(arrays(a.state), arrays(b.state), strict=True):
+        shape = np.maximum(p.shape, r.shape)
+        padded = [np.pad(array, [(0, n - m) for m, n in zip(array.shape, shape, strict=True)]) for array in (p, r)]
+        assert padded[0].tobytes() == padded[1].tobytes(), f"{padded[0]} differs from {padded[1]}"
+
+
+def decisions(model: Any, X: Any) -> np.ndarray:
+    return (model.decision_function if hasattr(model, "decision_function") else model.predict)(X)
+
+
+def sparse(X: np.ndarray) -> csr_matrix:
+    return csr_matrix(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ def check_writable(path: Path) -> None:
         raise Mistake(f"{path} is a folder; give the name of a file.")
     if not path.parent.is_dir():
         raise Mistake(f"{path} cannot be written: there is no folder {path.parent}.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise Mistake(f"{path} cannot be written: permission denied.")
 
 
 class Progress(Protocol):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.compile import kernel, quick
+from aggro.engine.dicts import read_dict
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, judge, learn, look, peek
 
-__all__ = ["learn_row", "run", "score", "score_row"]
+__all__ = ["learn_dict", "learn_row", "run", "score", "score_dict", "score_row"]
 
 u8 = np.uint64
 
@@ -42,11 +43,12 @@ def run(state, params, X, y, s, order, start, stop, balanced):
             bad = np.int64(t)
             break
         if tally.classes.shape[0] > 1:
-            c = u8(y[t])
-            tally.classes[c] += 1.0
-            rows[LIVE] = max(rows[LIVE], np.int64(c) + 1)
+            c = np.int64(y[t])
+            tally.classes[u8(c)] += 1.0
+            if c >= rows[LIVE]:
+                rows[LIVE] = c + 1
             if balanced:
-                weight *= (seen + 1) / (rows[LIVE] * tally.classes[c])
+                weight *= (seen + 1) / (rows[LIVE] * tally.classes[u8(c)])
         loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
         mistakes += mistake
@@ -94,6 +96,30 @@ def score_row(model, row):
     """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
     state, params, _, _, _, _, _, _, scores = content(model)
     (X,) = content(row)
+    if score(state, params, X, scores) >= 0:
+        return np.nan
+    return scores[0, 0]
+
+
+@quick
+def learn_dict(model, plan, x, y, s):
+    """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if the plan does not fit it."""
+    state, params, target, weight, targets, weights, order, balanced, _ = content(model)
+    X, keys, slots, values, cell = content(plan)
+    if not read_dict(x, keys, slots, values, cell):
+        return -1
+    target[0] = y
+    weight[0] = s
+    return np.int64(run(state, params, X, targets, weights, order, 0, 1, balanced) < 0)
+
+
+@quick
+def score_dict(model, plan, x):
+    """Score the dict at address x; NaN if a value is not finite, infinity if the plan does not fit it."""
+    state, params, _, _, _, _, _, _, scores = content(model)
+    X, keys, slots, values, cell = content(plan)
+    if not read_dict(x, keys, slots, values, cell):
+        return np.inf
     if score(state, params, X, scores) >= 0:
         return np.nan
     return scores[0, 0]

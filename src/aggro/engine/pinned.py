@@ -17,7 +17,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload, register_model, typeof_impl, unbox
 from numba.extending import NativeValue
 
@@ -42,24 +41,27 @@ class PinnedModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, ir.IntType(64))
 
 
-class Pinned:
-    """A tuple of arrays and numbers, laid out for compiled code."""
+class Pinned(int):
+    """A tuple of arrays and numbers, laid out for compiled code. As an int it is the address."""
 
-    __slots__ = ("_layout", "address", "value")
+    value: tuple
+    _home: np.ndarray
 
-    def __init__(self, value: tuple, layout: Any = None) -> None:
+    def __new__(cls, value: tuple, layout: Any = None) -> Pinned:
         """Lay ``value`` out; ``layout`` is a name that the caller gives to tuples of the same types."""
-        self.value = value
         if numba.config.DISABLE_JIT:
-            return
-        entry = _LAYOUTS.get(layout)
-        if entry is None:
-            entry = (native_size(value), direct(lay_down, value, 0))
-            if layout is not None:
-                _LAYOUTS[layout] = entry
-        self._layout = np.empty(entry[0] // 8 + 1, np.uint64)
-        self.address = self._layout.__array_interface__["data"][0]
-        entry[1](value, self.address)
+            home = np.empty(0)
+        else:
+            entry = _LAYOUTS.get(layout)
+            if entry is None:
+                entry = (native_size(value), direct(lay_down, value, 0))
+                if layout is not None:
+                    _LAYOUTS[layout] = entry
+            home = np.empty(entry[0] // 8 + 1, np.uint64)
+            entry[1](value, home.__array_interface__["data"][0])
+        self = super().__new__(cls, home.__array_interface__["data"][0])
+        self.value, self._home = value, home
+        return self
 
 
 _LAYOUTS: dict[Any, tuple[int, Any]] = {}
@@ -72,10 +74,7 @@ def _typeof_pinned(value: Pinned, context: Any) -> PinnedType:
 
 @unbox(PinnedType)
 def _unbox_pinned(typ: PinnedType, obj: Any, c: Any) -> NativeValue:
-    number = c.pyapi.object_getattr_string(obj, "address")
-    address = c.pyapi.long_as_ulonglong(number)
-    c.pyapi.decref(number)
-    return NativeValue(address, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+    return NativeValue(c.pyapi.long_as_ulonglong(obj))
 
 
 def _without_owner(context: Any, builder: Any, typ: types.Type, value: Any) -> Any:
@@ -117,7 +116,7 @@ def _load(typingctx, pinned):
     def codegen(context, builder, signature, args):
         held = signature.return_type
         place = builder.inttoptr(args[0], context.get_value_type(held).as_pointer())
-        return impl_ret_borrowed(context, builder, held, builder.load(place))
+        return builder.load(place)  # nothing to count: the arrays have no owner here
 
     return pinned.held(pinned), codegen
 

@@ -202,14 +202,22 @@ def first_bad(X, start):
 
 @kernel
 def index_order(indptr, indices):
-    """(largest index, True where every row's indices strictly ascend)."""
+    """(largest index, True where every row's indices strictly ascend).
+
+    One flat loop counts all descents, another those between rows; they agree if no row has one inside.
+    """
+    stop = u8(indptr[-1])
     top = np.uint32(0)
-    for k in range(u8(indices.shape[0])):
+    falls = 0
+    for k in range(u8(1), stop):
         top = max(top, indices[k])
-    ascending = True
-    for i in range(u8(indptr.shape[0] - 1)):
-        rises = True
-        for k in range(u8(indptr[i]) + u8(1), u8(indptr[i + u8(1)])):
-            rises &= indices[k - u8(1)] < indices[k]
-        ascending &= rises
-    return np.int64(top), ascending
+        falls += indices[k - u8(1)] >= indices[k]
+    if stop > 0:
+        top = max(top, indices[0])
+    last = u8(0)
+    for i in range(u8(1), u8(indptr.shape[0] - 1)):
+        start = u8(indptr[i])
+        if start != last and start < stop:
+            falls -= indices[start - u8(1)] >= indices[start]
+        last = start
+    return np.int64(top), falls == 0

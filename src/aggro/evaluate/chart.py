@@ -73,7 +73,7 @@ def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tu
     parts += end_labels(lines, styles, x, y)
     parts.append(f'<text class="axis" x="{LEFT}" y="{TOP - 16}">{escape(measure)}</text>')
     middle = (LEFT + x.stop) / 2
-    parts.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">rows seen</text>')
+    parts.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">rows seen (log scale)</text>')
     title = escape(f"{measure}, by rows seen: " + ", ".join(line.name for line in lines))
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n' + "\n".join(parts) + "\n</svg>"
 

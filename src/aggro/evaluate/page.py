@@ -33,8 +33,9 @@ SERIES
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; white-space: nowrap; }
-tr.peer td { color: var(--soft); } td.best { font-weight: 700; color: var(--ink); }
+th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
+tr.peer td { color: var(--soft); } tr td.best { font-weight: 700; color: var(--ink); }
 footer { margin-top: 3rem; font-size: .88rem; }
 """
 NAMES = ("s0", "s1", "s2", "s3", "s4", "s5", "peer")

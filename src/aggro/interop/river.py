@@ -24,27 +24,27 @@ __all__ = [entry.name for entry in LEARNERS]
 
 
 class River:
-    """What all models here share; stands before the learner, whose calls it adapts."""
+    """What all models here share; stands before the learner (so ``self`` is one), whose calls it adapts."""
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn one row: features by name, its target, and how much it counts."""
         super().learn_one(x, y, w)  # type: ignore[misc]
 
-    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+    def learn_many(self: Any, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         if len(X):
-            self._partial_fit(X.to_numpy(), y, None, names=list(X.columns))  # type: ignore[attr-defined]
+            self._partial_fit(X.to_numpy(), y, None, names=list(X.columns))
 
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+    def predict_many(self: Any, X: pd.DataFrame) -> pd.Series:
         """The prediction for each row of a frame, as ``predict_one`` would give it."""
         import pandas as pd
 
-        if not len(X) or not self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            return pd.Series([self.predict_one({})] * len(X), index=X.index)  # type: ignore[attr-defined]
-        scores = self._scores(X.to_numpy(), names=list(X.columns))  # type: ignore[attr-defined]
+        if not len(X) or not self.__sklearn_is_fitted__():
+            return pd.Series([self.predict_one({})] * len(X), index=X.index)
+        scores = self._scores(X.to_numpy(), names=list(X.columns))
         return pd.Series(self._answers(scores), index=X.index)
 
-    def _answers(self, scores: Any) -> Any:
+    def _answers(self: Any, scores: Any) -> Any:
         """The learner's scores as predictions."""
         raise NotImplementedError
 
@@ -56,15 +56,15 @@ class RiverClassifier(River):
     def _multiclass(self) -> bool:
         return True
 
-    def _answers(self, scores: Any) -> Any:
-        model = self._model  # type: ignore[attr-defined]
-        return self._name(model, self._by_class(model, scores))  # type: ignore[attr-defined]
+    def _answers(self: Any, scores: Any) -> Any:
+        model = self._model
+        return self._name(model, self._by_class(model, scores))
 
 
 class RiverRegressor(River):
     """A regressor."""
 
-    def _answers(self, scores: Any) -> Any:
+    def _answers(self: Any, scores: Any) -> Any:
         return scores[:, 0]
 
 

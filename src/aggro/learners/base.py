@@ -21,7 +21,7 @@ from aggro.engine.rule import MARKS, MISTAKES, RULES, SEEN, UPDATES, Rule, copy_
 from aggro.learners import doors
 from aggro.learners.features import MAX_FEATURES, Features, frozen
 from aggro.learners.labels import Labels
-from aggro.learners.model import NO_ORDER, NO_WEIGHTS, Model, size_of
+from aggro.learners.model import INFINITY, NO_ORDER, Model, size_of
 from aggro.learners.params import Constraint, Either, Flag, Kind, Number, check_params
 
 __all__ = ["COMMON", "Explanation", "Learner"]
@@ -380,12 +380,13 @@ class Learner:
         if weight == 1.0:
             with model.guard:  # nothing new about the row: the common case, kept short
                 if model.params is not None and not model.busy:
-                    row = self._known_row(model, x)
                     target = self._known_target(model, y)
-                    if row is not None and target is not None:
-                        if not model.learn_row(row, target, 1.0):
-                            raise doors.bad_value(row.value[0], 0, model.features.names)
-                        return self
+                    if target is not None:
+                        learned = model.learn_dict(x, target)
+                        if learned < 0 and (row := self._known_row(model, x)) is not None:
+                            learned = model.learn_row(row, target, 1.0)
+                        if learned > 0:
+                            return self
         self._learn_one(model, x, y, weight)
         return self
 
@@ -400,9 +401,7 @@ class Learner:
         self._learn_one(model, x, y, weight)
 
     def _known_row(self, model: Model, x: Any) -> Pinned | None:
-        """The row, if it has a form that the model has met before; else None."""
-        if type(x) is dict:
-            return model.features.pack_known(x)
+        """An array of the form that came before; None for all else."""
         if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
             model.dense_row[:] = x
             return model.dense_pinned
@@ -450,6 +449,9 @@ class Learner:
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
         if model.params is None:
             self._prepare(model)
+        first = model.score_dict(x)
+        if first < INFINITY:
+            return first
         row = self._known_row(model, x) or self._row(model, x, False)
         first = model.score_row(row)
         if first != first:

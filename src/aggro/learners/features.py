@@ -1,18 +1,17 @@
 """The features a model knows, by position and perhaps by name, and one row packed for the kernel.
 
 Rows that come as dicts are packed in index order, whatever the order of their keys, so a row means
-the same sum of the same products each time. A key order that comes again is remembered as a plan: a
-getter that reads the dict in index order and a buffer that is filled with one call.
+the same sum of the same products each time. A key order that comes again is remembered as a plan, by
+which compiled code reads such dicts itself.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from functools import partial
-from operator import itemgetter
 from typing import Any
 
+import numba
 import numpy as np
 
 from aggro.engine.pinned import Pinned
@@ -63,18 +62,18 @@ class Scratch:
 
 
 class Plan:
-    """How to pack dicts with one certain key order."""
+    """How compiled code reads dicts with one certain order of keys: see ``engine.dicts``."""
 
-    __slots__ = ("fill", "in_order", "keys", "read", "row")
+    __slots__ = ("keys", "reader", "size")
 
     def __init__(self, keys: tuple, positions: np.ndarray) -> None:
         order = np.argsort(positions)
         values = np.zeros(len(keys))
-        self.keys = keys
-        self.row = sparse_row(np.array([0, len(keys)]), positions[order], values)
-        self.fill = partial(struct.Struct(f"{len(keys)}d").pack_into, values, 0)
-        self.read = itemgetter(*(keys[i] for i in order)) if len(keys) > 1 else lambda x: (x[keys[0]],)
-        self.in_order = bool((order[1:] > order[:-1]).all())
+        self.keys = keys  # kept alive: their addresses are in the reader
+        self.size = len(keys)
+        (row,) = sparse_row(np.array([0, len(keys)]), positions[order], values).value
+        addresses = np.array([id(key) for key in keys], np.int64)
+        self.reader = Pinned((row, addresses, np.argsort(order), values, np.zeros(3, np.int64)), "dict reader")
 
 
 class Features:
@@ -85,9 +84,9 @@ class Features:
         self.reserved = reserved
         self.names: list[Any] | None = None
         self.index: dict[Any, int] = {}
+        self.plan: Plan | None = None  # for the key order that came last
         self._plans: dict[tuple, Plan] = {}
         self._met: dict[tuple, int] = {}
-        self._last: Plan | None = None
         self._scratch = Scratch()
 
     def copy(self) -> Features:
@@ -149,42 +148,21 @@ class Features:
         self.names.append(name)
         self.n = max(self.n, len(self.names))
 
-    def pack_known(self, x: Mapping[Any, Any]) -> Pinned | None:
-        """One dict as a sparse row in index order; None if it has a feature that is not known."""
-        keys = tuple(x)
-        plan = self._last
-        if plan is None or plan.keys != keys:
-            plan = self._plans.get(keys)
-            if plan is None:
-                try:
-                    positions = [self.index[key] for key in keys]
-                except KeyError:
-                    return None
-                return self._pack(x, keys, positions)
-            self._last = plan
-        try:
-            plan.fill(*(x.values() if plan.in_order else plan.read(x)))
-        except (struct.error, TypeError) as error:
-            raise not_a_number(x) from error
-        return plan.row
-
     def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:
         """One dict as a sparse row in index order; features not known are added, or left out."""
         keys = tuple(x)
-        positions = self.positions(keys, grow).tolist()
+        try:
+            positions = [self.index[key] for key in keys]
+        except KeyError:
+            positions = self.positions(keys, grow).tolist()
         if -1 in positions:
             x = {key: x[key] for key, position in zip(keys, positions, strict=True) if position >= 0}
             positions = [position for position in positions if position >= 0]
         return self._pack(x, keys, positions)
 
     def _pack(self, x: Mapping[Any, Any], keys: tuple, positions: list[int]) -> Pinned:
-        if len(self._met) > 4 * PLANS:
-            self._met.clear()
-        count = self._met[keys] = self._met.get(keys, 0) + 1
-        if count >= WORTH_A_PLAN and positions and len(positions) == len(keys):
-            if len(self._plans) >= PLANS:
-                self._plans.clear()
-            self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
+        if positions and len(positions) == len(keys):
+            self._remember(keys, positions)
         values = list(x.values())
         if positions != sorted(positions):
             order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -193,6 +171,17 @@ class Features:
             return self._scratch.fill(positions, values)
         except (struct.error, TypeError) as error:
             raise not_a_number(x) from error
+
+    def _remember(self, keys: tuple, positions: list[int]) -> None:
+        self.plan = self._plans.get(keys)
+        if self.plan is None:
+            if len(self._met) > 4 * PLANS:
+                self._met.clear()
+            count = self._met[keys] = self._met.get(keys, 0) + 1
+            if count >= WORTH_A_PLAN and not numba.config.DISABLE_JIT:
+                if len(self._plans) >= PLANS:
+                    self._plans.clear()
+                self.plan = self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
 
     def pair(self, indices: Any, values: Any, grow: bool) -> Pinned:
         """One row from (indices, values); indices that are not known are added, or left out."""

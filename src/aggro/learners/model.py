@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.compile import direct
-from aggro.engine.passes import learn_row, score, score_row
+from aggro.engine.passes import learn_dict, learn_row, score, score_dict, score_row
 from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state
@@ -27,6 +27,8 @@ __all__ = ["Model", "size_of"]
 
 NO_WEIGHTS = frozen(np.empty(0))
 NO_ORDER = frozen(np.empty(0, np.int64))
+INFINITY = float("inf")
+_COMPILED: dict[tuple[Any, type, type], Any] = {}
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -60,7 +62,8 @@ class Model:
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
         self.busy = False  # a pass is learning into a copy of the state
-        self._entries: dict[tuple[type, type], tuple[Any, Any]] = {}
+        self._score_dict: Any = None
+        self._learn_dict: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:
@@ -106,6 +109,7 @@ class Model:
 
     def pin(self) -> Pinned:
         """The state and the pass's other arguments, laid out for one-row calls."""
+        self._score_dict = self._learn_dict = None  # the state may be of another type
         self.scores_row = np.zeros((1, RULES[type(self.state)].columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
         self.pinned = Pinned(
@@ -119,22 +123,23 @@ class Model:
                 NO_ORDER,
                 self.balanced,
                 self.scores_row,
-            )
+            ),
+            (type(self.state), type(self.params)),
         )
         return self.pinned
 
-    def _entry(self, row: Pinned) -> tuple[Any, Any]:
-        """The compiled one-row learner and scorer for this kind of row."""
-        assert self.pinned is not None
-        entry = (direct(learn_row, self.pinned, row, 0.0, 1.0), direct(score_row, self.pinned, row))
-        self._entries[type(self.state), type(row.value[0])] = entry
-        return entry
+    def _compiled(self, function: Any, *args: Any) -> Any:
+        """The machine code of a one-row function for this state and row."""
+        row = args[0].value[0]
+        key = (function, type(self.state), type(row))
+        if key not in _COMPILED:
+            _COMPILED[key] = direct(function, self.pinned, *args)
+        return _COMPILED[key]
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite. Needs the guard."""
         pinned = self.pinned or self.pin()
-        entry = self._entries.get((type(self.state), type(row.value[0]))) or self._entry(row)
-        first: float = entry[1](pinned, row)
+        first: float = self._compiled(score_row, row)(pinned, row)
         return first
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
@@ -142,6 +147,25 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state))
         pinned = self.pinned or self.pin()
-        entry = self._entries.get((type(self.state), type(row.value[0]))) or self._entry(row)
-        learned: bool = entry[0](pinned, row, target, weight)
+        learned: bool = self._compiled(learn_row, row, target, weight)(pinned, row, target, weight)
+        return learned
+
+    def score_dict(self, x: Any) -> float:
+        """The same for a dict that the last plan may fit; infinity if it does not."""
+        plan = self.features.plan
+        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
+            return INFINITY
+        if self._score_dict is None:
+            self._score_dict = self._compiled(score_dict, plan.reader, 0)
+        first: float = self._score_dict(self.pinned, plan.reader, id(x))
+        return first
+
+    def learn_dict(self, x: Any, target: float) -> int:
+        """The same for a dict that the last plan may fit: 1, or 0 if it is not finite, -1 if it does not fit."""
+        plan = self.features.plan
+        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
+            return -1
+        if self._learn_dict is None:
+            self._learn_dict = self._compiled(learn_dict, plan.reader, 0, 0.0, 1.0)
+        learned: int = self._learn_dict(self.pinned, plan.reader, id(x), target, 1.0)
         return learned

@@ -19,9 +19,9 @@ from numba.core import types
 from numba.cpython.unsafe import numbers as instructions
 from numba.extending import intrinsic
 
-from aggro.engine.compile import COMMON, INLINE, inline
+from aggro.engine.compile import COMMON, INLINE, inline, kernel
 
-__all__ = ["PADDING", "digit_run", "eight_digits", "high_half", "leading_zeros", "rare", "strict", "word"]
+__all__ = ["PADDING", "count_bytes", "digit_run", "eight_digits", "high_half", "leading_zeros", "rare", "strict", "word"]
 
 u8 = np.uint64
 
@@ -88,6 +88,16 @@ def eight_digits(letters):
     t = ((t * TENS) >> u8(8)) & PAIRS
     t = ((t * HUNDREDS) >> u8(16)) & QUADS
     return (t * MYRIADS) >> u8(32)
+
+
+@kernel
+def count_bytes(text, size, a, b):
+    """How often the bytes a and b come among the first ``size``: how much room a parser needs."""
+    first, second = 0, 0
+    for i in range(u8(size)):
+        first += text[i] == a
+        second += text[i] == b
+    return first, second
 
 
 if numba.config.DISABLE_JIT:

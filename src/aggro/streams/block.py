@@ -37,19 +37,16 @@ class Block(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Rows of a block in CSR form, and what the caller must know about them.
+    """Rows of a block in CSR form: columns in the text's order, perhaps repeated.
 
-    ``width`` is one more than the largest column, ``ascending`` whether all rows' columns ascend without
-    repeats, ``lines`` how many lines there were, ``bad`` how many of them were refused, ``problem`` the
-    first of these. ``names`` and ``n_names`` are for formats whose features have names: see ``vw``.
+    ``lines`` is how many lines there were, ``bad`` how many of them were refused, ``problem`` the first
+    of these.
     """
 
     y: np.ndarray
     indptr: np.ndarray
     indices: np.ndarray
     data: np.ndarray
-    width: int
-    ascending: bool
     lines: int
     bad: int
     problem: Problem | None

@@ -7,16 +7,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Chunk"]
+__all__ = ["Chunk", "Position"]
+
+
+class Position(NamedTuple):
+    """Where in a stream the next row stands: enough to go on from there, and plain numbers to store.
+
+    ``file`` is the number of the file, from 0. ``offset`` is the byte of its decompressed text, ``line`` and
+    ``row`` the lines and rows of it that went before. ``width`` is the width of ``X`` so far.
+    """
+
+    file: int = 0
+    offset: int = 0
+    line: int = 0
+    row: int = 0
+    width: int = 0
 
 
 class Chunk(NamedTuple):
     """Rows ``X`` (an array or a CSR matrix), targets, and where there are any weights and column names.
 
     With names, columns may come, go and move from chunk to chunk; a learner follows them by name.
+    ``y`` is None where the stream has no targets, and NaN for a row without one. ``position`` is where the
+    stream stands after the chunk.
     """
 
     X: Any
     y: np.ndarray
     weight: np.ndarray | None = None
     names: Sequence[Any] | None = None
+    position: Position | None = None

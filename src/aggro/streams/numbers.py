@@ -40,6 +40,7 @@ WHOLE_TENS = np.array([10**k for k in range(20)], np.uint64)
 
 LEAST, MOST = -342, 308  # below w·10^-342 everything is 0, above w·10^308 everything is infinite
 FRACTION = u8(2**52)
+EXACT = u8(2**53)
 INFINITY = u8(0x7FF0000000000000)
 SIGN = u8(63)
 FAR = 10**15  # an exponent beyond any that a line of text can make good
@@ -94,7 +95,7 @@ def nearest(w, q):
         m -= u8(1)
     m += m & u8(1)
     m >>= u8(1)
-    if m >= FRACTION + FRACTION:
+    if m >= EXACT:
         m = FRACTION
         exponent += 1
     if exponent >= 2047:
@@ -159,6 +160,12 @@ def careful(text, p):
     return u8(bits | (u8(negative) << SIGN)).view(np.float64), p, OK
 
 
+@rare
+def product(w, places, negative):
+    """±w·10^−places where division is not exact."""
+    return u8(nearest(w, -np.int64(places)) | (negative << SIGN)).view(np.float64)
+
+
 @inline
 def number(text, p):
     """The number that starts at p: (value, where it ends, OK or what is wrong).
@@ -176,7 +183,6 @@ def number(text, p):
         w = w * u8(10) + digit
         p += u8(1)
         digit = u8(text[p]) - ZERO
-    digits = p - first
     places = u8(0)
     if text[p] == POINT:
         p += u8(1)
@@ -192,13 +198,14 @@ def number(text, p):
         w = w * WHOLE_TENS[run] + eight_digits((letters << (u8(56) - (run << u8(3)))) << u8(8))
         p += run
         places = p - point
-        digits += places
-    if digits - u8(1) >= u8(19) or text[p] | TO_LOWER == LETTER_E:
+        first += u8(1)
+    # p - first is the number of digits; 0 wraps to a huge one.
+    if p - first - u8(1) >= u8(19) or text[p] | TO_LOWER == LETTER_E:
         return careful(text, start)
-    if w < FRACTION + FRACTION and places <= u8(22):
+    if w < EXACT and places <= u8(22):
         value = quotient(w, places)
         return -value if negative else value, p, OK
-    return u8(nearest(w, -np.int64(places)) | (negative << SIGN)).view(np.float64), p, OK
+    return product(w, places, negative), p, OK
 
 
 @kernel

@@ -10,7 +10,7 @@ passed over; ``\\r`` before the end of a line is a blank. Labels and values are 
 columns from 0; for files that count from 0 there is ``zero_based=True``. It is not guessed: a stream
 cannot see the end of the file, and a wrong guess would shift every feature.
 
-Rows come as they stand. Indices that do not ascend, or come twice, are reported and left to the caller.
+Rows come as they stand: indices that do not ascend, or come twice, are left to the caller.
 
 Nothing else on offer is both fast and streaming, hence a parser of our own. Its time goes into waiting
 for where the next number starts, so it guesses (with branches) what seldom changes, the number of an
@@ -23,7 +23,7 @@ import numpy as np
 
 from aggro.engine.compile import inline, kernel
 from aggro.streams import problems
-from aggro.streams.bits import rare
+from aggro.streams.bits import count_bytes, rare
 from aggro.streams.block import Block, Parsed
 from aggro.streams.numbers import BAD, LARGE, OK, number
 from aggro.streams.problems import Problem
@@ -37,9 +37,6 @@ ZERO, TEN = u8(48), u8(10)
 QUERY = np.frombuffer(b"qid:", np.uint8)
 LIMIT = u8(problems.LARGEST_INDEX + 1)
 LONGEST_INDEX = u8(18)  # digits that are sure to fit 64 bits
-
-# A pair takes four bytes, a line two; the text that is parsed may lack its last separator.
-BYTES_A_PAIR, BYTES_A_LINE = 4, 2
 
 
 @inline
@@ -94,11 +91,9 @@ def index_problem(text, p, index, digits):
 
 @inline
 def read_pairs(text, p, base, k, indices, data):
-    """The pairs of a line: (where they end, number of pairs so far, do they ascend, problem)."""
+    """The pairs of a line: (where they end, number of pairs so far, problem)."""
     begin = k
     queries = 0
-    next_index = u8(0)
-    ascending = True
     while True:
         letter = text[p]
         if letter == SPACE:
@@ -107,7 +102,7 @@ def read_pairs(text, p, base, k, indices, data):
         digit = u8(letter) - ZERO
         if digit >= TEN:
             if letter == NEWLINE:
-                return p, k, ascending, problems.GOOD
+                return p, k, problems.GOOD
             if letter == TAB or letter == RETURN:
                 p += u8(1)
                 continue
@@ -115,16 +110,16 @@ def read_pairs(text, p, base, k, indices, data):
                 p, problem = skip_comment(text, p)
                 if problem == problems.GOOD:
                     continue
-                return p, k, ascending, problem
+                return p, k, problem
             if letter == Q and k == begin and queries == 0:
                 p, problem = skip_query(text, p)
                 if problem == problems.GOOD:
                     queries = 1
                     continue
-                return p, k, ascending, problem
+                return p, k, problem
             if letter == MINUS and u8(text[p + u8(1)]) - ZERO < TEN:
-                return p, k, ascending, problems.NEGATIVE_INDEX
-            return p, k, ascending, problems.BAD_PAIR
+                return p, k, problems.NEGATIVE_INDEX
+            return p, k, problems.BAD_PAIR
         start = p
         index = u8(0)
         while digit < TEN:
@@ -133,12 +128,10 @@ def read_pairs(text, p, base, k, indices, data):
             digit = u8(text[p]) - ZERO
         column = index - base  # wraps to a huge number where it would be negative
         if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
-            return start, k, ascending, index_problem(text, p, index, p - start)
+            return start, k, index_problem(text, p, index, p - start)
         value, p, code = number(text, p + u8(1))
         if code != OK:
-            return p, k, ascending, problems.BAD_VALUE if code == BAD else problems.LARGE_VALUE
-        ascending &= column >= next_index
-        next_index = column + u8(1)
+            return p, k, problems.BAD_VALUE if code == BAD else problems.LARGE_VALUE
         indices[k] = np.uint32(column)
         data[k] = value
         k += u8(1)
@@ -146,7 +139,7 @@ def read_pairs(text, p, base, k, indices, data):
 
 @kernel
 def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
-    """Lines to rows: (rows, pairs, lines, largest column, do all rows ascend, bad lines, problem, its line, its byte).
+    """Lines to rows: (rows, pairs, lines, bad lines, the first problem, its line, its byte).
 
     ``text`` ends with a newline at ``size - 1`` and has padding after it. The first problem is kept; without
     ``skip_bad`` it ends the parsing.
@@ -159,7 +152,6 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
     lines = 0
     bad = 0
     first_problem, first_line, first_byte = problems.GOOD, 0, 0
-    tidy = True
     indptr[u8(0)] = 0
     while p < end:
         while is_blank(text[p]):
@@ -175,9 +167,8 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
             label = 0.0
             p, problem = skip_comment(text, p)
         filled = k
-        ascending = True
         if problem == problems.GOOD and is_row:
-            p, filled, ascending, problem = read_pairs(text, p, base, k, indices, data)
+            p, filled, problem = read_pairs(text, p, base, k, indices, data)
         if problem != problems.GOOD:
             if bad == 0:
                 first_problem, first_line, first_byte = problem, lines, np.int64(p)
@@ -191,31 +182,18 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
             row += u8(1)
             k = filled
             indptr[row] = np.int64(k)
-            tidy &= ascending
         p += u8(1)
         lines += 1
-    top = np.uint32(0)
-    for i in range(k):
-        top = max(top, indices[i])
-    return row, k, lines, np.int64(top), tidy, bad, first_problem, first_line, first_byte
+    return row, k, lines, bad, first_problem, first_line, first_byte
 
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    n_pairs, n_lines = block.size // BYTES_A_PAIR + 1, block.size // BYTES_A_LINE + 1
-    labels, indptr = np.empty(n_lines), np.empty(n_lines + 1, np.int64)
-    indices, data = np.empty(n_pairs, np.uint32), np.empty(n_pairs)
-    rows, pairs, lines, top, ascending, bad, code, line, byte = parse_lines(
+    colons, newlines = count_bytes(block.text, block.size, COLON, NEWLINE)
+    labels, indptr = np.empty(newlines), np.empty(newlines + 1, np.int64)
+    indices, data = np.empty(colons, np.uint32), np.empty(colons)
+    rows, pairs, lines, bad, code, line, byte = parse_lines(
         block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
     )
-    return Parsed(
-        y=labels[:rows],
-        indptr=indptr[: rows + 1],
-        indices=indices[:pairs],
-        data=data[:pairs],
-        width=top + 1 if pairs else 0,
-        ascending=ascending,
-        lines=lines,
-        bad=bad,
-        problem=Problem(code, line, byte) if bad else None,
-    )
+    problem = Problem(code, line, byte) if bad else None
+    return Parsed(labels[:rows], indptr[: rows + 1], indices[:pairs], data[:pairs], lines, bad, problem)

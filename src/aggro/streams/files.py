@@ -1,0 +1,197 @@
+"""Bytes of files: one, many, a folder, a glob or stdin; plain or compressed.
+
+Compression is known by a file's first bytes, never by its name. What is read is always the decompressed
+text, and positions count its bytes: to go on from the middle a plain file is sought, a compressed one and
+stdin are read again and the bytes before passed over.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["STDIN", "Source", "find", "fill"]
+
+STDIN = "-"
+HEAD = 65536
+
+MAGIC: dict[str, bytes] = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zstd": b"\x28\xb5\x2f\xfd",
+}
+OPENERS: dict[str, Callable[[Any], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": lambda file: _zstd(file),
+}
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
+Paths = str | os.PathLike | Iterable[str | os.PathLike]
+
+
+def find(path: Paths) -> list[str]:
+    """The files that ``path`` stands for, in the order in which they are read.
+
+    A folder stands for the files in it and a glob for those it matches, both in the order of their names;
+    hidden files are left out. ``-`` is stdin.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        paths = list(path)
+        if not paths:
+            raise ValueError("The list of files to read is empty.")
+        return [name for one in paths for name in find(one)]
+    name = os.fspath(path)
+    if name == STDIN or os.path.isfile(name):
+        return [name]
+    if os.path.isdir(name):
+        found = [entry.path for entry in os.scandir(name) if entry.is_file() and not entry.name.startswith(".")]
+        if not found:
+            raise FileNotFoundError(f"The folder {name!r} has no files to read.")
+        return sorted(found)
+    if os.path.exists(name):  # a pipe or a device
+        return [name]
+    found = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
+    if not found:
+        what = "No file matches" if glob.has_magic(name) else "There is no file or folder"
+        raise FileNotFoundError(f"{what} {name!r} (looked in {os.getcwd()!r}).")
+    return found
+
+
+class Source:
+    """A file that can be looked at and then read, decompressed. Stdin can be read once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title = "stdin" if name == STDIN else name
+        self._head: bytes | None = None
+        self._pipe: Any = None
+        self._used = False
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed."""
+        if self._head is None:
+            file = self._open()
+            try:
+                self._head = file.read(HEAD)
+            except (*DAMAGE, OSError) as error:
+                raise self.damaged(error) from error
+            finally:
+                if self._once():
+                    self._pipe = file
+                else:
+                    file.close()
+        return self._head
+
+    def open(self, start: int = 0) -> Any:
+        """The file, at byte ``start`` of its text."""
+        if not self._once():
+            file = self._open()
+            if start:
+                try:
+                    file.seek(start)  # compressed files read on to there
+                except (*DAMAGE, OSError) as error:
+                    file.close()
+                    raise self.damaged(error) from error
+            return file
+        if self._used:
+            raise ValueError(f"{self.title} can be read only once. Save it as a file to go over it again.")
+        self._used = True
+        file = self._pipe or self._open()
+        whole = io.BufferedReader(_Rejoined(self._head or b"", file), HEAD)
+        while start > 0:
+            passed = len(whole.read(min(start, HEAD)))
+            if not passed:
+                break
+            start -= passed
+        return whole
+
+    def damaged(self, error: BaseException) -> Exception:
+        """The error to raise for one that came from reading: it names the file."""
+        if isinstance(error, OSError) and error.errno is not None:
+            return type(error)(error.errno, error.strerror, self.title)
+        return ValueError(
+            f"{self.title}: the compressed data are damaged or cut short ({error}). Fetch or write the file again."
+        )
+
+    def _once(self) -> bool:
+        return self.name == STDIN or not os.path.isfile(self.name)
+
+    def _open(self) -> Any:
+        raw = _stdin() if self.name == STDIN else open(self.name, "rb", buffering=0)
+        start = b""
+        while len(start) < 6 and (more := raw.read(6 - len(start))):
+            start += more
+        kind = next((kind for kind, magic in MAGIC.items() if start.startswith(magic)), None)
+        if self._once():
+            raw = io.BufferedReader(_Rejoined(start, raw), HEAD)
+        else:
+            raw.seek(0)
+        try:
+            return OPENERS[kind](raw) if kind else raw
+        except ImportError as error:
+            raw.close()
+            raise ImportError(f"{self.title} is compressed with zstd: pip install zstandard.") from error
+
+
+def fill(file: Any, view: memoryview) -> int:
+    """Read until the view is full or the file ends; how many bytes came."""
+    got = 0
+    while got < len(view):
+        more = file.readinto(view[got:])
+        if not more:
+            break
+        got += more
+    return got
+
+
+def _stdin() -> Any:
+    """Stdin without Python's buffer, whose lock a reading thread would hold when the program ends."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), "rb", closefd=False)
+    except (OSError, ValueError, AttributeError):  # replaced by something that is no file
+        return sys.stdin.buffer
+
+
+def _zstd(file: Any) -> Any:
+    try:
+        from compression import zstd  # Python 3.14
+
+        return zstd.ZstdFile(file)
+    except ImportError:
+        import zstandard
+
+        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
+
+
+class _Rejoined(io.RawIOBase):
+    """Bytes that were read already, and then the rest of the file."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        self._head, self._file = memoryview(head), file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        if self._head:
+            n = min(len(view), len(self._head))
+            view[:n] = self._head[:n]
+            self._head = self._head[n:]
+            return n
+        return self._file.readinto(view) or 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-PEER = {"learning_rate": "pa1", "eta0": 1.0, "loss": "hinge", "penalty": None, "max_iter": 1, "tol": None, "shuffle": False}
+PEER = {
+    "learning_rate": "pa1",
+    "eta0": 1.0,
+    "loss": "hinge",
+    "penalty": None,
+    "max_iter": 1,
+    "tol": None,
+    "shuffle": False,
+}
 
 
 def best(*jobs: Callable[[], Any], repeat: int = 15) -> list[float]:
@@ -76,7 +84,7 @@ def sparse(rng: np.random.Generator) -> list[dict]:
     rows, targets = as_rows(X, "bench"), frozen(y.astype(np.float64))
     ours, alone, theirs, product = best(
         lambda: PAClassifier().fit(X, y),
-        lambda: run(LINE.init(params, d, 2), params, rows, targets, NO_WEIGHTS, NO_ORDER, 0, n, False),
+        lambda: run(LINE.init(params, d, 2), params, rows, targets, NO_WEIGHTS, NO_ORDER, 0, n, False, False),
         lambda: SGDClassifier(**PEER).fit(X, y),
         lambda: X @ w,
         repeat=7,
@@ -124,7 +132,9 @@ def one_row(rng: np.random.Generator) -> list[dict]:
     ours_array, theirs = best(arrays, batches, repeat=7)
     return [
         figure("predict_one then learn_one, dict of 22, over River's PAClassifier", river / ours, 3.5, 5.0),
-        figure("learn_one, array of 22, over scikit-learn's partial_fit of one row", 10 * theirs / ours_array, 100, None),
+        figure(
+            "learn_one, array of 22, over scikit-learn's partial_fit of one row", 10 * theirs / ours_array, 100, None
+        ),
     ]
 
 

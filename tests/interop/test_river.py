@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("river")
 pd = pytest.importorskip("pandas")
 
-from river import checks, evaluate, metrics, preprocessing, stream  # noqa: E402
+from river import checks, evaluate, metrics, preprocessing  # noqa: E402
 
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
@@ -22,12 +22,13 @@ CLASSIFIERS = [getattr(river, entry.name) for entry in LEARNERS if entry.task ==
 
 
 def all_checks():
+    """Every check River has for each model."""
     for model in MODELS:
         for n, check in enumerate(checks.yield_checks(model())):
             yield pytest.param(model, check, id=f"{model.__name__}-{n}-{check.__name__}")
 
 
-@pytest.mark.parametrize(("model", "check"), all_checks())
+@pytest.mark.parametrize(("model", "check"), list(all_checks()))
 def test_river_check(model, check):
     assert not model()._unit_test_skips(), "no check of River's is skipped"
     check(model())
@@ -78,7 +79,7 @@ def test_frames_with_nothing_learned_and_nothing_in_them(model):
 def test_in_a_pipeline_with_rivers_own_evaluation():
     X, y = rows(300)
     model = preprocessing.StandardScaler() | river.PAClassifier()
-    metric = evaluate.progressive_val_score(stream.iter_pandas(X, y), model, metrics.Accuracy())
+    metric = evaluate.progressive_val_score(zip(X.to_dict("records"), y, strict=True), model, metrics.Accuracy())
     assert metric.get() > 0.8
 
 

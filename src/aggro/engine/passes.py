@@ -19,13 +19,14 @@ u8 = np.uint64
 
 
 @kernel
-def run(state, params, X, y, s, order, start, stop, balanced):
+def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     """Predict, count and learn the rows ``start`` to ``stop``, in place.
 
     Row t is ``X[order[t]]`` (``X[t]`` if ``order`` is empty) with target ``y[t]`` and weight
     ``s[t]`` (1 if ``s`` is empty); a row of weight 0 is not there at all. For classifiers ``y`` is
     the class's number in order of first appearance, and ``balanced`` weighs rows by the classes
-    counted so far. Returns -1, or the first t whose row is not finite, before learning it.
+    counted so far. With ``averaged``, what is counted are the losses and mistakes of the average, which
+    predicts. Returns -1, or the first t whose row is not finite, before learning it.
     """
     tally = state.tally
     rows = tally.rows
@@ -33,6 +34,7 @@ def run(state, params, X, y, s, order, start, stop, balanced):
     updates = mistakes = 0
     bad = np.int64(-1)
     out = np.empty(2 * tally.classes.shape[0])  # scores, and room for a rule's own coefficients
+    mean = np.empty(out.shape[0] if averaged else 0)
     for t in range(u8(start), u8(stop)):
         weight = s[t] if s.shape[0] else 1.0
         if weight == 0.0:
@@ -49,7 +51,11 @@ def run(state, params, X, y, s, order, start, stop, balanced):
                 rows[LIVE] = c + 1
             if balanced:
                 weight *= (seen + 1) / (rows[LIVE] * tally.classes[u8(c)])
-        loss, mistake = judge(state, params, y[t], out)
+        if averaged:
+            peek(state, params, X, i, mean)
+            loss, mistake = judge(state, params, y[t], mean)
+        else:
+            loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
         mistakes += mistake
         loss_sum += loss
@@ -84,17 +90,17 @@ def score(state, params, X, scores):
 @quick
 def learn_row(model, row, y, s):
     """Learn the one row of a pinned model and row; True if it is finite. The same machine code as ``run``."""
-    state, params, target, weight, targets, weights, order, balanced, _ = content(model)
+    state, params, target, weight, targets, weights, order, balanced, averaged, _ = content(model)
     (X,) = content(row)
     target[0] = y
     weight[0] = s
-    return run(state, params, X, targets, weights, order, 0, 1, balanced) < 0
+    return run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0
 
 
 @quick
 def score_row(model, row):
     """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
-    state, params, _, _, _, _, _, _, scores = content(model)
+    state, params, _, _, _, _, _, _, _, scores = content(model)
     (X,) = content(row)
     if score(state, params, X, scores) >= 0:
         return np.nan
@@ -104,19 +110,19 @@ def score_row(model, row):
 @quick
 def learn_dict(model, plan, x, y, s):
     """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if the plan does not fit it."""
-    state, params, target, weight, targets, weights, order, balanced, _ = content(model)
+    state, params, target, weight, targets, weights, order, balanced, averaged, _ = content(model)
     X, keys, slots, values, cell = content(plan)
     if not read_dict(x, keys, slots, values, cell):
         return -1
     target[0] = y
     weight[0] = s
-    return np.int64(run(state, params, X, targets, weights, order, 0, 1, balanced) < 0)
+    return np.int64(run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0)
 
 
 @quick
 def score_dict(model, plan, x):
     """Score the dict at address x; NaN if a value is not finite, infinity if the plan does not fit it."""
-    state, params, _, _, _, _, _, _, scores = content(model)
+    state, params, _, _, _, _, _, _, _, scores = content(model)
     X, keys, slots, values, cell = content(plan)
     if not read_dict(x, keys, slots, values, cell):
         return np.inf

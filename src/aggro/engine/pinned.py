@@ -17,8 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
-from numba.extending import intrinsic, overload, register_model, typeof_impl, unbox
-from numba.extending import NativeValue
+from numba.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
 
 from aggro.engine.compile import INLINE, direct, kernel
 
@@ -79,7 +78,7 @@ def _unbox_pinned(typ: PinnedType, obj: Any, c: Any) -> NativeValue:
 
 def _without_owner(context: Any, builder: Any, typ: types.Type, value: Any) -> Any:
     """The native value with every array's owner taken out: Python owns them, nothing is counted."""
-    if isinstance(typ, types.BaseTuple):
+    if isinstance(typ, types.BaseTuple):  # type: ignore[attr-defined]
         parts = cgutils.unpack_tuple(builder, value, len(typ))
         bare = [_without_owner(context, builder, t, v) for t, v in zip(typ, parts, strict=True)]
         return context.make_tuple(builder, typ, bare)

@@ -20,10 +20,11 @@ import numpy as np
 
 from aggro.engine.compile import inline, kernel
 
-__all__ = ["CSR", "HUGE", "TINY"]
+__all__ = ["CSR", "HUGE", "LANES", "TINY"]
 
 HUGE = 1e300
 TINY = 1e-290
+LANES = 8  # models are kept in whole vectors of this many doubles
 NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
 
 u8 = np.uint64
@@ -122,66 +123,72 @@ def add_over(X, i, a, m, w):
 
 
 @inline
+def add_lanes(v, W, j, out):
+    """out ← out + v·W_j, a whole vector of models at a time.
+
+    Blocks of a constant size compile to the same code however many there are, so a score does not
+    depend on how many models are allocated beside it.
+    """
+    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
+        for k in range(u8(LANES)):
+            out[block + k] += v * W[j, block + k]
+
+
+@inline
 def dots_norm(X, i, W, out):
     """out_k = W_k·x for every model k, and ‖x‖²."""
-    models = u8(W.shape[1])
     q = 0.0
-    for k in range(models):
+    for k in range(u8(W.shape[1])):
         out[k] = 0.0
     if hasattr(X, "indptr"):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             v = np.float64(X.data[p])
             q += v * v
-            j = u8(X.indices[p])
-            for k in range(models):
-                out[k] += v * W[j, k]
+            add_lanes(v, W, u8(X.indices[p]), out)
     else:
         for j in range(u8(X.shape[1])):
             v = np.float64(X[i, j])
             q += v * v
-            for k in range(models):
-                out[k] += v * W[j, k]
+            add_lanes(v, W, j, out)
     return q
 
 
 @inline
 def dots_norm_over(X, i, m, W, out):
     """out_k = W_k·(x/m) for every model k, and ‖x/m‖²."""
-    models = u8(W.shape[1])
     q = 0.0
-    for k in range(models):
+    for k in range(u8(W.shape[1])):
         out[k] = 0.0
     if hasattr(X, "indptr"):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             v = np.float64(X.data[p]) / m
             q += v * v
-            j = u8(X.indices[p])
-            for k in range(models):
-                out[k] += v * W[j, k]
+            add_lanes(v, W, u8(X.indices[p]), out)
     else:
         for j in range(u8(X.shape[1])):
             v = np.float64(X[i, j]) / m
             q += v * v
-            for k in range(models):
-                out[k] += v * W[j, k]
+            add_lanes(v, W, j, out)
     return q
+
+
+@inline
+def move_lanes(v, a, W, j):
+    """W_j ← W_j + v·a, a whole vector of models at a time."""
+    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
+        for k in range(u8(LANES)):
+            W[j, block + k] += v * a[block + k]
 
 
 @inline
 def adds_over(X, i, a, m, W):
     """W_k ← W_k + a_k·(x/m) for every model k; m = 1 is exact."""
-    models = u8(W.shape[1])
     if hasattr(X, "indptr"):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[p]) / m
-            j = u8(X.indices[p])
-            for k in range(models):
-                W[j, k] += a[k] * v
+            move_lanes(np.float64(X.data[p]) / m, a, W, u8(X.indices[p]))
     else:
         for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j]) / m
-            for k in range(models):
-                W[j, k] += a[k] * v
+            move_lanes(np.float64(X[i, j]) / m, a, W, j)
 
 
 @kernel

@@ -69,7 +69,7 @@ class Rule:
 
     state: type
     init: Callable[..., Any]  # (params, width, models) -> State
-    grow: Callable[..., Any]  # (state, width, models) -> State
+    grow: Callable[..., Any]  # (state, params, width, models) -> State, not smaller
     look: Callable[..., Any]
     judge: Callable[..., Any]
     learn: Callable[..., Any]

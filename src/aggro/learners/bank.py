@@ -22,14 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.compile import cold, inline
-from aggro.engine.rows import HUGE, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest
+from aggro.engine.rows import HUGE, LANES, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, new_tally
 from aggro.engine.steps import LS, PA, step_size
 
 __all__ = ["BANK", "Bank", "BankParams"]
 
 u8 = np.uint64
-LANE = 8  # models are allocated in whole vectors of doubles
 
 
 class Bank(NamedTuple):
@@ -53,7 +52,7 @@ class BankParams(NamedTuple):
 
 
 def init(params: BankParams, width: int, models: int) -> Bank:
-    lanes = -(-models // LANE) * LANE
+    lanes = -(-models // LANES) * LANES
     return Bank(
         new_tally(lanes),
         np.zeros((width, lanes)),
@@ -62,12 +61,12 @@ def init(params: BankParams, width: int, models: int) -> Bank:
     )
 
 
-def grow(state: Bank, width: int, models: int) -> Bank:
-    lanes = max(-(-models // LANE) * LANE, state.W.shape[1])
+def grow(state: Bank, params: BankParams, width: int, models: int) -> Bank:
+    lanes = max(-(-models // LANES) * LANES, state.W.shape[1])
     return Bank(
         state.tally._replace(classes=grown(state.tally.classes, (lanes,))),
         grown(state.W, (width, lanes)),
-        grown(state.U, (width if state.U.shape[0] else 0, lanes)),
+        grown(state.U, (width if params.average else 0, lanes)),
         grown(state.b, (2, lanes)),
     )
 

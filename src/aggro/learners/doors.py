@@ -19,13 +19,27 @@ import numpy as np
 from aggro.engine.rows import CSR, first_bad, index_order
 from aggro.learners.features import MAX_FEATURES, frozen
 
-__all__ = ["as_labels", "as_rows", "as_targets", "as_weights", "bad_value", "column_names", "n_rows_of"]
+__all__ = [
+    "as_labels",
+    "as_rows",
+    "as_targets",
+    "as_weights",
+    "bad_value",
+    "check_names",
+    "column_names",
+    "n_rows_of",
+    "width_of",
+]
 
 Rows = np.ndarray | CSR
 
 
 def n_rows_of(X: Rows) -> int:
-    return X.indptr.shape[0] - 1 if isinstance(X, CSR) else X.shape[0]
+    return int(X.indptr.shape[0] - 1 if isinstance(X, CSR) else X.shape[0])
+
+
+def width_of(X: Rows) -> int:
+    return int(X.n_cols if isinstance(X, CSR) else X.shape[1])
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -211,9 +225,9 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     weights = np.asarray(sample_weight)
     if weights.dtype.kind == "c":
         raise ValueError("Complex data not supported: sample_weight must be real numbers.")
-    weights = np.ascontiguousarray(weights, np.float64)
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
+    weights = np.ascontiguousarray(weights, np.float64)
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
     if weights.shape[0] != n:
@@ -223,3 +237,29 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
         row = int(np.argmin(good))
         raise ValueError(f"sample_weight must be finite and not negative; row {row} has {weights[row]}.")
     return weights
+
+
+def check_names(owner: str, known: list[Any] | None, given: list[str] | None, fewer_allowed: bool) -> None:
+    """scikit-learn's rule for named columns: the same names in the same order."""
+    if known is None and given is not None:
+        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", UserWarning, stacklevel=4)
+    elif known is not None and given is None:
+        warnings.warn(
+            f"X does not have valid feature names, but {owner} was fitted with feature names", UserWarning, stacklevel=4
+        )
+    elif (
+        known is not None
+        and given is not None
+        and given != known
+        and not (fewer_allowed and given == known[: len(given)])
+    ):
+        message = "The feature names should match those that were passed during fit.\n"
+        unseen = sorted(set(given) - set(known))
+        missing = sorted(set(known) - set(given), key=str)
+        for title, which in (("unseen at fit time", unseen), ("seen at fit time, yet now missing", missing)):
+            if which:
+                listed = "".join(f"- {name}\n" for name in which[:5]) + ("- ...\n" if len(which) > 5 else "")
+                message += f"Feature names {title}:\n{listed}"
+        if not unseen and not missing:
+            message += "Feature names must be in the same order as they were in fit.\n"
+        raise ValueError(message)

@@ -55,8 +55,8 @@ class Scratch:
             self.values[:n] = values
             self.indices[:n] = positions
         else:
-            struct.pack_into(f"{n}d", self.values, 0, *values)
-            struct.pack_into(f"{n}I", self.indices, 0, *positions)
+            struct.pack_into(f"{n}d", self.values.data, 0, *values)
+            struct.pack_into(f"{n}I", self.indices.data, 0, *positions)
         self.indptr[1] = n
         return self.row
 
@@ -112,7 +112,11 @@ class Features:
 
     def forget_from(self, n: int, n_names: int | None) -> None:
         """Take back the features from number n on (a call that failed had added them)."""
+        if self.n == n and n_names == (None if self.names is None else len(self.names)):
+            return
         self.n = n
+        self.plan = None
+        self._plans.clear()
         if n_names is None:
             self.names, self.index = None, {}
         elif self.names is not None:

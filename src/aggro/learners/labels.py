@@ -54,62 +54,55 @@ def encode_integers(values, weights, known, n_known, codes, firsts):
 
 
 class Labels:
-    """The classes a classifier knows: seen ones have a number, reserved ones only a name."""
+    """The classes a classifier knows: seen ones have a number, reserved ones only a name.
 
-    def __init__(self) -> None:
-        self.codes: dict[Any, int] = {}
-        self.reserved: list[Any] = []
-        self._forget_views()
+    Never changed: what adds a class gives new ``Labels``, so a reader's view stays whole.
+    """
 
-    def _forget_views(self) -> None:
-        self._names: np.ndarray | None = None
-        self._order: np.ndarray | None = None
-        self._pair: tuple[Any, Any] | None = None
+    def __init__(self, codes: dict[Any, int] | None = None, reserved: tuple[Any, ...] = ()) -> None:
+        self.codes: dict[Any, int] = codes or {}
+        self.reserved = tuple(label for label in dict.fromkeys(reserved) if label not in self.codes)
+        self.names = sorted_names([*self.codes, *self.reserved])  # all classes, sorted
+        # For each class in sorted order its number, -1 for one that is only reserved.
+        self.order = np.array([self.codes.get(label, -1) for label in plain_labels(self.names)], np.int64)
+        seen = list(self.codes)
+        self.pair = (seen[0], seen[-1]) if seen else None  # of a rule with one score f: where f < 0, f > 0
 
-    def copy(self) -> Labels:
-        other = Labels()
-        other.codes = dict(self.codes)
-        other.reserved = list(self.reserved)
-        return other
+    def __getstate__(self) -> tuple[dict[Any, int], tuple[Any, ...]]:
+        return self.codes, self.reserved
 
-    @property
-    def names(self) -> np.ndarray:
-        """All classes, seen and reserved, sorted."""
-        if self._names is None:
-            self._names = sorted_names([*self.codes, *self.reserved])
-        return self._names
+    def __setstate__(self, saved: tuple[dict[Any, int], tuple[Any, ...]]) -> None:
+        self.__init__(*saved)  # type: ignore[misc]
 
-    def reserve(self, classes: Any) -> None:
-        """Give names to classes that have not been seen."""
-        for label in plain_labels(np.asarray(classes)):
-            if label not in self.codes and label not in self.reserved:
-                self.reserved.append(label)
-        self._forget_views()
-        _ = self.names  # labels of kinds that cannot be sorted together fail here, at the door
+    def reserving(self, classes: Any) -> Labels:
+        """With names for classes that may not have been seen."""
+        labels = plain_labels(np.asarray(classes))
+        return Labels(self.codes, (*self.reserved, *labels))
 
-    def code(self, label: Any) -> int:
-        """The number of a seen label, which a new label becomes here."""
-        try:
-            return self.codes[label]
-        except KeyError:
-            pass
+    def adding(self, labels: list[Any]) -> Labels:
+        """With these new classes, numbered in this order."""
+        if not labels:
+            return self
+        codes = dict(self.codes)
+        for label in labels:
+            codes[label] = len(codes)
+        return Labels(codes, self.reserved)
+
+    def with_label(self, label: Any) -> tuple[Labels, int]:
+        """The labels with this one among them, and its number."""
         (plain,) = plain_labels(np.asarray([label]))
-        if plain in self.codes:
-            return self.codes[plain]
-        self._add([plain])
-        return self.codes[plain]
+        labels = self if plain in self.codes else self.adding([plain])
+        return labels, labels.codes[plain]
 
-    def encode(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers for an array of labels, and the row at which each number first appears.
+    def encode(self, y: np.ndarray, weights: np.ndarray) -> tuple[Labels, np.ndarray, np.ndarray]:
+        """The labels with those of an array among them, its numbers, and where each number first appears.
 
-        Rows of weight 0 are not there. The second array has one entry per known class, -1 for those
-        known before.
+        Rows of weight 0 are not there. The last array has one entry per known class, -1 for those known
+        before.
         """
-        before = len(self.codes)
         result = self._encode_numbers(y, weights) if y.dtype.kind in "iufb" else None
         codes, added, firsts = result if result is not None else self._encode_any(y, weights)
-        self._add(added)
-        return codes, np.concatenate([np.full(before, -1), firsts]).astype(np.int64)
+        return self.adding(added), codes, np.concatenate([np.full(len(self.codes), -1, np.int64), firsts])
 
     def _encode_numbers(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
         if y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
@@ -134,7 +127,7 @@ class Labels:
     def _encode_any(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray]:
         codes = np.zeros(y.shape[0])
         table = dict(self.codes)
-        firsts = []
+        firsts: list[int] = []
         live = weights != 0.0 if weights.shape[0] else np.ones(y.shape[0], bool)
         for i, label in enumerate(plain_labels(y)):
             if live[i]:
@@ -144,37 +137,6 @@ class Labels:
                 codes[i] = code
         return codes, list(table)[len(self.codes) :], np.asarray(firsts, np.int64)
 
-    def _add(self, labels: list[Any]) -> None:
-        if not labels:
-            return
-        self._forget_views()
-        names = sorted_names([*self.codes, *self.reserved, *labels])
-        for label in labels:
-            self.codes[label] = len(self.codes)
-        self.reserved = [label for label in self.reserved if label not in self.codes]
-        self._names = names
-
-    def forget_from(self, n: int) -> None:
-        """Take back the classes from number n on (a call that failed had added them)."""
-        for label in list(self.codes)[n:]:
-            del self.codes[label]
-        self._forget_views()
-
-    @property
-    def order(self) -> np.ndarray:
-        """For each class in sorted order its number, -1 for one that is only reserved."""
-        if self._order is None:
-            self._order = np.array([self.codes.get(label, -1) for label in plain_labels(self.names)], np.int64)
-        return self._order
-
-    @property
-    def pair(self) -> tuple[Any, Any]:
-        """What a rule with one score f predicts where f < 0, and where f > 0."""
-        if self._pair is None:
-            seen = list(self.codes)
-            self._pair = (seen[0], seen[-1])
-        return self._pair
-
 
 def plain_labels(y: np.ndarray) -> list[Any]:
     """The labels as Python objects, refused where they are not labels."""
@@ -182,7 +144,7 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         raise ValueError(f"Unknown label type: continuous. Labels must be strings, integers or booleans, got {y[:3]}.")
     if y.dtype.kind not in "iufbUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
-    labels = y.tolist()
+    labels: list[Any] = y.tolist()
     if y.dtype.kind == "O" and not all(isinstance(v, str | int | float | bool) for v in labels):
         bad = next(v for v in labels if not isinstance(v, str | int | float | bool))
         raise ValueError(f"Unknown label type: {type(bad).__name__}. Labels must be strings, integers or booleans.")

@@ -55,12 +55,12 @@ def init(params: LineParams, width: int, models: int) -> Line:
     return Line(new_tally(models), np.zeros(width), np.zeros(width if params.average else 0), np.zeros(2))
 
 
-def grow(state: Line, width: int, models: int) -> Line:
+def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
     classes = grown(state.tally.classes, (max(models, state.tally.classes.shape[0]),))
     return Line(
         state.tally._replace(classes=classes),
         grown(state.w, (width,)),
-        grown(state.u, (width if state.u.shape[0] else 0,)),
+        grown(state.u, (width if params.average else 0,)),
         state.b,
     )
 
@@ -163,6 +163,4 @@ def learn_far(state, params, X, i, y, s, f, q):
     return True
 
 
-LINE = Rule(
-    state=Line, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 1
-)
+LINE = Rule(state=Line, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 1)

@@ -28,7 +28,7 @@ from aggro.engine.steps import Step
 from aggro.learners.bank import BANK, Bank, BankParams
 from aggro.learners.base import COMMON, Learner
 from aggro.learners.line import LINE, Line, LineParams
-from aggro.learners.model import Model
+from aggro.learners.model import View
 from aggro.learners.params import Choice, Constraint, Number
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
 
@@ -46,20 +46,24 @@ class Linear(Learner):
     fit_intercept: bool
     average: bool
 
-    def _weights(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (scores, features) and intercepts of the predicting model, by order of appearance."""
-        n = model.features.n
-        with model.reading() as state:
-            W = state.W if isinstance(state, Bank) else state.w[:, None]
-            U = state.U if isinstance(state, Bank) else state.u[:, None]
-            b = state.b.reshape(2, -1)
-            T = max(1, int(state.tally.rows[SEEN]))
-            W = W[:n] - U[:n] / T if U.shape[0] else W[:n].copy()
-            return W.T, b[0] - b[1] / T
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
+        with self._attribute().reading() as view:
+            weights, intercepts = predicting(view.state, slice(0, view.n_features))
+            return view, weights, intercepts
 
-    def _contributions(self, model: Model, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = self._weights(model)
-        return values[:, None] * weights.T[indices], intercepts
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = predicting(view.state, indices)
+        return values[:, None] * weights, intercepts
+
+
+def predicting(state: Line | Bank, which: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
+    W = state.W if isinstance(state, Bank) else state.w[:, None]
+    U = state.U if isinstance(state, Bank) else state.u[:, None]
+    b = state.b.reshape(2, -1)
+    T = max(1, int(state.tally.rows[SEEN]))
+    return W[which] - (U[which] / T if U.shape[0] else 0.0), b[0] - b[1] / T
 
 
 class PAClassifier(Linear, Classifier):
@@ -179,6 +183,10 @@ class PAClassifier(Linear, Classifier):
 
     def _adopt(self, state: Line, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
         """One vector for two classes as two mirrored ones."""
+        if rule is not BANK:
+            raise ValueError(
+                "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
+            )
         bank: Bank = rule.init(params, width, models)
         n = state.w.shape[0]
         bank.W[:n, 0], bank.W[:n, 1] = -state.w, state.w
@@ -191,15 +199,15 @@ class PAClassifier(Linear, Classifier):
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the predicting model: one row for two classes, else one a class."""
-        model = self._attribute()
-        shown = self._by_class(model, self._weights(model)[0].T)
+        view, weights, _ = self._weights()
+        shown = self._by_class(view.labels, weights)
         return shown[None, :] if shown.ndim == 1 else shown.T
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts of the predicting model, one for each row of ``coef_``."""
-        model = self._attribute()
-        return np.atleast_1d(self._by_class(model, self._weights(model)[1][None, :])[0])
+        view, _, intercepts = self._weights()
+        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
 
 
 class PARegressor(Linear, Regressor):
@@ -302,9 +310,9 @@ class PARegressor(Linear, Regressor):
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the predicting model."""
-        return self._weights(self._attribute())[0][0]
+        return self._weights()[1][:, 0]
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercept of the predicting model."""
-        return self._weights(self._attribute())[1]
+        return self._weights()[2]

@@ -9,8 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from aggro.learners import doors
-from aggro.learners.base import NONE, Explanation, Learner
+from aggro.learners.base import NONE, Learner
+from aggro.learners.labels import Labels
 from aggro.learners.model import Model
+from aggro.learners.onerow import Explanation
 from aggro.learners.params import Choice, Either, Kind
 
 __all__ = ["CLASS_WEIGHT", "Classifier", "Regressor"]
@@ -78,8 +80,8 @@ class Classifier(Learner):
         labels : array of shape (n_samples,)
             Only classes that have been seen are predicted, reserved ones are not.
         """
-        scores = self._scores(X)
-        return self._name(self._model, self._by_class(self._model, scores))
+        view, scores = self._scores(X)
+        return self._name(view.labels, self._by_class(view.labels, scores))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row.
@@ -94,8 +96,8 @@ class Classifier(Learner):
         scores : array of shape (n_samples,) or (n_samples, n_classes)
             For two classes the score of ``classes_[1]``, else one column a class.
         """
-        scores = self._scores(X)
-        return self._by_class(self._model, scores)
+        view, scores = self._scores(X)
+        return self._by_class(view.labels, scores)
 
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
@@ -105,9 +107,10 @@ class Classifier(Learner):
         with model.guard:
             f = self._score_one(model, x)
             scores = model.scores_row
-            if scores.shape[1] == 1 and f != 0.0:  # at 0 the sorted order decides
-                return model.labels.pair[f > 0.0]
-            return self._name(model, self._by_class(model, scores)).tolist()[0]
+            pair = model.labels.pair
+            if scores.shape[1] == 1 and f != 0.0 and pair is not None:  # at 0 the sorted order decides
+                return pair[f > 0.0]
+            return self._name(model.labels, self._by_class(model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
         """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
@@ -116,7 +119,7 @@ class Classifier(Learner):
             return 0.0
         with model.guard:
             self._score_one(model, x)
-            decision = self._by_class(model, model.scores_row)[0]
+            decision = self._by_class(model.labels, model.scores_row)[0]
             return float(decision) if decision.ndim == 0 else decision.copy()
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
@@ -125,11 +128,10 @@ class Classifier(Learner):
         For two classes that is the score of ``classes_[1]``; else the score of ``label``, which is
         the predicted one if not given.
         """
-        features, parts, intercepts = self._explain(x)
-        model = self._model
-        parts = self._by_class(model, parts)
-        intercepts = self._by_class(model, intercepts[None, :])[0]
-        names = model.labels.names
+        labels, features, parts, intercepts = self._explain(x)
+        parts = self._by_class(labels, parts)
+        intercepts = self._by_class(labels, intercepts[None, :])[0]
+        names = labels.names
         if parts.ndim == 2:
             if label is None:
                 label = self.predict_one(x)
@@ -163,25 +165,25 @@ class Classifier(Learner):
                     "For a stream that begins with one class, use partial_fit or learn_one."
                 )
 
-    def _encode(self, model: Model, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        codes, firsts = model.labels.encode(y, s)
+    def _encode(
+        self, labels: Labels, y: np.ndarray, s: np.ndarray
+    ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
+        after, codes, firsts = labels.encode(y, s)
         class_weight = self.__dict__["class_weight"]
         if isinstance(class_weight, Mapping):
-            by_code = np.array([self._class_weight(class_weight, label) for label in model.labels.codes] or [1.0])
+            by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
             by_row = by_code[codes.astype(np.int64)]
             s = by_row if not s.shape[0] else s * by_row
-        return codes, s, firsts
+            if not by_code.all():  # rows of such a class are not there at all
+                after, codes, firsts = labels.encode(y, s)
+        return after, codes, s, firsts
 
-    def _encode_one(self, model: Model, y: Any, weight: float) -> tuple[float, float]:
-        codes = model.labels.codes
-        try:
-            code = codes[y]
-        except (KeyError, TypeError):
-            code = model.labels.code(y)
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        labels, code = labels.with_label(y)
         class_weight = self.__dict__["class_weight"]
         if isinstance(class_weight, Mapping):
             weight *= self._class_weight(class_weight, y)
-        return float(code), weight
+        return labels, float(code), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         if isinstance(self.__dict__["class_weight"], Mapping):
@@ -197,36 +199,43 @@ class Classifier(Learner):
             raise ValueError(f"class_weight[{label!r}] must be finite and not negative, got {weight}.")
         return float(weight)
 
-    def _by_class(self, model: Model, scores: np.ndarray) -> np.ndarray:
+    def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:
         """The rule's scores (by order of appearance) as users see them (by sorted class).
 
         A rule with one score keeps f for its second class against its first, so the sign may turn.
         """
-        order = model.labels.order
+        order = labels.order
         if scores.shape[1] == 1:
             f = scores[:, 0]
-            by_code = np.stack([-f, f], axis=1)
+            if order.shape[0] == 0:
+                return f
             if order.shape[0] <= 2:
-                shown = by_code[:, order[-1]] if order[-1] >= 0 else by_code[:, 1 - order[0]]
-                return shown if order.shape[0] else f
+                code = order[-1] if order[-1] >= 0 else 1 - order[0]
+                return -f if code == 0 else f
+            by_code = np.stack([-f, f], axis=1)
         else:
             by_code = scores
             if order.shape[0] <= 2:
-                first = by_code[:, order[0]] if order.shape[0] == 2 and order[0] >= 0 else 0.0
-                return (by_code[:, order[-1]] if order[-1] >= 0 else 0.0) - first
+                score = by_code[:, order[-1]] if order[-1] >= 0 else np.zeros(scores.shape[0])
+                return score - by_code[:, order[0]] if order.shape[0] == 2 and order[0] >= 0 else score
         table = np.zeros((scores.shape[0], order.shape[0]))
         seen = order >= 0
         table[:, seen] = by_code[:, order[seen]]
         return table
 
-    def _name(self, model: Model, decision: np.ndarray) -> np.ndarray:
-        names = model.labels.names
-        order = model.labels.order
+    def _name(self, labels: Labels, decision: np.ndarray) -> np.ndarray:
+        names = labels.names
+        order = labels.order
+        if not names.shape[0]:
+            raise ValueError(f"{type(self).__name__} has seen no class yet: every row so far had weight 0.")
         if (order >= 0).sum() == 1:
             return np.full(decision.shape[0], names[order >= 0][0])
         if decision.ndim == 1:
-            return names[(decision >= 0.0).astype(np.int64)]
-        return names[np.where(order >= 0, decision, -np.inf).argmax(axis=1)]
+            winners = (decision >= 0.0).astype(np.int64)
+        else:
+            winners = np.where(order >= 0, decision, -np.inf).argmax(axis=1)
+        named: np.ndarray = names[winners]
+        return named
 
     def _models(self, classes: int) -> int:
         return max(2, classes)
@@ -290,7 +299,7 @@ class Regressor(Learner):
         values : array of shape (n_samples,)
             The predictions.
         """
-        return self._scores(X)[:, 0]
+        return self._scores(X)[1][:, 0]
 
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""
@@ -306,7 +315,7 @@ class Regressor(Learner):
 
     def explain_one(self, x: Any) -> Explanation:
         """Each feature's contribution to the prediction for one row."""
-        features, parts, intercepts = self._explain(x)
+        _, features, parts, intercepts = self._explain(x)
         contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
         intercept = float(intercepts[0])
         return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
@@ -314,14 +323,16 @@ class Regressor(Learner):
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return doors.as_targets(y, n, type(self).__name__)
 
-    def _encode(self, model: Model, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return y, s, np.empty(0, np.int64)
+    def _encode(
+        self, labels: Labels, y: np.ndarray, s: np.ndarray
+    ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
+        return labels, y, s, np.empty(0, np.int64)
 
-    def _encode_one(self, model: Model, y: Any, weight: float) -> tuple[float, float]:
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
         target = float(y)
-        if not np.isfinite(target):
+        if not isfinite(target):
             raise ValueError(f"The target of a row must be finite, got {target}.")
-        return target, weight
+        return labels, target, weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return y if type(y) is float and isfinite(y) else None

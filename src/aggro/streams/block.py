@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.streams.bits import PADDING
+from aggro.streams.bits import PADDING, count_bytes
 from aggro.streams.problems import Problem
 
 __all__ = ["Block", "Parsed"]
@@ -30,7 +30,12 @@ class Block(NamedTuple):
         """A block of these lines; a newline is put at the end where it is missing."""
         if not lines.endswith(b"\n"):
             lines += b"\n"
-        return cls(np.frombuffer(lines + bytes(PADDING), np.uint8), len(lines), 0, 0, len(lines))
+        text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
+        return cls(text, len(lines), 0, 0, len(lines))
+
+    def count(self, a: int, b: int) -> tuple[int, int]:
+        """How often the bytes a and b come, at most: how much room a parser needs."""
+        return count_bytes(self.text[: -(-self.size // 8) * 8].view(np.uint64), a, b)  # type: ignore[no-any-return]
 
     def bytes(self) -> bytes:
         return self.text[: self.size].tobytes()

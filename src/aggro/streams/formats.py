@@ -67,7 +67,9 @@ def find_format(source: Source, said: str | None) -> Format:
     """The format that was said, or that the file's name or content shows."""
     if said is not None:
         if said not in FORMATS:
-            raise ValueError(f"format={said!r} is not known. Expected one of {', '.join(FORMATS)}, or None to find out.")
+            raise ValueError(
+                f"format={said!r} is not known. Expected one of {', '.join(FORMATS)}, or None to find out."
+            )
         return FORMATS[said]
     name = source.name.lower()
     for ending in COMPRESSED:

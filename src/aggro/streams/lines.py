@@ -68,9 +68,9 @@ def _block(source: Source, buffer: bytearray, size: int, number: int, offset: in
     if buffer[size - 1] != NEWLINE:  # the file's last line; there is room after it
         buffer[size] = NEWLINE
         size += 1
-    skip = 0
     if offset == 0:
         if buffer.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ValueError(f"{source.title} is UTF-16 text. Convert it: iconv -f UTF-16 -t UTF-8.")
-        skip = len(BOM) if buffer.startswith(BOM) else 0
-    return Block(np.frombuffer(buffer, np.uint8)[skip:], size - skip, number, offset, end)
+        if buffer.startswith(BOM):
+            buffer[: len(BOM)] = b" " * len(BOM)
+    return Block(np.frombuffer(buffer, np.uint8), size, number, offset, end)

@@ -6,6 +6,7 @@ that place, because only a reader who sees what was given knows what to do.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 __all__ = ["BadLine", "Problem", "describe"]
@@ -27,6 +28,7 @@ BAD_HEAD = 13
 BAD_NAMESPACE = 14
 LOST_TEXT = 15
 
+SHOWN = 40  # bytes of the text that a message shows
 LARGEST_INDEX = 2**31 - 2
 
 WORDS = {
@@ -34,13 +36,13 @@ WORDS = {
     BAD_LABEL: "the label {token} is not a number. Expected a decimal number such as 1, -1 or 0.5",
     LARGE_LABEL: "the label {token} is too large for a 64-bit float",
     BAD_PAIR: "{token} is not an index:value pair. Expected a whole number, a colon and a decimal number",
-    BAD_VALUE: "{token} is not a value. Expected a decimal number such as 1, -0.5 or 2e-3 (inf and nan are refused)",
-    LARGE_VALUE: "the value {token} is too large for a 64-bit float",
+    BAD_VALUE: "the value of {token} is not a number. Expected a decimal number such as 1, -0.5 or 2e-3 (not inf or nan)",
+    LARGE_VALUE: "the value of {token} is too large for a 64-bit float",
     NEGATIVE_INDEX: "the index of {token} is negative. Indices start at 1, or at 0 with zero_based=True",
     ZERO_INDEX: "the index of {token} is 0, and indices start at 1. If this file counts from 0, pass zero_based=True",
     HUGE_INDEX: f"the index of {{token}} is too large. Expected at most {LARGEST_INDEX}",
     BAD_QUERY: "{token} is not a query id. Expected «qid:» and a whole number, once, after the label",
-    NUL: "there is a NUL byte at {token}. Is this a text file?",
+    NUL: "there is a NUL byte. Expected text",
     NO_BAR: "there is no «|» in {token}. Expected «label |namespace feature:value …»",
     BAD_HEAD: "{token} is not a label, an importance or a base. Expected at most three numbers and a tag before «|»",
     BAD_NAMESPACE: "the namespace {token} is malformed. Expected «|name» or «|name:scale», and then a space",
@@ -70,18 +72,20 @@ class Problem(NamedTuple):
 def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> BadLine:
     """The error for ``problem`` in ``text``, a block that stands after ``lines_before`` lines of ``file``."""
     at = problem.position
-    line = lines_before + problem.line + 1
-    column = at - text.rfind(b"\n", 0, at)
-    token = bytes(text[at : at + 200]).split(b"\n", 1)[0]
-    code = NUL if token[:1] == b"\0" else problem.code
-    token = (token.split() or [b""])[0] if code != NUL else token
-    shown = "the end of the line" if not token else repr(token[:40].decode("utf-8", "replace"))
-    if len(token) > 40:
-        shown += "…"
-    return BadLine(
-        f"{file}, line {line}, column {column}: {WORDS[code].format(token=shown)}. "
-        "Mend the line, or pass skip_bad=True to count such lines and go on.",
-        file,
-        line,
-        column,
+    line_start = text.rfind(b"\n", 0, at) + 1
+    line_number, column = lines_before + problem.line + 1, at - line_start + 1
+    if text[at : at + 1] == b"\0":
+        return BadLine(_message(NUL, "", file, line_number, column), file, line_number, column)
+    # The word around the place, or as much of it as fits.
+    before = re.split(rb"\s", text[max(line_start, at - SHOWN) : at])[-1]
+    after = re.split(rb"\s", text[at : at + SHOWN], maxsplit=1)[0]
+    word = (before + after).decode("utf-8", "replace")
+    token = repr(word[:SHOWN]) + "…" * (len(word) > SHOWN) if word else "the end of the line"
+    return BadLine(_message(problem.code, token, file, line_number, column), file, line_number, column)
+
+
+def _message(code: int, token: str, file: str, line: int, column: int) -> str:
+    return (
+        f"{file}, line {line}, column {column}: {WORDS[code].format(token=token)}. "
+        "Mend the line, or pass skip_bad=True to count such lines and go on."
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from aggro.engine.compile import inline, kernel
 from aggro.streams import problems
-from aggro.streams.bits import count_bytes, rare
+from aggro.streams.bits import rare
 from aggro.streams.block import Block, Parsed
 from aggro.streams.numbers import BAD, LARGE, OK, number
 from aggro.streams.problems import Problem
@@ -82,6 +82,16 @@ def read_label(text, p):
 
 
 @rare
+def pair_problem(text, p):
+    """Why no pair starts at p."""
+    if not is_blank(text[p - u8(1)]):
+        return problems.BAD_VALUE  # something is stuck to the number before
+    if text[p] == MINUS and u8(text[p + u8(1)]) - ZERO < TEN:
+        return problems.NEGATIVE_INDEX
+    return problems.BAD_PAIR
+
+
+@rare
 def index_problem(text, p, index, digits):
     """Why the index that ends before p is refused."""
     if text[p] != COLON or digits == u8(0):
@@ -117,9 +127,7 @@ def read_pairs(text, p, base, k, indices, data):
                     queries = 1
                     continue
                 return p, k, problem
-            if letter == MINUS and u8(text[p + u8(1)]) - ZERO < TEN:
-                return p, k, problems.NEGATIVE_INDEX
-            return p, k, problems.BAD_PAIR
+            return p, k, pair_problem(text, p)
         start = p
         index = u8(0)
         while digit < TEN:
@@ -189,7 +197,7 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    colons, newlines = count_bytes(block.text, block.size, COLON, NEWLINE)
+    colons, newlines = block.count(COLON, NEWLINE)
     labels, indptr = np.empty(newlines), np.empty(newlines + 1, np.int64)
     indices, data = np.empty(colons, np.uint32), np.empty(colons)
     rows, pairs, lines, bad, code, line, byte = parse_lines(

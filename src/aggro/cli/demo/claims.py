@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -48,7 +49,7 @@ def same_model_however_cut() -> Claim:
     sizes = (10, 100, len(learn.y))
     others = {
         f"scikit-learn, shuffle={shuffle}": different_models(
-            lambda shuffle=shuffle: sklearn_classifier("pa1", 1.0, shuffle=shuffle), learn, sizes
+            partial(sklearn_classifier, "pa1", 1.0, shuffle=shuffle), learn, sizes
         )
         for shuffle in (True, False)  # True is its default, and shuffles inside each call
     }

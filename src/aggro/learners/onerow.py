@@ -1,0 +1,176 @@
+"""One row at a time: the calls a stream makes, kept within a microsecond or two of the kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.engine.pinned import Pinned
+from aggro.engine.rows import CSR, first_bad
+from aggro.learners import doors
+from aggro.learners.features import frozen
+from aggro.learners.labels import Labels
+from aggro.learners.model import INFINITY, Model
+
+__all__ = ["FIRST", "Explanation", "OneRow"]
+
+FLOAT = np.dtype(np.float64)
+FIRST = threading.RLock()  # two threads may bring the first rows to one learner at once
+
+
+class Explanation(dict[Any, float]):
+    """Each feature's contribution to one score, largest first; with ``intercept`` they sum to ``score``."""
+
+    def __init__(self, contributions: Mapping[Any, float], intercept: float, score: float, label: Any = None) -> None:
+        super().__init__(sorted(contributions.items(), key=lambda item: -abs(item[1])))
+        self.intercept = intercept
+        self.score = score
+        self.label = label
+
+
+class OneRow:
+    """Learning and scoring of single rows: dicts, 1-D arrays, (indices, values)."""
+
+    # From the learner ------------------------------------------------------------------------------
+
+    _model: Model
+    _new_model: Any
+    _prepare: Any
+    _fitted: Any
+    _widen: Any
+    _with_room: Any
+    _rule_for: Any
+    _encode_one: Any
+    _known_target: Any
+    _contributions: Any
+
+    def _row(self, model: Model, x: Any, learning: bool) -> Pinned:
+        """One row as the kernel reads it: a dict, a 1-D array or (indices, values)."""
+        if isinstance(x, Mapping):
+            return model.features.pack(x, learning)
+        if isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__"):
+            return model.features.pair(*x, learning)
+        return self._dense_row(model, x, learning)
+
+    def _dense_row(self, model: Model, x: Any, learning: bool) -> Pinned:
+        n = model.features.n
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
+        if x.dtype.kind not in "iufb":
+            raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
+        if x.shape[0] != n:
+            if n or not learning or not x.shape[0]:
+                owner = type(self).__name__
+                raise ValueError(f"X has {x.shape[0]} features, but {owner} is expecting {n} features as input.")
+            n = model.features.n = x.shape[0]
+        if model.dense_pinned is None or model.dense_shape != (n,):
+            buffer = np.zeros((1, n))
+            model.dense_shape, model.dense_row, model.dense_pinned = (n,), buffer[0], Pinned((frozen(buffer),))
+        model.dense_row[:] = x
+        return model.dense_pinned
+
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row. Features that are new in a dict or a pair are added.
+        y : label or float
+            Its target. A label that is new is added.
+        weight : float, default=1.0
+            How much the row counts: it scales C.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            self._learn_first(x, y, weight)
+            return self
+        if weight == 1.0:
+            with model.guard:  # nothing new about the row: the common case, kept short
+                if model.params is not None and not model.busy:
+                    target = self._known_target(model, y)
+                    if target is not None:
+                        learned = model.learn_dict(x, target)
+                        if learned < 0 and (row := self._known_row(model, x)) is not None:
+                            learned = model.learn_row(row, target, 1.0)
+                        if learned > 0:
+                            return self
+        self._learn_one(model, x, y, weight)
+        return self
+
+    def _learn_first(self, x: Any, y: Any, weight: float) -> None:
+        with FIRST:
+            model: Model | None = self.__dict__.get("_model")
+            if model is None:
+                model = self._new_model()
+                self._learn_one(model, x, y, weight)
+                self._model = model
+                return
+        self._learn_one(model, x, y, weight)
+
+    def _known_row(self, model: Model, x: Any) -> Pinned | None:
+        """An array of the form that came before; None for all else."""
+        if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
+            model.dense_row[:] = x
+            return model.dense_pinned
+        return None
+
+    def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
+        """The long way, for rows that may bring a new feature or class: all or nothing."""
+        if not 0.0 <= weight < np.inf:
+            raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
+        if weight == 0.0:
+            return
+        with model.learning, model.guard:
+            self._prepare(model)
+            features = model.features
+            kept = features.n, None if features.names is None else len(features.names)
+            try:
+                labels, target, weight = self._encode_one(model.labels, y, weight)
+                if weight == 0.0:
+                    return
+                row = self._row(model, x, True)
+                if first_bad(row.value[0], 0)[0] >= 0:
+                    raise doors.bad_value(row.value[0], 0, features.names)
+            except BaseException:
+                features.forget_from(*kept)
+                raise
+            self._widen(model)
+            if labels is not model.labels:
+                classes = len(labels.codes)
+                rule = self._rule_for(classes)
+                state, params = self._with_room(model.state, model.params, rule, model.width, classes)
+                model.swap(state, params, labels, model.width)
+            model.learn_row(row, target, weight)
+
+    def _score_one(self, model: Model, x: Any) -> float:
+        """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
+        if model.params is None:
+            self._prepare(model)
+        first = model.score_dict(x)
+        if first < INFINITY:
+            return first
+        row = self._known_row(model, x) or self._row(model, x, False)
+        first = model.score_row(row)
+        if first != first:
+            raise doors.bad_value(row.value[0], 0, model.features.names)
+        return first
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """The labels, the names of the row's features, their parts in each score, and the intercepts."""
+        model = self._fitted()
+        with model.guard, model.reading() as view:
+            self._score_one(model, x)  # refuses what is not finite
+            (row,) = self._row(model, x, False).value
+            if isinstance(row, CSR):
+                n = row.indptr[1]
+                indices, values = row.indices[:n].astype(np.int64), row.data[:n].copy()
+            else:
+                indices, values = np.arange(row.shape[1]), row[0].copy()
+            parts, intercepts = self._contributions(view, indices, values)
+            names = model.features.names
+            return view.labels, [names[j] for j in indices] if names else indices.tolist(), parts, intercepts

@@ -1,0 +1,163 @@
+"""The loss bounds of Crammer et al. (2003), Theorems 1 and 3, as properties of random streams.
+
+They hold for the exact step and for no other: the last tests stretch the twin's step and break them.
+"""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from aggro import PAClassifier, PARegressor
+
+SLACK = 1 + 1e-9  # for rounding
+
+
+@st.composite
+def realizable(draw, task):
+    """Rows, targets, and a u that has loss 0 on all of them at a stricter edge."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(2, 60)), draw(st.integers(1, 6))
+    intercept = draw(st.booleans())
+    rows = rng.standard_normal((n, d)) * rng.choice([0.1, 1.0, 3.0], (n, 1))
+    extended = np.hstack([rows, np.ones((n, 1))]) if intercept else rows
+    u = rng.standard_normal(extended.shape[1])
+    f = extended @ u
+    if task == "classification":
+        strictest = np.abs(f).min()
+        margin = draw(st.floats(0.05, 1.0)) * strictest  # u has a margin of at least this
+        return rows, np.where(f > 0, 1, -1), intercept, u, margin, strictest - margin
+    noise = 0.3 * rng.uniform(-1, 1, n)
+    inner = np.abs(noise).max()
+    epsilon = draw(st.floats(1.0, 2.0)) * inner
+    return rows, f + noise, intercept, u, epsilon, epsilon - inner
+
+
+def progressive_losses(model, rows, targets, loss):
+    """The loss of each row before it is learned."""
+    losses = []
+    for x, y in zip(rows, targets, strict=True):
+        losses.append(loss(model.decision_one(x), y))
+        model.learn_one(x, y)
+    return np.array(losses)
+
+
+def hinge(margin):
+    return lambda f, y: max(0.0, margin - y * f)
+
+
+def tube(epsilon):
+    return lambda f, y: max(0.0, abs(y - f) - epsilon)
+
+
+def widest(rows, intercept):
+    return (rows**2).sum(axis=1).max() + intercept
+
+
+@given(realizable("classification"))
+def test_theorem_1_for_classification(case):
+    rows, y, intercept, u, margin, gain = case
+    model = PAClassifier(step="pa", margin=margin, fit_intercept=intercept)
+    # A model that knows one class scores that class; to score +1 from the start, show both at zero weight.
+    losses = progressive_losses(model.partial_fit(rows[:2], [-1, 1], sample_weight=[0, 0], classes=[-1, 1]), rows, y, hinge(margin))
+    bound = widest(rows, intercept) * (u @ u)
+    assert (losses**2).sum() + 2 * gain * losses.sum() <= bound * SLACK
+    assert np.hypot(np.linalg.norm(model.coef_), model.intercept_[0]) <= 2 * np.linalg.norm(u) * SLACK  # Lemma 2
+
+
+@given(realizable("regression"))
+def test_theorem_1_for_regression(case):
+    rows, y, intercept, u, epsilon, gain = case
+    model = PARegressor(step="pa", epsilon=epsilon, fit_intercept=intercept)
+    losses = progressive_losses(model, rows, y, tube(epsilon))
+    bound = widest(rows, intercept) * (u @ u)
+    assert (losses**2).sum() + 2 * gain * losses.sum() <= bound * SLACK
+    assert np.hypot(np.linalg.norm(model.coef_), model.intercept_[0]) <= 2 * np.linalg.norm(u) * SLACK  # Lemma 2
+
+
+@st.composite
+def anything(draw):
+    """Rows, real targets that fit nothing, weights, and any u at all."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(2, 60)), draw(st.integers(1, 6))
+    intercept = draw(st.booleans())
+    rows = rng.standard_normal((n, d))
+    u = rng.standard_normal(d + intercept) * draw(st.sampled_from([0.0, 0.3, 2.0]))
+    weights = rng.choice([0.2, 1.0, 4.0], n) if draw(st.booleans()) else np.ones(n)
+    return rows, rng.standard_normal(n), weights, intercept, u, draw(st.sampled_from([0.05, 1.0, 20.0]))
+
+
+def check_theorem_3(model, case, targets, loss):
+    rows, _, weights, intercept, u, C = case
+    losses = []
+    for x, y, s in zip(rows, targets, weights, strict=True):
+        losses.append(loss(model.decision_one(x), y))
+        model.learn_one(x, y, weight=s)
+    extended = np.hstack([rows, np.ones((len(rows), 1))]) if intercept else rows
+    theirs = np.array([loss(f, y) for f, y in zip(extended @ u, targets, strict=True)])
+    gamma = 1 / (2 * weights * C)
+    suffered = np.array(losses) ** 2
+    assert (suffered / ((extended**2).sum(axis=1) + gamma)).sum() <= (u @ u + (theirs**2 / gamma).sum()) * SLACK
+    if (weights == 1.0).all():
+        B, g = widest(rows, intercept), gamma[0]
+        assert suffered.sum() <= ((g + B) * (u @ u) + (1 + B / g) * (theirs**2).sum()) * SLACK
+
+
+@given(anything())
+def test_theorem_3_for_classification(case):
+    rows, y, _, intercept, _, C = case
+    model = PAClassifier(C=C, step="pa2", fit_intercept=intercept)
+    model.partial_fit(rows[:2], [-1, 1], sample_weight=[0, 0], classes=[-1, 1])
+    check_theorem_3(model, case, np.where(y > 0, 1, -1), hinge(1.0))
+
+
+@given(anything())
+def test_theorem_3_for_regression(case):
+    _, y, _, intercept, _, C = case
+    check_theorem_3(PARegressor(C=C, step="pa2", epsilon=0.2, fit_intercept=intercept), case, y, tube(0.2))
+
+
+@pytest.mark.parametrize("stretch", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_theorem_1_holds_for_no_other_step(task, stretch):
+    if task == "classification":
+        rows, y, u = np.tile([[1.0, 0.1], [-1.0, 0.1]], (1500, 1)), np.ones(3000), np.array([0.0, 10.0])
+        twin = naive.Classifier(2, step="pa", margin=1.0, fit_intercept=False, stretch=stretch)
+        twin.learn(np.zeros(2), -1)  # the first class is the negative one
+    else:
+        rows, y, u = np.ones((50, 1)), np.ones(50), np.array([1.0])
+        twin = naive.Regressor(1, step="pa", epsilon=0.0, fit_intercept=False, stretch=stretch)
+    squares = 0.0
+    for x, target in zip(rows, y, strict=True):
+        before = twin.loss
+        twin.learn(x, target)
+        squares += (twin.loss - before) ** 2
+    assert (squares <= widest(rows, False) * (u @ u) * SLACK) == (stretch == 1.0)
+
+
+@pytest.mark.parametrize("stretch", [0.5, 1.0, 2.0])
+def test_theorem_3_holds_for_no_other_step(stretch):
+    twin = naive.Regressor(1, step="pa2", C=50.0, epsilon=0.0, fit_intercept=False, stretch=stretch)
+    squares = 0.0
+    for _ in range(50):
+        before = twin.loss
+        twin.learn([1.0], 1.0)
+        squares += (twin.loss - before) ** 2
+    gamma = 1 / (2 * 50.0)
+    assert (squares <= (gamma + 1.0) * SLACK) == (stretch == 1.0)
+
+
+@settings(max_examples=10)
+@given(realizable("classification"))
+def test_mistakes_are_bounded_by_the_margin(case):
+    """At m = 1 a perceptron-like corollary: mistakes ≤ B/γ̂² for a unit-norm separator of margin γ̂."""
+    rows, y, intercept, u, margin, gain = case
+    twin = naive.Classifier(rows.shape[1], step="pa", fit_intercept=intercept)
+    twin.learn(np.zeros(rows.shape[1]), -1)
+    model = PAClassifier(step="pa", fit_intercept=intercept).fit(rows, y) if len(set(y)) > 1 else None
+    separation = (margin + gain) / np.linalg.norm(u)
+    if model is not None:
+        assert model.n_mistakes_ <= widest(rows, intercept) / separation**2 * SLACK

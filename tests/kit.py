@@ -102,7 +102,7 @@ def arrays(state: Any) -> list[np.ndarray]:
     """Every array of a state, nested ones included."""
     if isinstance(state, tuple):
         return [array for part in state for array in arrays(part)]
-    return [state]
+    return [state] if isinstance(state, np.ndarray) else []
 
 
 def snapshot(model: Any) -> tuple:

@@ -1,7 +1,8 @@
 """The literal slow twins: the formulas of the design, one row at a time, in plain loops.
 
 Nothing here is shared with the package. The intercept is one more feature that is always 1, an average
-is a sum of all iterates divided by their number, and a class has a vector of its own from the row on
+is a sum of all iterates divided by their number (and where it predicts, it is what losses and mistakes
+are counted for), and a class has a vector of its own from the row on
 at which it first appears (two classes share one, which a third splits into −w, w and 0).
 
 ``stretch`` multiplies every step. It is 1 in a right learner; the tests of the theorems use it to
@@ -35,9 +36,9 @@ def tau(step, gap, q, C):
 class Twin:
     """What both tasks count and keep."""
 
-    def __init__(self, width, *, step="pa1", C=1.0, edge, fit_intercept=True, stretch=1.0):
+    def __init__(self, width, *, step="pa1", C=1.0, edge, fit_intercept=True, average=False, stretch=1.0):
         self.width, self.step, self.C, self.edge = width, step, C, edge
-        self.fit_intercept, self.stretch = fit_intercept, stretch
+        self.fit_intercept, self.average, self.stretch = fit_intercept, average, stretch
         self.seen = self.updates = self.mistakes = 0
         self.loss = 0.0
         self.history = []
@@ -64,8 +65,13 @@ class Twin:
         if bin(self.seen).count("1") == 1:
             self.history.append((self.seen, self.loss / self.seen, self.mistakes))
 
-    def vectors(self, average):
-        return [total / max(1, self.seen) for total in self.sums] if average else self.W
+    def predictor(self):
+        """The vectors that predict: the last iterates, or their means."""
+        return [total / max(1, self.seen) for total in self.sums] if self.average else self.W
+
+    def scores(self, v):
+        """What was predicted for this row, before it is learned."""
+        return [dot(w, v) for w in self.predictor()]
 
     def split(self, vectors):
         """Vectors as (coef, intercept)."""
@@ -83,17 +89,18 @@ class Regressor(Twin):
             return
         v = self.row(x)
         q = dot(v, v)
+        loss = max(0.0, abs(y - self.scores(v)[0]) - self.edge)
         residual = y - dot(self.W[0], v)
         updated = False
         if q > 0.0:
             gap = abs(residual) if self.step == "ls" else abs(residual) - self.edge
             sign = 1.0 if residual >= 0.0 else -1.0
             updated = self.move(0, v, sign * tau(self.step, gap, q, self.C * s))
-        self.count(max(0.0, abs(residual) - self.edge), False, updated)
+        self.count(loss, False, updated)
 
-    def shown(self, average=False):
+    def shown(self):
         """(coef_, intercept_)."""
-        coef, intercept = self.split(self.vectors(average))
+        coef, intercept = self.split(self.predictor())
         return coef[0], intercept
 
 
@@ -118,8 +125,9 @@ class Classifier(Twin):
         if self.class_weight == "balanced":
             s *= (self.seen + 1) / (len(self.classes) * self.counts[c])
         v = self.row(x)
-        step = self.learn_joint if self.joint else self.learn_rest if len(self.W) > 1 else self.learn_two
-        self.count(*step(v, dot(v, v), c, new, self.C * s))
+        loss, mistake = self.judge(self.scores(v), c, new)
+        learn = self.learn_joint if self.joint else self.learn_rest if len(self.W) > 1 else self.learn_two
+        self.count(loss, mistake, dot(v, v) > 0.0 and learn(v, dot(v, v), c, self.C * s))
 
     def begin(self, label):
         self.classes.append(label)
@@ -133,46 +141,44 @@ class Classifier(Twin):
             self.W = [-self.W[0], self.W[0], self.zeros()]
             self.sums = [-self.sums[0], self.sums[0], self.zeros()]
 
-    def learn_two(self, v, q, c, new, C):
+    def judge(self, scores, c, new):
+        """(loss, mistake): a tie is a mistake, and so is a class that was never seen."""
+        if not self.joint and len(scores) == 1:
+            margin = scores[0] if c == 1 else -scores[0]
+            return max(0.0, self.edge - margin), margin <= 0.0
+        rivals = [f for k, f in enumerate(scores) if k != c]
+        mistake = new or max(rivals, default=-np.inf) >= scores[c]
+        if self.joint:
+            return max(0.0, self.edge - (scores[c] - max(rivals))) if rivals else 0.0, mistake
+        return max(0.0, self.edge - scores[c]) + sum(max(0.0, self.edge + f) for f in rivals), mistake
+
+    def learn_two(self, v, q, c, C):
         """One vector: the first class is −1, the second +1."""
         y = 1.0 if c == 1 else -1.0
-        f = dot(self.W[0], v)
-        updated = q > 0.0 and self.move(0, v, y * tau(self.step, self.edge - y * f, q, C))
-        return max(0.0, self.edge - y * f), y * f <= 0.0, updated
+        return self.move(0, v, y * tau(self.step, self.edge - y * dot(self.W[0], v), q, C))
 
-    def learn_rest(self, v, q, c, new, C):
+    def learn_rest(self, v, q, c, C):
         """A problem for each class: its own rows are +1, all others −1."""
-        scores = [dot(w, v) for w in self.W]
-        loss, updated = 0.0, False
-        for k, f in enumerate(scores):
+        updated = False
+        for k, w in enumerate(self.W):
             y = 1.0 if k == c else -1.0
-            loss += max(0.0, self.edge - y * f)
-            if q > 0.0 and self.move(k, v, y * tau(self.step, self.edge - y * f, q, C)):
-                updated = True
-        return loss, new or self.beaten(scores, c), updated
+            updated |= self.move(k, v, y * tau(self.step, self.edge - y * dot(w, v), q, C))
+        return updated
 
-    def learn_joint(self, v, q, c, new, C):
+    def learn_joint(self, v, q, c, C):
         """The best wrong class against the true one; the direction has squared norm 2q."""
         scores = [dot(w, v) for w in self.W]
         rivals = [k for k in range(len(scores)) if k != c]
         if not rivals:
-            return 0.0, new, False
-        r = max(rivals, key=lambda k: (scores[k], -k))
-        gap = self.edge - (scores[c] - scores[r])
-        updated = False
-        if q > 0.0:
-            step = tau(self.step, gap, 2.0 * q, C)
-            updated = self.move(c, v, step)
-            self.move(r, v, -step)
-        return max(0.0, gap), new or self.beaten(scores, c), updated
+            return False
+        r = max(rivals, key=lambda k: (scores[k], -k))  # the first of equals
+        step = tau(self.step, self.edge - (scores[c] - scores[r]), 2.0 * q, C)
+        self.move(r, v, -step)
+        return self.move(c, v, step)
 
-    @staticmethod
-    def beaten(scores, c):
-        return any(scores[c] <= f for k, f in enumerate(scores) if k != c)
-
-    def shown(self, average=False):
+    def shown(self):
         """(coef_, intercept_) by sorted class; for at most two classes the last one against the other."""
-        vectors = self.vectors(average)
+        vectors = self.predictor()
         order = sorted(range(len(self.classes)), key=lambda k: self.classes[k])
         if len(order) > 2:
             vectors = [vectors[k] for k in order]

@@ -147,7 +147,9 @@ def test_frames_keep_scikit_learns_rules(variant, frame):
     model = variant.new().fit(frame(X, columns=names), y)
     assert model.feature_names_in_.tolist() == names
     assert np.array_equal(decisions(model, frame(X, columns=names)), decisions(variant.new().fit(X, y), X))
-    assert_close(np.array(model.decision_one(dict(zip(names, X[0], strict=True)))), decisions(model, frame(X, columns=names))[0])
+    assert_close(
+        np.array(model.decision_one(dict(zip(names, X[0], strict=True)))), decisions(model, frame(X, columns=names))[0]
+    )
     with pytest.raises(ValueError, match="same order"):
         model.predict(frame(X, columns=names[::-1]))
     with pytest.raises(ValueError, match="unseen at fit time"):

@@ -20,6 +20,7 @@ from kit import (
 )
 from scipy.sparse import csr_matrix
 
+
 @each()
 def test_weight_zero_is_a_no_op(variant):
     X, y = stream(variant)

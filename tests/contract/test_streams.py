@@ -238,7 +238,7 @@ def test_memory_does_not_grow_with_ways_to_spell_a_row(variant):
     _, y = stream(variant, n=3000)
     rng = np.random.default_rng(0)
     names = [f"f{j}" for j in range(12)]
-    rows = [{name: 1.0 for name in rng.permutation(names)[: rng.integers(1, 12)]} for _ in range(3000)]
+    rows = [dict.fromkeys(rng.permutation(names)[: rng.integers(1, 12)], 1.0) for _ in range(3000)]
     model = learn_rows(variant.new(), rows[:1500], y[:1500])
     tracemalloc.start()
     learn_rows(model, rows[1500:], y[1500:])

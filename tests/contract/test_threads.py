@@ -75,11 +75,11 @@ def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
     answers = []
     run = aggro.learners.base.run
 
-    def interrupted(state, params, X, y, s, order, start, stop, balanced):
+    def interrupted(state, params, X, y, s, order, start, stop, *rest):
         half = (start + stop) // 2
-        bad = run(state, params, X, y, s, order, start, half, balanced)
+        bad = run(state, params, X, y, s, order, start, half, *rest)
         answers.append(threads.submit(ask).result(timeout=60))
-        return bad if bad >= 0 else run(state, params, X, y, s, order, half, stop, balanced)
+        return bad if bad >= 0 else run(state, params, X, y, s, order, half, stop, *rest)
 
     monkeypatch.setattr(aggro.learners.base, "run", interrupted)
     learn()

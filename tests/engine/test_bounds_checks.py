@@ -17,9 +17,9 @@ import pytest
 
 import aggro
 from aggro.engine.passes import run, score
+from aggro.learners.features import frozen
 from aggro.learners.line import LINE, LineParams
 from aggro.learners.model import NO_ORDER
-from aggro.learners.features import frozen
 
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 
@@ -32,7 +32,7 @@ def read_outside(kernel: str) -> None:
     if kernel == "score":
         score(state, params, X, np.zeros((1, 1)))
     else:
-        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False)
+        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False, False)
 
 
 @pytest.mark.parametrize("kernel", ["run", "score"])

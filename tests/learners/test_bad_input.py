@@ -61,10 +61,18 @@ def test_the_first_bad_value_is_named_when_rows_are_shuffled():
         PARegressor(shuffle=True, random_state=0).fit(X, np.ones(50))
 
 
-def test_a_bad_value_that_weighs_nothing_is_not_there():
-    X = np.array([[1.0], [NAN], [2.0]])
-    model = PARegressor().partial_fit(X, [1.0, 2.0, 3.0], sample_weight=[1.0, 0.0, 1.0])
-    assert model.n_seen_ == 2
+def test_a_bad_value_of_weight_zero_gets_one_verdict_whatever_the_size_of_its_chunk():
+    verdicts = set()
+    for rows in (3, 5000):
+        X, weights = np.ones((rows, 1)), np.ones(rows)
+        X[1], weights[1] = NAN, 0.0
+        for model in (PARegressor(), PARegressor().fit([[1.0]], [1.0])):
+            try:
+                model.partial_fit(X, np.ones(rows), sample_weight=weights)
+                verdicts.add("learned")
+            except ValueError:
+                verdicts.add("refused")
+    assert len(verdicts) == 1
 
 
 def test_a_bad_value_in_a_frame_is_named_by_its_column():
@@ -152,9 +160,11 @@ def test_wrong_widths(regressor, width, is_sparse):
     refuses(regressor, lambda m: m.predict_one(np.ones(width)), said)
 
 
-@pytest.mark.parametrize("wide", [np.ones((2, 5)), csr_matrix(np.ones((2, 5))), pd.DataFrame(np.ones((2, 5)), columns=list("abcde"))])
+@pytest.mark.parametrize(
+    "wide", [np.ones((2, 5)), csr_matrix(np.ones((2, 5))), pd.DataFrame(np.ones((2, 5)), columns=list("abcde"))]
+)
 def test_reserved_width_is_a_limit(wide):
-    with pytest.raises(ValueError, match="5 features.*3"):
+    with pytest.raises(ValueError, match=r"5 features.*3"):
         PARegressor(n_features=3).fit(wide, [1.0, 2.0])
 
 
@@ -176,7 +186,7 @@ def test_a_name_learned_later_counts_in_rows_asked_before():
 
 @pytest.mark.parametrize("X", [np.empty((0, 3)), np.empty((3, 0)), [], [[]], csr_matrix((0, 3)), csr_matrix((3, 0))])
 def test_empty_input(X):
-    with pytest.raises(ValueError, match="0 (sample|feature)|1D array"):
+    with pytest.raises(ValueError, match=r"0 (sample|feature)|1D array"):
         PARegressor().fit(X, np.ones(len(X) if isinstance(X, list) else X.shape[0]))
 
 
@@ -188,7 +198,9 @@ def test_targets_of_another_shape(regressor, y):
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0], np.ones((3, 1)), ["a", "b", "c"], [1j, 1j, 1j]])
 def test_weights_of_another_shape_or_kind(regressor, weights):
-    refuses(regressor, lambda m: m.partial_fit(np.eye(3), [1, 2, 3], sample_weight=weights), ".", (ValueError, TypeError))
+    refuses(
+        regressor, lambda m: m.partial_fit(np.eye(3), [1, 2, 3], sample_weight=weights), ".", (ValueError, TypeError)
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,16 +225,17 @@ def test_arrays_that_are_not_rows_of_numbers(regressor, X, said):
     refuses(regressor, lambda m: m.predict(X), said, (ValueError, TypeError))
 
 
-@pytest.mark.parametrize(
-    "x",
-    [
-        {"f": "text"}, {"f": None}, {"f": [1.0]}, {"f": 1j}, {"f": 10**400}, "text", None, 3.0, [[1.0]], ["a", "b", "c"],
-        ([0, 1], [1.0]), ([0.5], [1.0]), ([-1], [1.0]), ([2**31], [1.0]), ([0], ["a"]), ([0], [1j]), [1j, 1j, 1j],
-    ],
-    ids=repr,
-)  # fmt: skip
-@pytest.mark.parametrize("model", [PARegressor().fit(np.eye(3), [1, 2, 3]), PARegressor().learn_one({"f": 1.0}, 1.0)], ids=["by position", "by name"])
-def test_one_row_that_is_not_a_row(model, x):
+NOT_ROWS = [
+    {"f": "text"}, {"f": None}, {"f": [1.0]}, {"f": 1j}, {"f": 10**400},
+    ([0, 1], [1.0]), ([0.5], [1.0]), ([-1], [1.0]), ([2**31], [1.0]), ([0], ["a"]), ([0], [1j]),
+    "text", None, 3.0, [[1.0]], ["a", "b", "c"], [1j, 1j, 1j],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", NOT_ROWS, ids=lambda x: repr(x)[:30])
+@pytest.mark.parametrize("named", [False, True], ids=["by position", "by name"])
+def test_one_row_that_is_not_a_row(x, named):
+    model = PARegressor().learn_one({"f": 1.0} if named else np.ones(3), 1.0)
     for _ in range(6):  # the order of keys is remembered after a few: the verdict must not change
         refuses(model, lambda m: m.learn_one(x, 1.0), ".", (ValueError, TypeError))
         refuses(model, lambda m: m.predict_one(x), ".", (ValueError, TypeError))
@@ -235,34 +248,26 @@ def test_text_is_no_number_however_often_it_comes():
             model.learn_one({"f": "1.5"}, 1.0)
 
 
-def broken(**parts):
-    matrix = csr_matrix(np.eye(3))
-    for name, value in parts.items():
-        setattr(matrix, name, np.asarray(value, np.int32 if name != "data" else float))
-    return matrix
+BROKEN = {
+    "too wide": {"indices": [0, 1, 3]},
+    "far too wide": {"indices": [0, 1, 2**31 - 1]},
+    "negative": {"indices": [0, -1, 2]},
+    "falling": {"indptr": [0, 2, 1, 3]},
+    "too long": {"indptr": [0, 1, 2, 10**6]},
+    "begins late": {"indptr": [1, 1, 2, 3]},
+    "begins below zero": {"indptr": [-5, 1, 2, 3]},
+    "too few rows": {"indptr": [0, 1, 2]},
+    "too few values": {"data": [1.0]},
+    "too few indices": {"indices": [0]},
+}
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        broken(indices=[0, 1, 3]),
-        broken(indices=[0, 1, 2**31 - 1]),
-        broken(indices=[0, -1, 2]),
-        broken(indptr=[0, 2, 1, 3]),
-        broken(indptr=[0, 1, 2, 10**6]),
-        broken(indptr=[1, 1, 2, 3]),
-        broken(indptr=[-5, 1, 2, 3]),
-        broken(indptr=[0, 1, 2]),
-        broken(data=[1.0]),
-        broken(indices=[0]),
-    ],
-    ids=["too wide", "far too wide", "negative", "falling", "too long", "late", "negative pointer", "too few rows", "too few values", "too few indices"],
-)  # fmt: skip
-@pytest.mark.parametrize("long", [False, True], ids=["int32", "int64"])
-def test_a_sparse_matrix_that_is_broken_is_an_error_and_not_a_crash(regressor, X, long):
-    if long:
-        X = X.copy()
-        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+@pytest.mark.parametrize("parts", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_sparse_matrix_that_is_broken_is_an_error_and_not_a_crash(regressor, parts, index):
+    X = csr_matrix(np.eye(3))
+    for name in ("data", "indices", "indptr"):
+        setattr(X, name, np.array(parts.get(name, getattr(X, name)), float if name == "data" else index))
     refuses(regressor, lambda m: m.partial_fit(X, [1, 2, 3]), ".", (ValueError, TypeError))
     refuses(regressor, lambda m: m.predict(X), ".", (ValueError, TypeError))
     with pytest.raises((ValueError, TypeError)):
@@ -280,8 +285,12 @@ def test_one_class_in_fit():
 def test_labels_of_two_kinds(classifier):
     refuses(classifier, lambda m: m.partial_fit(np.eye(3), [1, 2, 3]), "strings.*numbers", TypeError)
     refuses(classifier, lambda m: m.learn_one(np.ones(3), 1), "strings.*numbers", TypeError)
-    refuses(classifier, lambda m: m.partial_fit(np.eye(3), np.array(["a", 1, "b"], object)), "strings.*numbers", TypeError)
-    refuses(classifier, lambda m: m.partial_fit(np.eye(3), ["a", "b", "c"], classes=[1, 2]), "strings.*numbers", TypeError)
+    refuses(
+        classifier, lambda m: m.partial_fit(np.eye(3), np.array(["a", 1, "b"], object)), "strings.*numbers", TypeError
+    )
+    refuses(
+        classifier, lambda m: m.partial_fit(np.eye(3), ["a", "b", "c"], classes=[1, 2]), "strings.*numbers", TypeError
+    )
 
 
 def test_numbers_that_are_not_labels():
@@ -314,78 +323,3 @@ def test_arrays_where_nothing_has_a_width_yet():
     """A model that has seen only empty rows knows no feature, so no array fits it."""
     model = PARegressor().learn_one({}, 1.0)
     refuses(model, lambda m: m.predict(np.ones((1, 50))), "features")
-
-
-# Parameters ----------------------------------------------------------------------------------------
-
-
-@each(PLAIN)
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"step": "pa3"}, "Did you mean 'pa"),
-        ({"step": "PA1"}, "'step'"),
-        ({"step": 1}, "'step'"),
-        ({"C": 0.0}, "'C'"),
-        ({"C": -1}, "'C'"),
-        ({"C": NAN}, "'C'"),
-        ({"C": INF}, "'C'"),
-        ({"C": "1"}, "'C'"),
-        ({"C": 10**400}, "'C'"),
-        ({"C": True}, "'C'"),
-        ({"max_iter": 0}, "'max_iter'"),
-        ({"max_iter": 1.5}, "'max_iter'"),
-        ({"tol": -1e-3}, "'tol'"),
-        ({"average": "yes"}, "'average'"),
-        ({"fit_intercept": 1}, "'fit_intercept'"),
-        ({"random_state": -1}, "'random_state'"),
-        ({"n_features": 0}, "'n_features'"),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_parameters_that_make_no_sense(variant, settings, said):
-    X, y = stream(variant, n=10)
-    for call in (lambda m: m.fit(X, y), lambda m: m.partial_fit(X, y), lambda m: m.learn_one(X[0], y[0])):
-        with pytest.raises(ValueError, match=said) as caught:
-            call(variant.new(**settings))
-        assert variant.entry.name in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("learner", "settings"),
-    [
-        (PAClassifier, {"margin": 0.0}),
-        (PAClassifier, {"multi_class": "both"}),
-        (PAClassifier, {"class_weight": "balance"}),
-        (PARegressor, {"epsilon": -0.1}),
-    ],
-)
-def test_parameters_of_one_learner_that_make_no_sense(learner, settings):
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        learner(**settings).fit(np.eye(2), [0, 1])
-
-
-@pytest.mark.parametrize("weight", [-1.0, NAN, INF, "heavy"])
-def test_class_weights_that_make_no_sense(weight):
-    model = PAClassifier(class_weight={0: weight})
-    with pytest.raises((ValueError, TypeError)):
-        model.fit(np.eye(2), [0, 1])
-
-
-def test_a_parameter_set_to_nonsense_mid_stream(regressor):
-    regressor.set_params(C=-1.0)
-    refuses(regressor, lambda m: m.partial_fit(np.eye(3), [1, 2, 3]), "'C'")
-    refuses(regressor, lambda m: m.learn_one(np.ones(3), 1.0), "'C'")
-    regressor.set_params(C=2.0).learn_one(np.ones(3), 1.0)
-
-
-@pytest.mark.parametrize("form", ["array", "pair", "dict"])
-def test_a_parameter_set_mid_stream_counts_for_the_next_row(form):
-    x = {"array": np.ones(2), "pair": ([0, 1], [1.0, 1.0]), "dict": {"a": 1.0, "b": 1.0}}[form]
-    model = PARegressor(C=1e-3, fit_intercept=False)
-    for _ in range(10):
-        model.learn_one(x, 100.0)
-    model.set_params(C=5.0)
-    before = model.coef_[0]
-    model.learn_one(x, 100.0)
-    assert model.coef_[0] - before == pytest.approx(5.0)

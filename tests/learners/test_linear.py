@@ -19,8 +19,10 @@ LABELS = np.array(["m", "k", "z", "a", "q"])
 def streams(draw):
     """Rows, a table of targets to choose from, weights; one zero row, and one row of weight 0."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, d = draw(st.integers(1, 40)), draw(st.integers(1, 7))
-    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < draw(st.sampled_from([1.0, 0.5])))
+    n, d = draw(st.integers(1, 40)), draw(st.integers(2, 7))
+    X = rng.standard_normal((n, d))
+    # Two features at least: on one alone, classes would tie to rounding and mistakes be a matter of luck.
+    X[:, 2:] *= rng.random((n, d - 2)) < draw(st.sampled_from([1.0, 0.5]))
     X[rng.integers(n)] = 0.0
     weights = rng.choice([0.3, 1.0, 2.5], n)
     weights[rng.integers(n)] = 0.0
@@ -28,7 +30,12 @@ def streams(draw):
 
 
 settings_of_both = st.fixed_dictionaries(
-    {"C": st.sampled_from([0.05, 1.0, 30.0]), "fit_intercept": st.booleans(), "step": st.sampled_from(STEPS)}
+    {
+        "C": st.sampled_from([0.05, 1.0, 30.0]),
+        "step": st.sampled_from(STEPS),
+        "fit_intercept": st.booleans(),
+        "average": st.booleans(),
+    }
 )
 settings_of_classes = st.fixed_dictionaries(
     {
@@ -39,11 +46,11 @@ settings_of_classes = st.fixed_dictionaries(
 )
 
 
-def assert_equal_to_twin(model, twin, average):
+def assert_equal_to_twin(model, twin):
     assert (model.n_seen_, model.n_updates_, model.n_mistakes_) == (twin.seen, twin.updates, twin.mistakes)
     if not twin.seen:
         return
-    coef, intercept = twin.shown(average)
+    coef, intercept = twin.shown()
     size = 1.0 + max(np.abs(w).max() for w in twin.W)
     np.testing.assert_allclose(model.coef_, coef, rtol=1e-7, atol=1e-9 * size)
     np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-7, atol=1e-9 * size)
@@ -53,29 +60,29 @@ def assert_equal_to_twin(model, twin, average):
     np.testing.assert_allclose(model.history_["loss"], loss, rtol=1e-7, atol=1e-9 * size)
 
 
-@given(streams(), settings_of_both, st.sampled_from([0.0, 0.1, 1.0]), st.booleans(), st.booleans())
+@given(streams(), settings_of_both, st.sampled_from([0.0, 0.1, 1.0]), st.booleans())
 @settings(max_examples=80)
-def test_regressor_is_its_twin(stream, chosen, epsilon, average, is_sparse):
+def test_regressor_is_its_twin(stream, chosen, epsilon, is_sparse):
     X, _, y, weights = stream
     twin = naive.Regressor(X.shape[1], epsilon=epsilon, **chosen)
     for row in zip(X, y, weights, strict=True):
         twin.learn(*row)
-    model = PARegressor(epsilon=epsilon, average=average, **chosen)
+    model = PARegressor(epsilon=epsilon, **chosen)
     model.partial_fit(csr_matrix(X) if is_sparse else X, y, sample_weight=weights)
-    assert_equal_to_twin(model, twin, average)
+    assert_equal_to_twin(model, twin)
 
 
-@given(streams(), settings_of_both, settings_of_classes, st.booleans(), st.booleans())
+@given(streams(), settings_of_both, settings_of_classes, st.booleans())
 @settings(max_examples=150)
-def test_classifier_is_its_twin(stream, chosen, chosen_too, average, is_sparse):
+def test_classifier_is_its_twin(stream, chosen, chosen_too, is_sparse):
     X, codes, _, weights = stream
     labels = LABELS[codes]
     twin = naive.Classifier(X.shape[1], **chosen, **chosen_too)
     for x, label, weight in zip(X, labels.tolist(), weights, strict=True):
         twin.learn(x, label, weight)
-    model = PAClassifier(average=average, **chosen, **chosen_too)
+    model = PAClassifier(**chosen, **chosen_too)
     model.partial_fit(csr_matrix(X) if is_sparse else X, labels, sample_weight=weights)
-    assert_equal_to_twin(model, twin, average)
+    assert_equal_to_twin(model, twin)
     if twin.seen:
         assert model.classes_.tolist() == sorted(twin.classes)
 
@@ -168,17 +175,3 @@ def test_reserved_width_takes_narrower_rows_in_every_form():
     assert models[0].coef_.tolist() == models[1].coef_.tolist()
     assert models[0].n_features_in_ == 5
     assert models[0].predict(np.ones((1, 3)))[0] == models[1].predict_one(np.ones(3))
-
-
-@pytest.mark.parametrize("change", [{"multi_class": "ovr"}, {"multi_class": "joint"}, {"average": True}])
-def test_a_parameter_set_mid_stream_takes_effect_or_is_refused(change):
-    X, y = np.random.default_rng(4).standard_normal((30, 3)), np.arange(30) % 2
-    begins = {"multi_class": "joint"} if change == {"multi_class": "ovr"} else {}
-    model = PAClassifier(**begins).partial_fit(X, y).set_params(**change)
-    try:
-        model.partial_fit(X, y)
-    except ValueError as error:
-        assert next(iter(change)) in str(error)
-    else:
-        unchanged = PAClassifier(**begins).partial_fit(X, y).partial_fit(X, y)
-        assert not np.array_equal(model.coef_, unchanged.coef_)

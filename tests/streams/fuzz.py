@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from aggro.streams import svmlight
-from aggro.streams.block import Block, Parsed
 from streams import twins
+
+from aggro.streams import svmlight, vw
+from aggro.streams.block import Block, Parsed
 
 SEEDS = {
     "svmlight": [
@@ -26,10 +26,17 @@ SEEDS = {
         b"1 3:1e308 4:.5 5:5. 5:1 2:0\n",
         b"-1 1:0.00000000000000000001 2:12345678.12345678\n",
     ],
+    "vw": [
+        b"1 2.0 0.5 'tag|a x:2 y |b:0.5 z:3 x\n-1 |a x\n",
+        b"|  u v:1e-3\r\n\r\n'only| w\n1|a x\n",
+        b"-1 0.25 |longnamespace averylongfeaturename:0.125 exactly8 a\tb|c d:1 \n",
+        b"0.5\t|f 1:1e200 |g:1e200 2:1e200 \xc3\xa9:1\n",
+    ],
 }
 PIECES = {
     "svmlight": b"\n|\r\n| |\t|#|:|-|+|.|e|E|0|1|9|00000000|99999999|1e999|1e-999|nan|inf|qid:1|qid:|q|\0|1:1 | 2:2|"
     b"2147483647:|2147483648:|99999999999999999999:|\xff|18446744073709551616|.5|5.|0x1|1_1".split(b"|"),
+    "vw": b"\n,\r\n, ,\t,|,|a ,|a:2 ,:,',-,+,.,e,0,1,99999999,1e999,nan,1e200,\0,\xff,'t|,a:1 ,|:,||,a^b,a".split(b","),
 }
 
 
@@ -75,7 +82,32 @@ def check_svmlight(text: bytes, zero_based: bool, skip_bad: bool) -> None:
     assert ours == theirs, f"{text!r} (zero_based={zero_based}, skip_bad={skip_bad})\n{ours}\n{theirs}"
 
 
-CHECKS: dict[str, Callable[..., Any]] = {"svmlight": check_svmlight}
+def check_vw(text: bytes, named: bool, skip_bad: bool) -> None:
+    parsed = vw.parse(Block.of(text), named=named, bits=20, skip_bad=skip_bad)
+    twin = twins.vw(text, skip_bad)
+    if named:
+        names = [
+            f"{a.decode('utf-8', 'backslashreplace')}^{b.decode('utf-8', 'backslashreplace')}"
+            for a, b in features(twin)
+        ]
+        assert [parsed.names[j] for j in parsed.indices] == names, repr(text)
+        assert parsed.names == list(dict.fromkeys(names)), repr(text)
+    else:
+        columns = [twins.hash_bytes(b, twins.hash_bytes(a, 0)) >> 44 for a, b in features(twin)]
+        assert parsed.indices.tolist() == columns, repr(text)
+    columns = iter(parsed.indices.tolist())
+    twin = twin._replace(rows=[[(next(columns), value) for _, value in row] for row in twin.rows])
+    assert seen(parsed) == expected(twin), f"{text!r} (skip_bad={skip_bad})\n{seen(parsed)}\n{expected(twin)}"
+    weights = [1.0 if weight != weight else weight for weight in twin.weights]
+    assert parsed.weight is None or parsed.weight.tolist() == weights, repr(text)
+    assert (parsed.weight is None) == all(weight != weight for weight in twin.weights), repr(text)
+
+
+def features(twin: twins.Rows) -> list:
+    return [feature for row in twin.rows for feature, _ in row]
+
+
+CHECKS: dict[str, Callable[..., Any]] = {"svmlight": check_svmlight, "vw": check_vw}
 
 
 def run(name: str, n: int, seed: int) -> int:

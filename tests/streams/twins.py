@@ -15,12 +15,13 @@ QUERY = re.compile(rb"qid:\d+(?=[ \t\r#]|$)")
 
 
 class Rows(NamedTuple):
-    """y and rows of (column, value); the problems as (code, line, byte of the text)."""
+    """y and rows of (column or name, value); the problems as (code, line, byte of the text)."""
 
     y: list
     rows: list
     bad: list
     lines: int
+    weights: list = []  # noqa: RUF012
 
 
 class Wrong(Exception):
@@ -89,7 +90,7 @@ def svmlight_line(line: bytes, base: int) -> tuple[float, list] | None:
 
 def read(text: bytes, line_reader, skip_bad: bool) -> Rows:
     """All lines of a text that ends with a newline."""
-    y, rows, bad = [], [], []
+    y, rows, bad, weights = [], [], [], []
     start = 0
     lines = text.split(b"\n")[:-1]
     for n, line in enumerate(lines):
@@ -98,14 +99,102 @@ def read(text: bytes, line_reader, skip_bad: bool) -> Rows:
         except Wrong as wrong:
             bad.append((wrong.code, n, start + wrong.at))
             if not skip_bad:
-                return Rows(y, rows, bad, n)
+                return Rows(y, rows, bad, n, weights)
         else:
             if row is not None:
                 y.append(row[0])
                 rows.append(row[1])
+                weights.append(row[2] if len(row) > 2 else 1.0)
         start += len(line) + 1
-    return Rows(y, rows, bad, len(lines))
+    return Rows(y, rows, bad, len(lines), weights)
 
 
 def svmlight(text: bytes, zero_based: bool = False, skip_bad: bool = False) -> Rows:
     return read(text, lambda line: svmlight_line(line, 0 if zero_based else 1), skip_bad)
+
+
+HEAD_WORD = re.compile(rb"[^ \t\r|\0]*")
+NAME = re.compile(rb"[^ \t\r|:\0]*")
+A, B, MASK = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 2**64 - 1
+
+
+def hash_bytes(text: bytes, seed: int) -> int:
+    def mix(h: int) -> int:
+        h = h * A & MASK
+        h ^= h >> 32
+        h = h * B & MASK
+        return h ^ h >> 29
+
+    h = mix(seed ^ len(text) * B & MASK)
+    for i in range(0, len(text), 8):
+        h = mix(h ^ int.from_bytes(text[i : i + 8], "little"))
+    return h
+
+
+def vw_head(line: bytes, at: int) -> tuple[float, float, int]:
+    """(label, importance, where the bar is)"""
+    start = at
+    given: list[float] = []
+    while True:
+        at = BLANKS.match(line, at).end()
+        if line[at : at + 1] == b"|":
+            break
+        first, at = at, HEAD_WORD.match(line, at).end()
+        if line[at : at + 1] == b"\0":
+            raise Wrong(problems.NUL, at)
+        if line[at : at + 1] == b"|":
+            break
+        after = BLANKS.match(line, at).end()
+        if after == len(line):
+            raise Wrong(problems.NO_BAR, start)
+        if line[first : first + 1] == b"'" and line[after : after + 1] == b"|":
+            at = after
+            break
+        match = NUMBER.fullmatch(line[first:at])
+        if match is None or isinf(float(match[0])) or len(given) == 3 or (len(given) == 1 and float(match[0]) < 0):
+            raise Wrong(problems.BAD_HEAD, first)
+        given.append(float(match[0]))
+    nan = float("nan")
+    return given[0] if given else nan, given[1] if len(given) > 1 else nan, at
+
+
+def vw_value(line: bytes, at: int) -> tuple[float, int]:
+    value, end = number(line, at, problems.BAD_VALUE, problems.LARGE_VALUE)
+    if line[end : end + 1] not in (b"", b" ", b"\t", b"\r", b"|"):
+        raise Wrong(problems.BAD_VALUE, at)
+    return value, end
+
+
+def vw_line(line: bytes) -> tuple[float, list, float] | None:
+    at = BLANKS.match(line).end()
+    if at == len(line):
+        return None
+    label, importance, at = vw_head(line, at)
+    features: list = []
+    space, scale = b"", 1.0
+    while True:
+        at = BLANKS.match(line, at).end()
+        if at == len(line):
+            return label, features, importance
+        if line[at : at + 1] == b"|":
+            match = NAME.match(line, at + 1)
+            space, at, scale = match[0], match.end(), 1.0
+            if line[at : at + 1] == b":":
+                scale, at = vw_value(line, at + 1)
+            if line[at : at + 1] not in (b"", b" ", b"\t", b"\r", b"|"):
+                raise Wrong(problems.BAD_NAMESPACE, at)
+            continue
+        match = NAME.match(line, at)
+        if not match[0]:
+            raise Wrong(problems.LOST_TEXT, at)
+        value, end = 1.0, match.end()
+        if line[end : end + 1] == b":":
+            value, end = vw_value(line, end + 1)
+        if isinf(value * scale):
+            raise Wrong(problems.LARGE_VALUE, at)
+        features.append(((space, match[0]), value * scale))
+        at = end
+
+
+def vw(text: bytes, skip_bad: bool = False) -> Rows:
+    return read(text, vw_line, skip_bad)

@@ -16,7 +16,7 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["cold", "direct", "inline", "kernel", "quick"]
+__all__ = ["direct", "exact", "inline", "kernel", "quick"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -53,6 +53,6 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
     return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
 
 
-def cold(function: Callable[..., Any]) -> Any:
-    """Compile a piece of a kernel that is seldom needed; it stays out of the hot loop."""
-    return njit(_nrt=False, **COMMON)(function)
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile a piece of a kernel to the letter: for rows where re-ordering would overflow."""
+    return njit(**{**INLINE, "fastmath": False})(function)

@@ -8,8 +8,8 @@ memory per non-zero.
 Indices are unsigned on purpose: a signed index makes Numba emit Python's wrap-around for negative
 numbers, which spoils vectorisation.
 
-The ``*_over`` functions work on the row divided by its largest entry ``m``. They are the slow and
-safe road for rows whose squared norm does not fit a float.
+The ``*_over`` functions work on the row divided by its largest entry ``m``. They are the safe road for
+rows whose squared norm does not fit a float, and compiled to the letter: a·(x/m) must not become (a/m)·x.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
+from aggro.engine.compile import exact, inline, kernel
 
 __all__ = ["CSR", "HUGE", "LANES", "TINY"]
 
 HUGE = 1e300
-TINY = 1e-290
+TINY = 1e-200
 LANES = 8  # models are kept in whole vectors of this many doubles
 NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
 
@@ -78,22 +78,23 @@ def add(X, i, a, w):
 
 @inline
 def largest(X, i):
-    """max |x_j|, NaN if the row has one."""
+    """max |x_j|, NaN if the row holds a value that is not finite."""
     m = 0.0
+    finite = True
     if hasattr(X, "indptr"):
         for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             v = abs(np.float64(X.data[k]))
-            if not v <= m:
-                m = v
+            finite &= v < np.inf
+            m = max(m, v)
     else:
         for j in range(u8(X.shape[1])):
             v = abs(np.float64(X[i, j]))
-            if not v <= m:
-                m = v
-    return m
+            finite &= v < np.inf
+            m = max(m, v)
+    return m if finite else np.nan
 
 
-@inline
+@exact
 def dot_norm_over(X, i, m, w):
     """w·(x/m) and ‖x/m‖²."""
     f = 0.0
@@ -111,7 +112,13 @@ def dot_norm_over(X, i, m, w):
     return f, q
 
 
-@inline
+@exact
+def over_squared(a, m):
+    """a/m², where m² may not be a float."""
+    return a / m / m
+
+
+@exact
 def add_over(X, i, a, m, w):
     """w ← w + a·(x/m)."""
     if hasattr(X, "indptr"):
@@ -153,7 +160,7 @@ def dots_norm(X, i, W, out):
     return q
 
 
-@inline
+@exact
 def dots_norm_over(X, i, m, W, out):
     """out_k = W_k·(x/m) for every model k, and ‖x/m‖²."""
     q = 0.0
@@ -163,16 +170,18 @@ def dots_norm_over(X, i, m, W, out):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             v = np.float64(X.data[p]) / m
             q += v * v
-            add_lanes(v, W, u8(X.indices[p]), out)
+            for k in range(u8(W.shape[1])):
+                out[k] += v * W[u8(X.indices[p]), k]
     else:
         for j in range(u8(X.shape[1])):
             v = np.float64(X[i, j]) / m
             q += v * v
-            add_lanes(v, W, j, out)
+            for k in range(u8(W.shape[1])):
+                out[k] += v * W[j, k]
     return q
 
 
-@inline
+@exact
 def move_lanes(v, a, W, j):
     """W_j ← W_j + v·a, a whole vector of models at a time."""
     for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
@@ -180,7 +189,7 @@ def move_lanes(v, a, W, j):
             W[j, block + k] += v * a[block + k]
 
 
-@inline
+@exact
 def adds_over(X, i, a, m, W):
     """W_k ← W_k + a_k·(x/m) for every model k; m = 1 is exact."""
     if hasattr(X, "indptr"):

@@ -32,7 +32,19 @@ from numba.extending import overload
 
 from aggro.engine.compile import INLINE
 
-__all__ = ["LIVE", "MARKS", "MISTAKES", "SEEN", "UPDATES", "Rule", "Tally", "copy_state", "grown", "new_tally"]
+__all__ = [
+    "LIVE",
+    "MARKS",
+    "MISTAKES",
+    "SEEN",
+    "UPDATES",
+    "Rule",
+    "Tally",
+    "copy_state",
+    "grown",
+    "grown_tally",
+    "new_tally",
+]
 
 SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
 
@@ -61,6 +73,12 @@ def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     larger = np.zeros(shape, array.dtype)
     larger[tuple(slice(0, n) for n in array.shape)] = array
     return larger
+
+
+def grown_tally(tally: Tally, models: int) -> Tally:
+    """A copy of the tally with room for this many models, or as many as it has."""
+    wide = grown(tally.classes, (max(models, tally.classes.shape[0]),))
+    return Tally(tally.rows.copy(), tally.loss.copy(), tally.history.copy(), wide)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,8 @@
 """Progressive validation: each row is predicted before it is learned, so every row is test data once.
 
 A learner of this library counts its own mistakes row by row inside the compiled pass that learns, so
-its curve costs nothing and is exact. Two kinds of estimators are asked instead: they predict a block
-of rows, and then learn it.
-
-- Estimators of other libraries, through ``predict`` and ``partial_fit``.
-- Learners with ``average=True``, whose counters are those of the iterate that learns, not of the
-  average that predicts.
+its curve costs nothing and is exact. Estimators of other libraries are asked instead, through
+``predict`` and ``partial_fit``: they predict a block of rows, and then learn it.
 
 Blocks end where the stream's chunks end, and at powers of two, so that they start with one row and
 the early part of the curve is there too.
@@ -38,8 +34,8 @@ def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[An
     ----------
     estimator : object
         A learner of this library, or any estimator with ``predict`` and ``partial_fit``. The learner's
-        rows are predicted one by one; other estimators, and learners with ``average=True``, predict a
-        block of rows (a chunk, or up to the next power of two) before they learn it.
+        rows are predicted one by one; other estimators predict a block of rows (a chunk, or up to the
+        next power of two) before they learn it.
     stream : iterable of Chunk
         The rows, read once.
     classes : sequence, default=None
@@ -102,7 +98,7 @@ class Run(Protocol):
 
 
 def run_of(estimator: Any, classes: Sequence[Any] | None) -> Run:
-    if isinstance(estimator, Learner) and not getattr(estimator, "average", False):
+    if isinstance(estimator, Learner):
         return Counting(estimator)
     if hasattr(estimator, "partial_fit") and hasattr(estimator, "predict"):
         return Asking(estimator, classes)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aggro.learners.registry import LEARNERS, Entry
+from aggro.streams import Chunk
 
 try:
     from river import base
@@ -33,7 +34,7 @@ class River:
     def learn_many(self: Any, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         if len(X):
-            self._partial_fit(X.to_numpy(), y, None, names=list(X.columns))
+            self.learn_chunk(Chunk(X.to_numpy(), y, names=list(X.columns)))
 
     def predict_many(self: Any, X: pd.DataFrame) -> pd.Series:
         """The prediction for each row of a frame, as ``predict_one`` would give it."""
@@ -41,12 +42,7 @@ class River:
 
         if not len(X) or not self.__sklearn_is_fitted__():
             return pd.Series([self.predict_one({})] * len(X), index=X.index)
-        scores = self._scores(X.to_numpy(), names=list(X.columns))
-        return pd.Series(self._answers(scores), index=X.index)
-
-    def _answers(self: Any, scores: Any) -> Any:
-        """The learner's scores as predictions."""
-        raise NotImplementedError
+        return pd.Series(self.predict_chunk(Chunk(X.to_numpy(), None, names=list(X.columns))), index=X.index)
 
 
 class RiverClassifier(River):
@@ -56,16 +52,9 @@ class RiverClassifier(River):
     def _multiclass(self) -> bool:
         return True
 
-    def _answers(self: Any, scores: Any) -> Any:
-        model = self._model
-        return self._name(model, self._by_class(model, scores))
-
 
 class RiverRegressor(River):
     """A regressor."""
-
-    def _answers(self: Any, scores: Any) -> Any:
-        return scores[:, 0]
 
 
 MANNERS: dict[str, tuple[type[Any], type[Any]]] = {

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import cold, inline
-from aggro.engine.rows import HUGE, LANES, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, new_tally
+from aggro.engine.compile import exact, inline
+from aggro.engine.rows import HUGE, LANES, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest, over_squared
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import LS, PA, step_size
 
 __all__ = ["BANK", "Bank", "BankParams"]
@@ -64,14 +64,14 @@ def init(params: BankParams, width: int, models: int) -> Bank:
 def grow(state: Bank, params: BankParams, width: int, models: int) -> Bank:
     lanes = max(-(-models // LANES) * LANES, state.W.shape[1])
     return Bank(
-        state.tally._replace(classes=grown(state.tally.classes, (lanes,))),
+        grown_tally(state.tally, lanes),
         grown(state.W, (width, lanes)),
-        grown(state.U, (width if params.average else 0, lanes)),
+        grown(state.U, (width if params.average or state.U.shape[0] else 0, lanes)),
         grown(state.b, (2, lanes)),
     )
 
 
-@cold
+@exact
 def far_scores(X, i, W, b, out):
     """Scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -82,6 +82,18 @@ def far_scores(X, i, W, b, out):
     for k in range(W.shape[1]):
         out[k] = min(max((out[k] + b[0, k] / m) * m, -HUGE), HUGE)
     return True
+
+
+@exact
+def far_means(X, i, state, out):
+    """The scores of the average for such a row."""
+    m = max(largest(X, i), 1.0)
+    mean = out[state.U.shape[1] :]
+    dots_norm_over(X, i, m, state.W, out)
+    dots_norm_over(X, i, m, state.U, mean)
+    for k in range(state.U.shape[1]):
+        f = out[k] + state.b[0, k] / m - (mean[k] + state.b[1, k] / m) / state.tally.rows[SEEN]
+        out[k] = min(max(f * m, -HUGE), HUGE)
 
 
 @inline
@@ -99,12 +111,16 @@ def look(state, params, X, i, out):
 @inline
 def peek(state, params, X, i, out):
     q = look(state, params, X, i, out)
-    if state.U.shape[0] and q == q and state.tally.rows[SEEN] > 0:
+    if params.average and q == q and state.tally.rows[SEEN] > 0:
         models = u8(state.U.shape[1])
         mean = out[models:]
         dots_norm(X, i, state.U, mean)
+        far = False
         for k in range(models):
             out[k] -= (mean[k] + state.b[1, k]) / state.tally.rows[SEEN]
+            far |= not abs(out[k]) < HUGE
+        if far:
+            far_means(X, i, state, out)
     return q
 
 
@@ -148,7 +164,7 @@ def learn(state, params, X, i, y, s, out, q):
         return False
     if q >= HUGE or top >= HUGE or (q < TINY and params.step == PA):
         m = max(largest(X, i), params.bias)
-        q = dots_norm_over(X, i, m, state.W, out) + params.bias / (m * m)
+        q = dots_norm_over(X, i, m, state.W, out) + over_squared(params.bias, m)
         for k in range(models):
             out[k] += state.b[0, k] / m
     a = out[models:]

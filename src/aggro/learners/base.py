@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.engine.passes import run, score
 from aggro.engine.random import permutation
-from aggro.engine.rows import CSR, first_bad
+from aggro.engine.rows import CSR
 from aggro.engine.rule import MARKS, MISTAKES, RULES, SEEN, UPDATES, Rule, Tally, copy_state
 from aggro.learners import doors
 from aggro.learners.features import MAX_FEATURES, Features, frozen
@@ -65,6 +65,9 @@ class Learner(OneRow):
         """The state of one rule as that of the next; needed where ``_rule_for`` changes its mind."""
         raise NotImplementedError
 
+    def _check_change(self, state: Any) -> None:
+        """Refuse parameters that this state cannot follow; they may have been set after it began to learn."""
+
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each given feature's part in each score (features, scores), and the scores' intercepts."""
         raise NotImplementedError
@@ -110,6 +113,7 @@ class Learner(OneRow):
         """Make the model's settings agree with the parameters, which may have been set meanwhile."""
         if model.params is None:
             self._check_params()
+            self._check_change(model.state)
             with model.guard:
                 model.balanced = getattr(self, "class_weight", None) == "balanced"
                 model.averaged = bool(getattr(self, "average", False))
@@ -223,8 +227,9 @@ class Learner(OneRow):
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
         if size_of(rows) < size_of(model.state):  # cheaper to look first than to work on a copy
-            if first_bad(rows, 0)[0] >= 0:
-                raise doors.bad_value(rows, 0, model.features.names)
+            bad = doors.first_bad_row(rows, weights)
+            if bad >= 0:
+                raise doors.bad_value(rows, bad, model.features.names)
             with model.guard:
                 if not model.readers[0]:
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
@@ -245,6 +250,7 @@ class Learner(OneRow):
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
         next rule.
         """
+        given = s
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
@@ -261,16 +267,16 @@ class Learner(OneRow):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
             bad = run(state, params, X, targets, s, order, start, stop, model.balanced, model.averaged)
             if bad >= 0:
-                raise doors.bad_value(X, 0 if order.shape[0] else int(bad), model.features.names)
+                raise doors.bad_value(X, doors.first_bad_row(X, given), model.features.names)
         model.swap(state, params, labels, model.width)
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
         """The state, of this rule and with room for the classes, and the rule's settings."""
         models = self._models(classes)
-        if not isinstance(state, rule.state):
+        if type(state) is not rule.state:
             params = self._params_for(rule)
-            return self._adopt(state, rule, params, width, models), params
-        if models > state.tally.classes.shape[0]:
+            state = self._adopt(state, rule, params, width, models)
+        elif models > state.tally.classes.shape[0]:
             state = rule.grow(state, params, width, models)
         return state, params
 
@@ -295,12 +301,13 @@ class Learner(OneRow):
         rows = doors.as_rows(X, type(self).__name__)
         features = model.features
         with model.guard:
+            width = doors.width_of(rows)
             fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
-            if fresh and columns is not None and (features.n == 0 or features.reserved):
+            if fresh and columns is not None and width <= (features.reserved or width):
                 features.name(columns)
             elif features.n == 0:
-                features.n = doors.width_of(rows)
-            self._check_features(model, columns, doors.width_of(rows), features.n)
+                features.n = width
+            self._check_features(model, columns, width, features.n)
             self._widen(model)
         return rows
 

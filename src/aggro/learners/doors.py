@@ -27,6 +27,7 @@ __all__ = [
     "bad_value",
     "check_names",
     "column_names",
+    "first_bad_row",
     "n_rows_of",
     "width_of",
 ]
@@ -102,17 +103,18 @@ def _as_float(array: np.ndarray, X: Any) -> np.ndarray:
         raise TypeError(f"X holds dates or durations ({array.dtype}). Turn them into numbers first.")
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         names = column_names(X)
+        kind = TypeError if isinstance(error, TypeError) else ValueError
         for j in range(array.shape[1]):
             try:
                 array[:, j].astype(np.float64)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 where = f"column {names[j]!r}" if names else f"column {j}"
                 message = f"{error}: {where} of X holds values that are not numbers. Encode it first."
-                if isinstance(error, TypeError):
+                if kind is TypeError:
                     message = f"argument must be a string or a real number: {message}"
-                raise type(error)(message) from error
+                raise kind(message) from error
         raise
 
 
@@ -148,6 +150,14 @@ def _as_csr(X: Any, owner: str) -> CSR:
         matrix.sum_duplicates()
         return _as_csr(matrix, owner)
     return CSR(frozen(indptr), frozen(positions), frozen(np.ascontiguousarray(data)), n_cols)
+
+
+def first_bad_row(X: Rows, weights: np.ndarray) -> int:
+    """The first row with a value that is not finite, or -1; rows of weight 0 are not there."""
+    row = int(first_bad(X, 0)[0])
+    while row >= 0 and weights.shape[0] and weights[row] == 0.0:
+        row = int(first_bad(X, row + 1)[0])
+    return row
 
 
 def bad_value(X: Rows, row: int, names: list[Any] | None) -> ValueError:
@@ -206,8 +216,9 @@ def as_targets(y: Any, n: int, owner: str) -> np.ndarray:
     column = _as_column(y, n, owner)
     try:
         targets = np.ascontiguousarray(column, np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"The target y of {owner} must be numbers: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"The target y of {owner} must be numbers: {error}") from error
     finite = np.isfinite(targets)
     if not finite.all():
         row = int(np.argmin(finite))
@@ -225,9 +236,12 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     weights = np.asarray(sample_weight)
     if weights.dtype.kind == "c":
         raise ValueError("Complex data not supported: sample_weight must be real numbers.")
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    weights = np.ascontiguousarray(weights, np.float64)
+    try:
+        if weights.ndim == 0:
+            weights = np.full(n, float(weights))
+        weights = np.ascontiguousarray(weights, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}.") from error
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
     if weights.shape[0] != n:

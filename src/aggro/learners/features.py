@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numba
@@ -34,6 +35,19 @@ def frozen(array: np.ndarray) -> np.ndarray:
 def sparse_row(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Pinned:
     """One sparse row, laid out for the kernel; only what ``indptr`` says of the arrays belongs to it."""
     return Pinned((CSR(frozen(indptr), frozen(indices), frozen(values), 0),), "sparse row")
+
+
+def as_float(value: Any, what: str) -> float:
+    """A finite number that a user gave."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"The {what} of a row must be a number, got {value!r}.") from error
+    if not isfinite(number):
+        raise ValueError(f"The {what} of a row must be finite, got {value!r}.")
+    return number
 
 
 class Scratch:
@@ -173,7 +187,7 @@ class Features:
             positions, values = [positions[i] for i in order], [values[i] for i in order]
         try:
             return self._scratch.fill(positions, values)
-        except (struct.error, TypeError) as error:
+        except (struct.error, TypeError, OverflowError) as error:
             raise not_a_number(x) from error
 
     def _remember(self, keys: tuple, positions: list[int]) -> None:
@@ -204,11 +218,13 @@ class Features:
         return self._scratch.fill(where, what)
 
 
-def not_a_number(x: Mapping[Any, Any]) -> TypeError:
+def not_a_number(x: Mapping[Any, Any]) -> Exception:
     """The error for a dict with a value that is no number; it names the feature."""
     for name, value in x.items():
         try:
             float(value)
+        except OverflowError:
+            return ValueError(f"Feature {name!r} is larger than any float. Scale it.")
         except (TypeError, ValueError):
             return TypeError(
                 f"Feature {name!r} is {value!r}, which is not a number. "

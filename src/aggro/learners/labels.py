@@ -15,6 +15,7 @@ from aggro.engine.compile import kernel
 
 __all__ = ["Labels"]
 
+WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 
 
@@ -111,7 +112,9 @@ class Labels:
                 "classes on a regression target with continuous values."
             )
         seen = list(self.codes)
-        if len(seen) >= SEARCHED or any(isinstance(label, str) for label in seen):
+        if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= WORD for label in seen):
+            return None
+        if y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= WORD:
             return None
         known = np.zeros(SEARCHED, np.int64)
         known[: len(seen)] = seen
@@ -142,6 +145,8 @@ def plain_labels(y: np.ndarray) -> list[Any]:
     """The labels as Python objects, refused where they are not labels."""
     if y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
         raise ValueError(f"Unknown label type: continuous. Labels must be strings, integers or booleans, got {y[:3]}.")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains infinity.")
     if y.dtype.kind not in "iufbUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import cold, inline
-from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest
-from aggro.engine.rule import SEEN, Rule, Tally, grown, new_tally
+from aggro.engine.compile import exact, inline
+from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import LS, PA, step_size
 
 __all__ = ["LINE", "Line", "LineParams"]
@@ -56,16 +56,15 @@ def init(params: LineParams, width: int, models: int) -> Line:
 
 
 def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
-    classes = grown(state.tally.classes, (max(models, state.tally.classes.shape[0]),))
     return Line(
-        state.tally._replace(classes=classes),
+        grown_tally(state.tally, models),
         grown(state.w, (width,)),
-        grown(state.u, (width if params.average else 0,)),
-        state.b,
+        grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
+        state.b.copy(),
     )
 
 
-@cold
+@exact
 def far_score(X, i, w, b):
     """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
@@ -74,6 +73,16 @@ def far_score(X, i, w, b):
     m = max(m, 1.0)
     f, _ = dot_norm_over(X, i, m, w)
     return min(max((f + b / m) * m, -HUGE), HUGE)
+
+
+@exact
+def far_mean(X, i, state):
+    """The score of the average for such a row."""
+    m = max(largest(X, i), 1.0)
+    f, _ = dot_norm_over(X, i, m, state.w)
+    u, _ = dot_norm_over(X, i, m, state.u)
+    f += state.b[0] / m - (u + state.b[1] / m) / state.tally.rows[SEEN]
+    return min(max(f * m, -HUGE), HUGE)
 
 
 @inline
@@ -91,9 +100,10 @@ def look(state, params, X, i, out):
 @inline
 def peek(state, params, X, i, out):
     q = look(state, params, X, i, out)
-    if state.u.shape[0] and q == q and state.tally.rows[SEEN] > 0:
+    if params.average and q == q and state.tally.rows[SEEN] > 0:
         f, _ = dot_norm(X, i, state.u)
-        out[0] -= (f + state.b[1]) / state.tally.rows[SEEN]
+        f = out[0] - (f + state.b[1]) / state.tally.rows[SEEN]
+        out[0] = f if abs(f) < HUGE else far_mean(X, i, state)
     return q
 
 
@@ -129,6 +139,8 @@ def learn(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, out[0], q, 1.0)
     if a == 0.0:
         return False
+    if not abs(a) < HUGE:
+        return learn_far(state, params, X, i, y, s, out[0], q)
     add(X, i, a, state.w)
     state.b[0] += a * params.bias
     if state.u.shape[0]:
@@ -138,7 +150,7 @@ def learn(state, params, X, i, y, s, out, q):
     return True
 
 
-@cold
+@exact
 def learn_far(state, params, X, i, y, s, f, q):
     """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
     m = largest(X, i)
@@ -150,7 +162,7 @@ def learn_far(state, params, X, i, y, s, f, q):
         m = max(m, params.bias)
         f, q = dot_norm_over(X, i, m, state.w)
         f += state.b[0] / m
-        q += params.bias / (m * m)
+        q += over_squared(params.bias, m)
     a = coefficient(params, y, s, f, q, m)
     if a == 0.0 or not np.isfinite(a):
         return False

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rule import SEEN, Rule
+from aggro.engine.rule import SEEN, Rule, grown_tally
 from aggro.engine.steps import Step
 from aggro.learners.bank import BANK, Bank, BankParams
 from aggro.learners.base import COMMON, Learner
@@ -48,22 +48,31 @@ class Linear(Learner):
 
     def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
         """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
-        with self._attribute().reading() as view:
-            weights, intercepts = predicting(view.state, slice(0, view.n_features))
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            weights, intercepts = predicting(view, slice(0, view.n_features))
             return view, weights, intercepts
 
+    def _check_change(self, state: Line | Bank) -> None:
+        kept = state.U if isinstance(state, Bank) else state.u
+        if self.average and kept.shape[0] == 0 and state.tally.rows[SEEN] > 0:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = predicting(view.state, indices)
+        weights, intercepts = predicting(view, indices)
         return values[:, None] * weights, intercepts
 
 
-def predicting(state: Line | Bank, which: Any) -> tuple[np.ndarray, np.ndarray]:
+def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
     """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
-    W = state.W if isinstance(state, Bank) else state.w[:, None]
-    U = state.U if isinstance(state, Bank) else state.u[:, None]
+    state = view.state
+    W, U = (state.W, state.U) if isinstance(state, Bank) else (state.w[:, None], state.u[:, None])
     b = state.b.reshape(2, -1)
+    if not view.params.average:
+        return W[which].copy(), b[0].copy()
     T = max(1, int(state.tally.rows[SEEN]))
-    return W[which] - (U[which] / T if U.shape[0] else 0.0), b[0] - b[1] / T
+    return W[which] - U[which] / T, b[0] - b[1] / T
 
 
 class PAClassifier(Linear, Classifier):
@@ -193,8 +202,7 @@ class PAClassifier(Linear, Classifier):
         if state.u.shape[0]:
             bank.U[:n, 0], bank.U[:n, 1] = -state.u, state.u
         bank.b[:, 0], bank.b[:, 1] = -state.b, state.b
-        bank.tally.classes[:2] = state.tally.classes[:2]
-        return bank._replace(tally=state.tally._replace(classes=bank.tally.classes))
+        return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
     @property
     def coef_(self) -> np.ndarray:
@@ -259,7 +267,7 @@ class PARegressor(Linear, Regressor):
     --------
     >>> from aggro import PARegressor
     >>> model = PARegressor(epsilon=0.01)
-    >>> for x in (1.0, 2.0, 3.0, 4.0) * 25:
+    >>> for x in (1.0, 2.0, 3.0, 4.0) * 50:
     ...     model = model.learn_one([x], 2 * x + 1)
     >>> round(model.predict_one([10.0]), 1)
     21.0

@@ -151,7 +151,7 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
-        learned: bool = self._compiled(learn_row, row, target, weight)(pinned, row, target, weight)
+        learned: bool = self._compiled(learn_row, row, 0.0, 1.0)(pinned, row, target, weight)
         return learned
 
     def score_dict(self, x: Any) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR, first_bad
 from aggro.learners import doors
-from aggro.learners.features import frozen
+from aggro.learners.features import as_float, frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import INFINITY, Model
 
@@ -62,14 +62,17 @@ class OneRow:
             raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
         if x.dtype.kind not in "iufb":
             raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
-        if x.shape[0] != n:
-            if n or not learning or not x.shape[0]:
+        width = x.shape[0]
+        if n == 0 and not learning:
+            return model.features.pair([], [], False)  # nothing is known yet: a row of zeros
+        if width != n and not (model.features.reserved and 0 < width < n):
+            if n or not learning or not width:
                 owner = type(self).__name__
-                raise ValueError(f"X has {x.shape[0]} features, but {owner} is expecting {n} features as input.")
-            n = model.features.n = x.shape[0]
-        if model.dense_pinned is None or model.dense_shape != (n,):
-            buffer = np.zeros((1, n))
-            model.dense_shape, model.dense_row, model.dense_pinned = (n,), buffer[0], Pinned((frozen(buffer),))
+                raise ValueError(f"X has {width} features, but {owner} is expecting {n} features as input.")
+            model.features.n = width
+        if model.dense_pinned is None or model.dense_shape != (width,):
+            buffer = np.zeros((1, width))
+            model.dense_shape, model.dense_row, model.dense_pinned = (width,), buffer[0], Pinned((frozen(buffer),))
         model.dense_row[:] = x
         return model.dense_pinned
 
@@ -89,7 +92,7 @@ class OneRow:
         if model is None:
             self._learn_first(x, y, weight)
             return self
-        if weight == 1.0:
+        if type(weight) is float and weight == 1.0:
             with model.guard:  # nothing new about the row: the common case, kept short
                 if model.params is not None and not model.busy:
                     target = self._known_target(model, y)
@@ -121,7 +124,8 @@ class OneRow:
 
     def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
         """The long way, for rows that may bring a new feature or class: all or nothing."""
-        if not 0.0 <= weight < np.inf:
+        weight = as_float(weight, "weight")
+        if weight < 0.0:
             raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
         if weight == 0.0:
             return

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 __all__ = ["Choice", "Either", "Flag", "Kind", "Number", "check_params"]
+
+
+HUGE = sys.float_info.max
 
 
 class Constraint(Protocol):
@@ -33,12 +37,11 @@ class Number:
     integer: bool = False
 
     def accepts(self, value: Any) -> bool:
-        kind = Integral if self.integer else Real
-        if isinstance(value, bool) or not isinstance(value, kind):
+        if isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real):
             return False
-        number = float(value)
+        number: Any = value  # an integer may be larger than any float, so it is compared as it is
         above = number > self.low if self.open_low else number >= self.low
-        return math.isfinite(number) and above and number <= self.high
+        return bool(above and number <= self.high and -HUGE <= number <= HUGE)
 
     def __str__(self) -> str:
         left = "(" if self.open_low or self.low == -math.inf else "["

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from aggro.learners import doors
 from aggro.learners.base import NONE, Learner
+from aggro.learners.features import as_float
 from aggro.learners.labels import Labels
 from aggro.learners.model import Model
 from aggro.learners.onerow import Explanation
@@ -83,6 +85,11 @@ class Classifier(Learner):
         view, scores = self._scores(X)
         return self._name(view.labels, self._by_class(view.labels, scores))
 
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The label of each row of a chunk; named columns that the model does not know are left out."""
+        view, scores = self._scores(chunk.X, chunk.names)
+        return self._name(view.labels, self._by_class(view.labels, scores))
+
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row.
 
@@ -110,6 +117,8 @@ class Classifier(Learner):
             pair = model.labels.pair
             if scores.shape[1] == 1 and f != 0.0 and pair is not None:  # at 0 the sorted order decides
                 return pair[f > 0.0]
+            if pair is None:
+                return None
             return self._name(model.labels, self._by_class(model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
@@ -195,8 +204,8 @@ class Classifier(Learner):
 
     def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
         weight = class_weight.get(label, 1.0)
-        if not 0.0 <= weight < np.inf:
-            raise ValueError(f"class_weight[{label!r}] must be finite and not negative, got {weight}.")
+        if not isinstance(weight, Real) or not 0.0 <= weight < np.inf:
+            raise ValueError(f"class_weight[{label!r}] must be a finite number and not negative, got {weight!r}.")
         return float(weight)
 
     def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:
@@ -301,6 +310,10 @@ class Regressor(Learner):
         """
         return self._scores(X)[1][:, 0]
 
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The predicted number of each row of a chunk; named columns that the model does not know are left out."""
+        return self._scores(chunk.X, chunk.names)[1][:, 0]
+
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""
         model: Model | None = self.__dict__.get("_model")
@@ -329,10 +342,7 @@ class Regressor(Learner):
         return labels, y, s, np.empty(0, np.int64)
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
-        target = float(y)
-        if not isfinite(target):
-            raise ValueError(f"The target of a row must be finite, got {target}.")
-        return labels, target, weight
+        return labels, as_float(y, "target"), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return y if type(y) is float and isfinite(y) else None

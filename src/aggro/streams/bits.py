@@ -24,7 +24,7 @@ from aggro.engine.compile import COMMON, INLINE, inline, kernel
 __all__ = [
     "PADDING",
     "count_bytes",
-    "count_bytes", "digit_run",
+    "digit_run",
     "eight_digits",
     "high_half",
     "leading_zeros",

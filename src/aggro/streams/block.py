@@ -33,7 +33,7 @@ class Block(NamedTuple):
         text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 
-    def count(self, a: int, b: int) -> tuple[int, int]:
+    def room(self, a: int, b: int) -> tuple[int, int]:
         """How often the bytes a and b come, at most: how much room a parser needs."""
         return count_bytes(self.text[: -(-self.size // 8) * 8].view(np.uint64), a, b)  # type: ignore[no-any-return]
 
@@ -45,7 +45,7 @@ class Parsed(NamedTuple):
     """Rows of a block in CSR form: columns in the text's order, perhaps repeated.
 
     ``lines`` is how many lines there were, ``bad`` how many of them were refused, ``problem`` the first
-    of these.
+    of these. ``names`` are the columns' names, if they have any.
     """
 
     y: np.ndarray
@@ -56,3 +56,4 @@ class Parsed(NamedTuple):
     bad: int
     problem: Problem | None
     weight: np.ndarray | None = None
+    names: list[str] | None = None

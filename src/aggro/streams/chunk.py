@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
     """
 
     X: Any
-    y: np.ndarray
+    y: Any = None
     weight: np.ndarray | None = None
     names: Sequence[Any] | None = None
     position: Position | None = None

@@ -18,7 +18,9 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["STDIN", "Source", "find", "fill"]
+from aggro.streams.zstd import ZstdFile
+
+__all__ = ["STDIN", "Source", "fill", "find"]
 
 STDIN = "-"
 HEAD = 65536
@@ -33,7 +35,7 @@ OPENERS: dict[str, Callable[[Any], Any]] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file),
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
-    "zstd": lambda file: _zstd(file),
+    "zstd": ZstdFile,
 }
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
@@ -83,7 +85,7 @@ class Source:
         if self._head is None:
             file = self._open()
             try:
-                self._head = file.read(HEAD)
+                self._head = _start_of(file)
             except (*DAMAGE, OSError) as error:
                 raise self.damaged(error) from error
             finally:
@@ -93,13 +95,32 @@ class Source:
                     file.close()
         return self._head
 
+    def sample(self, n: int) -> bytes:
+        """The first n bytes, decompressed, or all there are; stdin keeps them for later."""
+        head = self.head()
+        if not self._once():
+            with self.open() as file:
+                view = bytearray(n)
+                return bytes(view[: fill(file, memoryview(view))])
+        while len(head) < n and (more := self._pipe.read(n - len(head))):
+            head += more
+        self._head = head
+        return head
+
+    def is_plain(self) -> bool:
+        """Is this a real file without compression, that can be sought?"""
+        if self._once():
+            return False
+        with open(self.name, "rb") as file:
+            return not file.read(6).startswith(tuple(MAGIC.values()))
+
     def open(self, start: int = 0) -> Any:
         """The file, at byte ``start`` of its text."""
         if not self._once():
             file = self._open()
             if start:
                 try:
-                    file.seek(start)  # compressed files read on to there
+                    file.seek(start) if isinstance(file, io.FileIO) else _pass_over(file, start)
                 except (*DAMAGE, OSError) as error:
                     file.close()
                     raise self.damaged(error) from error
@@ -108,12 +129,8 @@ class Source:
             raise ValueError(f"{self.title} can be read only once. Save it as a file to go over it again.")
         self._used = True
         file = self._pipe or self._open()
-        whole = io.BufferedReader(_Rejoined(self._head or b"", file), HEAD)
-        while start > 0:
-            passed = len(whole.read(min(start, HEAD)))
-            if not passed:
-                break
-            start -= passed
+        whole = _Rejoined(self._head or b"", file)
+        _pass_over(whole, start)
         return whole
 
     def damaged(self, error: BaseException) -> Exception:
@@ -128,13 +145,13 @@ class Source:
         return self.name == STDIN or not os.path.isfile(self.name)
 
     def _open(self) -> Any:
-        raw = _stdin() if self.name == STDIN else open(self.name, "rb", buffering=0)
+        raw = _stdin() if self.name == STDIN else io.FileIO(self.name)
         start = b""
         while len(start) < 6 and (more := raw.read(6 - len(start))):
             start += more
         kind = next((kind for kind, magic in MAGIC.items() if start.startswith(magic)), None)
         if self._once():
-            raw = io.BufferedReader(_Rejoined(start, raw), HEAD)
+            raw = _Rejoined(start, raw)
         else:
             raw.seek(0)
         try:
@@ -142,6 +159,14 @@ class Source:
         except ImportError as error:
             raw.close()
             raise ImportError(f"{self.title} is compressed with zstd: pip install zstandard.") from error
+
+
+def _start_of(file: Any) -> bytes:
+    """The first bytes, a line of them at least; a pipe is not asked for more than it has."""
+    head = b""
+    while len(head) < HEAD and b"\n" not in head and (more := file.read(HEAD - len(head))):
+        head += more
+    return head
 
 
 def fill(file: Any, view: memoryview) -> int:
@@ -163,19 +188,13 @@ def _stdin() -> Any:
         return sys.stdin.buffer
 
 
-def _zstd(file: Any) -> Any:
-    try:
-        from compression import zstd  # Python 3.14
-
-        return zstd.ZstdFile(file)
-    except ImportError:
-        import zstandard
-
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
+def _pass_over(file: Any, n: int) -> None:
+    while n > 0 and (passed := len(file.read(min(n, HEAD)))):
+        n -= passed
 
 
 class _Rejoined(io.RawIOBase):
-    """Bytes that were read already, and then the rest of the file."""
+    """Bytes that were read already, and then the rest of the file. Unbuffered: it never waits for more than comes."""
 
     def __init__(self, head: bytes, file: Any) -> None:
         self._head, self._file = memoryview(head), file
@@ -189,7 +208,7 @@ class _Rejoined(io.RawIOBase):
             view[:n] = self._head[:n]
             self._head = self._head[n:]
             return n
-        return self._file.readinto(view) or 0
+        return self._file.readinto1(view) if hasattr(self._file, "readinto1") else self._file.readinto(view) or 0
 
     def close(self) -> None:
         if not self.closed:

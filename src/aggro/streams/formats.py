@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from aggro.streams.chunk import Chunk
@@ -21,6 +22,8 @@ __all__ = ["FORMATS", "Format", "find_format"]
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER + rb")*\s*(#.*)?")
+
+VW_LINE = re.compile(rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)")
 
 
 class Format(NamedTuple):
@@ -49,15 +52,73 @@ def _svmlight(stream: Stream) -> Iterator[Chunk]:
     return read_lines(stream, parse)
 
 
+def _vw(stream: Stream) -> Iterator[Chunk]:
+    from aggro.streams import vw
+    from aggro.streams.text import read_lines
+
+    bits, named = stream.options["bits"], stream.options["named"]
+    parse = partial(vw.parse, bits=bits, named=named, skip_bad=stream.skip_bad)
+    return read_lines(stream, parse, 0 if named else 2**bits)
+
+
+def _table(module: str, reader: str) -> Callable[[Stream], Iterator[Chunk]]:
+    """A reader that imports pyarrow, which takes its time, when it is first needed."""
+
+    def read(stream: Stream) -> Iterator[Chunk]:
+        try:
+            return getattr(import_module(f"aggro.streams.{module}"), reader)(stream)  # type: ignore[no-any-return]
+        except ModuleNotFoundError as error:
+            raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
+
+    return read
+
+
+TABLE = frozenset({"label", "weight", "text"})
+
 FORMATS = {
     format.name: format
     for format in (
+        Format(
+            "parquet",
+            (".parquet", ".pq"),
+            lambda head: head.startswith(b"PAR1"),
+            _table("column_tables", "read_parquet"),
+            TABLE,
+        ),
+        Format(
+            "arrow",
+            (".arrow", ".arrows", ".ipc", ".feather"),
+            lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
+            _table("column_tables", "read_arrow"),
+            TABLE,
+        ),
+        Format(
+            "jsonl",
+            (".jsonl", ".ndjson"),
+            lambda head: _first_line(head).startswith(b"{"),
+            _table("text_tables", "read_json"),
+            TABLE,
+        ),
         Format(
             "svmlight",
             (".svm", ".svml", ".svmlight", ".libsvm"),
             lambda head: SVMLIGHT_LINE.fullmatch(_first_line(head)) is not None,
             _svmlight,
             frozenset({"zero_based", "n_features"}),
+        ),
+        Format(
+            "vw",
+            (".vw",),
+            lambda head: VW_LINE.match(_first_line(head)) is not None,
+            _vw,
+            frozenset({"bits", "named"}),
+        ),
+        Format(
+            "csv",
+            (".csv", ".tsv"),
+            lambda head: re.search(rb"[,;\t]", _first_line(head)) is not None and b"\0" not in head,
+            _table("text_tables", "read_csv"),
+            TABLE | {"delimiter", "header"},
         ),
     )
 }

@@ -91,7 +91,7 @@ def nearest(w, q):
         m += m & u8(1)
         return m >> u8(1)  # 2^52 here is the bit pattern of the smallest normal number, as it should be
     # Halfway exactly, which only small powers can be, goes to the even neighbour.
-    if low <= u8(1) and -4 <= q and q <= 23 and m & u8(3) == u8(1) and m << shift == top:
+    if low <= u8(1) and q >= -4 and q <= 23 and m & u8(3) == u8(1) and m << shift == top:
         m -= u8(1)
     m += m & u8(1)
     m >>= u8(1)

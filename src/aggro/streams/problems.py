@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BadLine", "Problem", "describe"]
+__all__ = ["BadLine", "Problem", "bad_line", "describe"]
 
 GOOD = 0
 NO_LABEL = 1
@@ -36,7 +36,7 @@ WORDS = {
     BAD_LABEL: "the label {token} is not a number. Expected a decimal number such as 1, -1 or 0.5",
     LARGE_LABEL: "the label {token} is too large for a 64-bit float",
     BAD_PAIR: "{token} is not an index:value pair. Expected a whole number, a colon and a decimal number",
-    BAD_VALUE: "the value of {token} is not a number. Expected a decimal number such as 1, -0.5 or 2e-3 (not inf or nan)",
+    BAD_VALUE: "the value of {token} is not a number. Expected a decimal number such as 1, -0.5 or 2e-3",
     LARGE_VALUE: "the value of {token} is too large for a 64-bit float",
     NEGATIVE_INDEX: "the index of {token} is negative. Indices start at 1, or at 0 with zero_based=True",
     ZERO_INDEX: "the index of {token} is 0, and indices start at 1. If this file counts from 0, pass zero_based=True",
@@ -44,7 +44,7 @@ WORDS = {
     BAD_QUERY: "{token} is not a query id. Expected «qid:» and a whole number, once, after the label",
     NUL: "there is a NUL byte. Expected text",
     NO_BAR: "there is no «|» in {token}. Expected «label |namespace feature:value …»",
-    BAD_HEAD: "{token} is not a label, an importance or a base. Expected at most three numbers and a tag before «|»",
+    BAD_HEAD: "{token} is not a label, importance or base. Expected up to three numbers and a tag before «|»",
     BAD_NAMESPACE: "the namespace {token} is malformed. Expected «|name» or «|name:scale», and then a space",
     LOST_TEXT: "{token} is not a feature. Expected «name» or «name:value»",
 }
@@ -75,17 +75,18 @@ def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> Bad
     line_start = text.rfind(b"\n", 0, at) + 1
     line_number, column = lines_before + problem.line + 1, at - line_start + 1
     if text[at : at + 1] == b"\0":
-        return BadLine(_message(NUL, "", file, line_number, column), file, line_number, column)
+        return bad_line(WORDS[NUL], file, line_number, column)
     # The word around the place, or as much of it as fits.
     before = re.split(rb"\s", text[max(line_start, at - SHOWN) : at])[-1]
     after = re.split(rb"\s", text[at : at + SHOWN], maxsplit=1)[0]
     word = (before + after).decode("utf-8", "replace")
     token = repr(word[:SHOWN]) + "…" * (len(word) > SHOWN) if word else "the end of the line"
-    return BadLine(_message(problem.code, token, file, line_number, column), file, line_number, column)
+    return bad_line(WORDS[problem.code].format(token=token), file, line_number, column)
 
 
-def _message(code: int, token: str, file: str, line: int, column: int) -> str:
-    return (
-        f"{file}, line {line}, column {column}: {WORDS[code].format(token=token)}. "
+def bad_line(what: str, file: str, line: int, column: int) -> BadLine:
+    message = (
+        f"{file}, line {line}, column {column}: {what}. "
         "Mend the line, or pass skip_bad=True to count such lines and go on."
     )
+    return BadLine(message, file, line, column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.files import Paths, Source, find
@@ -53,6 +53,13 @@ class Stream:
         self.bad_lines, self.first_bad = 0, None
         return self._format.read(self)
 
+    def refuse(self, error: BadLine, lines: int) -> None:
+        """Some lines are malformed: raise the error of the first, or count them, as the user wished."""
+        if not self.skip_bad:
+            raise error
+        self.bad_lines += lines
+        self.first_bad = self.first_bad or error
+
     def __repr__(self) -> str:
         return f"<stream of {self.format} rows from {', '.join(source.title for source in self.sources[:3])}>"
 
@@ -61,15 +68,16 @@ DEFAULTS: dict[str, Any] = {
     "label": None,
     "weight": None,
     "text": (),
+    "header": None,
+    "delimiter": None,
     "zero_based": False,
     "n_features": None,
     "bits": 18,
     "named": False,
-    "names": (),
 }
 
 
-def open(  # noqa: A001 - it is aggro.streams.open
+def open(
     path: Paths,
     *,
     format: str | None = None,
@@ -77,8 +85,15 @@ def open(  # noqa: A001 - it is aggro.streams.open
     skip_bad: bool = False,
     start: Position | Sequence[int] | None = None,
     threads: int | None = None,
+    label: str | Literal[False] | None = None,
+    weight: str | None = None,
+    text: str | Sequence[str] = (),
+    header: bool | None = None,
+    delimiter: str | None = None,
     zero_based: bool = False,
     n_features: int | None = None,
+    bits: int = 18,
+    named: bool = False,
 ) -> Stream:
     """A stream of chunks from a file, files, a folder, a glob or stdin.
 
@@ -87,7 +102,8 @@ def open(  # noqa: A001 - it is aggro.streams.open
     path
         A file, a list of them, a folder, a glob, or ``-`` for stdin. Plain, gzip, bzip2, xz or zstd.
     format
-        "svmlight"; None finds out from the first file's name or content. All files of a stream share it.
+        "svmlight", "vw", "csv", "jsonl", "parquet" or "arrow"; None finds out from the first file's name or
+        content. All files of a stream share it.
     chunk_bytes
         Text is cut into chunks at the last line before each multiple of this many bytes, so chunks depend
         on the files alone.
@@ -98,10 +114,25 @@ def open(  # noqa: A001 - it is aggro.streams.open
         ones that would have followed it. Compressed files and stdin are read again up to there.
     threads
         How many threads parse, beside the one that reads; None for as many as there are processors, at most 4.
+    label
+        tables: the column to predict. None for the one called label, target, y or class, else the last; False
+        for none.
+    weight
+        tables: the column of weights, if any.
+    text
+        tables: columns of running text, to be read as bags of words hashed into 2^18 places.
+    header
+        csv: whether the first line names the columns; None for yes unless it is all numbers.
+    delimiter
+        csv: what separates fields; None for a tab in .tsv files, else the commonest of comma, tab, semicolon.
     zero_based
         svmlight: indices count from 0.
     n_features
         svmlight: the width of X; None for as wide as the largest index so far.
+    bits
+        vw: features are hashed into 2^bits columns.
+    named
+        vw: features keep their names, «namespace^feature», instead. Each chunk has the columns that occur in it.
 
     Examples
     --------
@@ -124,5 +155,17 @@ def open(  # noqa: A001 - it is aggro.streams.open
     files = find(path)
     if not 0 <= place.file <= len(files):
         raise ValueError(f"start is in file number {place.file}, but there are {len(files)} files.")
-    given = {"zero_based": zero_based, "n_features": n_features}
-    return Stream(files, format, chunk_bytes, skip_bad, place, threads, {**DEFAULTS, **given})
+    if not 1 <= bits <= 30:
+        raise ValueError(f"bits must be from 1 to 30, got {bits}.")
+    options = {
+        "label": label,
+        "weight": weight,
+        "text": text,
+        "header": header,
+        "delimiter": delimiter,
+        "zero_based": zero_based,
+        "n_features": n_features,
+        "bits": bits,
+        "named": named,
+    }
+    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options)

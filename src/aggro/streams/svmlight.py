@@ -41,7 +41,7 @@ LONGEST_INDEX = u8(18)  # digits that are sure to fit 64 bits
 
 @inline
 def is_blank(letter):
-    return letter == SPACE or letter == TAB or letter == RETURN
+    return letter in (SPACE, TAB, RETURN)
 
 
 @rare
@@ -113,7 +113,7 @@ def read_pairs(text, p, base, k, indices, data):
         if digit >= TEN:
             if letter == NEWLINE:
                 return p, k, problems.GOOD
-            if letter == TAB or letter == RETURN:
+            if letter in (TAB, RETURN):
                 p += u8(1)
                 continue
             if letter == HASH:
@@ -197,7 +197,7 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    colons, newlines = block.count(COLON, NEWLINE)
+    colons, newlines = block.room(COLON, NEWLINE)
     labels, indptr = np.empty(newlines), np.empty(newlines + 1, np.int64)
     indices, data = np.empty(colons, np.uint32), np.empty(colons)
     rows, pairs, lines, bad, code, line, byte = parse_lines(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from aggro.streams.ahead import ahead
 from aggro.streams.block import Block, Parsed
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.lines import whole_lines
+from aggro.streams.order import tidy
 from aggro.streams.problems import describe
 
 if TYPE_CHECKING:
@@ -19,56 +20,55 @@ if TYPE_CHECKING:
 
 __all__ = ["read_lines"]
 
-Namer = Callable[[Parsed], tuple[np.ndarray, list[str]]]
 
-
-def read_lines(stream: Stream, parse: Callable[[Block], Parsed], name: Namer | None = None) -> Iterator[Chunk]:
+def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0) -> Iterator[Chunk]:
     """The chunks of a stream of text, each the rows of one block.
 
-    ``name`` turns the parsed features of a format whose features have names into columns and their names.
-    X is as wide as the largest index so far, or as there are names.
+    X is as wide as the largest index so far, ``width`` at least; with names, as wide as there are names in
+    the chunk.
     """
+    from scipy.sparse import csr_array
+
     at = stream.start
     blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset)
-    for block, parsed in ahead(lambda block: (block, parse(block)), blocks, stream.threads):
+
+    def work(block: Block) -> tuple[Block, Parsed, int]:
+        return block, *_in_order(parse(block))
+
+    for block, parsed, most in ahead(work, blocks, stream.threads):
         if block.file != at.file:
             at = Position(file=block.file, width=at.width)
         if parsed.problem is not None:
-            error = describe(parsed.problem, block.bytes(), stream.sources[block.file].title, at.line)
-            if not stream.skip_bad:
-                raise error
-            stream.bad_lines += parsed.bad
-            stream.first_bad = stream.first_bad or error
+            title = stream.sources[block.file].title
+            stream.refuse(describe(parsed.problem, block.bytes(), title, at.line), parsed.bad)
         rows = parsed.y.shape[0]
-        columns, names = (parsed.indices, None) if name is None else name(parsed)
-        X = as_matrix(parsed.indptr, columns, parsed.data, at.width if names is None else len(names))
+        columns = max(at.width, width, most) if parsed.names is None else len(parsed.names)
         if stream.n_features is not None:
-            X = _fit(X, stream.n_features, stream.sources[block.file].title)
-        at = Position(block.file, block.end, at.line + parsed.lines, at.row + rows, X.shape[1])
+            columns = _given_width(columns, stream.n_features, stream.sources[block.file].title)
+        at = Position(block.file, block.end, at.line + parsed.lines, at.row + rows, columns)
         if rows:
-            yield Chunk(X, parsed.y, parsed.weight, names, at)
+            indices = parsed.indices.view(np.int32)
+            X = csr_array((parsed.data, indices, parsed.indptr), shape=(rows, columns))
+            yield Chunk(X, parsed.y, parsed.weight, parsed.names, at)
 
 
-def as_matrix(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, width: int) -> Any:
-    """A CSR matrix of at least this width; indices of a row are sorted and repeated ones summed."""
-    from scipy.sparse import csr_array
-
+def _in_order(parsed: Parsed) -> tuple[Parsed, int]:
+    """The rows with ascending columns, repeated ones summed; and one more than the largest column."""
+    indptr, indices, data = parsed.indptr, parsed.indices, parsed.data
     top, ascending = index_order(_frozen(indptr), _frozen(indices))
-    width = max(width, top + 1 if indices.shape[0] else 0)
-    X = csr_array((data, indices.view(np.int32), indptr), shape=(indptr.shape[0] - 1, width))
     if not ascending:
-        X.sum_duplicates()
-    return X
+        n = tidy(indptr, indices, data)
+        parsed = parsed._replace(indices=indices[:n], data=data[:n])
+    return parsed, top + 1 if indices.shape[0] else 0
 
 
-def _fit(X: Any, n_features: int, title: str) -> Any:
-    if X.shape[1] > n_features:
+def _given_width(columns: int, n_features: int, title: str) -> int:
+    if columns > n_features:
         raise ValueError(
-            f"{title} has a feature with the number {X.shape[1]}, counted from 1, but n_features={n_features}. "
+            f"{title} has a feature with the number {columns}, counted from 1, but n_features={n_features}. "
             "Give a larger n_features, or leave it out."
         )
-    X.resize(X.shape[0], n_features)
-    return X
+    return n_features
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -85,7 +85,7 @@ def grown_tally(tally: Tally, models: int) -> Tally:
 class Rule:
     """The functions of one learner; making one registers it for its state's type."""
 
-    state: type
+    state: type[Any]
     init: Callable[..., Any]  # (params, width, models) -> State
     grow: Callable[..., Any]  # (state, params, width, models) -> State, not smaller
     look: Callable[..., Any]

@@ -15,8 +15,9 @@ import numpy as np
 from aggro.engine.passes import run, score
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
-from aggro.engine.rule import MARKS, MISTAKES, RULES, SEEN, UPDATES, Rule, Tally, copy_state
+from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
 from aggro.learners import doors
+from aggro.learners.counted import Counted
 from aggro.learners.features import MAX_FEATURES, Features, frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, Model, View, size_of
@@ -45,7 +46,7 @@ COMMON: dict[str, Constraint] = {
 }
 
 
-class Learner(OneRow):
+class Learner(OneRow, Counted):
     """A learner that goes over rows once, in order, and can be asked at any moment."""
 
     _constraints: ClassVar[Mapping[str, Constraint]]
@@ -152,12 +153,6 @@ class Learner(OneRow):
             )
         return model
 
-    def _attribute(self) -> Model:
-        """The model, for attributes that exist only once something was learned."""
-        if "_model" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has learned nothing yet")
-        return self._model
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
 
@@ -166,7 +161,23 @@ class Learner(OneRow):
 
     # Many rows ------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels (strings, integers or booleans), or the numbers to predict.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
         self._check_params()
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
             model = self._model.copy()
@@ -198,6 +209,10 @@ class Learner(OneRow):
             best = min(best, loss)
         self._model = model
         return self
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
+        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None) -> Self:
         if "_model" not in self.__dict__:
@@ -345,52 +360,6 @@ class Learner(OneRow):
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names)
         return view, scores
-
-    # What was learned -----------------------------------------------------------------------------
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features known."""
-        return self._attribute().features.n
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where they have any."""
-        names = self._attribute().features.names
-        if names is None:
-            raise AttributeError(f"This {type(self).__name__} knows its features by position, not by name")
-        return np.asarray(names, dtype=object)
-
-    @property
-    def n_iter_(self) -> int:
-        """Passes over the data in the last ``fit``."""
-        return self._attribute().n_iter
-
-    @property
-    def n_seen_(self) -> int:
-        """Rows learned from, over all passes; rows of weight 0 do not count."""
-        return int(self._attribute().state.tally.rows[SEEN])
-
-    @property
-    def n_updates_(self) -> int:
-        """Rows that changed the weights."""
-        return int(self._attribute().state.tally.rows[UPDATES])
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Rows whose label was predicted wrongly just before it was learned; 0 for regressors."""
-        return int(self._attribute().state.tally.rows[MISTAKES])
-
-    @property
-    def history_(self) -> np.ndarray:
-        """Progressive results at each power of two of rows seen: fields ``rows``, ``loss`` (mean), ``mistakes``."""
-        tally = self._attribute().state.tally
-        marks = tally.history[: tally.rows[MARKS]]
-        table = np.zeros(marks.shape[0], [("rows", np.int64), ("loss", np.float64), ("mistakes", np.int64)])
-        table["rows"] = marks[:, 0]
-        table["loss"] = marks[:, 1] / np.maximum(marks[:, 0], 1.0)
-        table["mistakes"] = marks[:, 2]
-        return table
 
 
 def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:

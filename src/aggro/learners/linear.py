@@ -266,7 +266,7 @@ class PARegressor(Linear, Regressor):
     Examples
     --------
     >>> from aggro import PARegressor
-    >>> model = PARegressor(epsilon=0.01)
+    >>> model = PARegressor(step="pa", epsilon=0.0)
     >>> for x in (1.0, 2.0, 3.0, 4.0) * 50:
     ...     model = model.learn_one([x], 2 * x + 1)
     >>> round(model.predict_one([10.0]), 1)

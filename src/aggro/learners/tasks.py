@@ -25,25 +25,6 @@ CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)
 class Classifier(Learner):
     """Learns labels of any kind; classes may appear at any time."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,)
-            Their labels: strings, integers or booleans.
-        sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        return self._fit(X, y, sample_weight)
-
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over these rows, in order.
 
@@ -64,10 +45,6 @@ class Classifier(Learner):
             The learner.
         """
         return self._partial_fit(X, y, sample_weight, classes)
-
-    def learn_chunk(self, chunk: Any) -> Self:
-        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
-        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row.
@@ -253,25 +230,6 @@ class Classifier(Learner):
 class Regressor(Learner):
     """Learns numbers."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,)
-            Their targets.
-        sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        return self._fit(X, y, sample_weight)
-
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over these rows, in order.
 
@@ -290,10 +248,6 @@ class Regressor(Learner):
             The learner.
         """
         return self._partial_fit(X, y, sample_weight)
-
-    def learn_chunk(self, chunk: Any) -> Self:
-        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
-        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row.

@@ -19,17 +19,15 @@ from numba.core import types
 from numba.cpython.unsafe import numbers as instructions
 from numba.extending import intrinsic
 
-from aggro.engine.compile import COMMON, INLINE, inline, kernel
+from aggro.engine.compile import COMMON, INLINE, inline
 
 __all__ = [
     "PADDING",
-    "count_bytes",
     "digit_run",
     "eight_digits",
     "high_half",
     "leading_zeros",
     "rare",
-    "strict",
     "word",
 ]
 
@@ -37,11 +35,6 @@ u8 = np.uint64
 
 PADDING = 16
 """Bytes that must follow a text in its buffer, so that a whole word can be read at its end."""
-
-
-def strict(function: Any) -> Any:
-    """Compile a piece of a kernel whose floats must be rounded as IEEE says, without fast maths."""
-    return njit(**{**INLINE, "fastmath": False})(function)
 
 
 def rare(function: Any) -> Any:
@@ -58,7 +51,6 @@ def roomy(function: Any) -> Any:
 
 
 EVERY_0 = u8(0x3030303030303030)
-ONES, EVERY_OTHER, LOW_BITS = u8(0x0101010101010101), u8(0x0001000100010001), u8(0x7F7F7F7F7F7F7F7F)
 EVERY_118 = u8(0x7676767676767676)
 HIGH_BITS = u8(0x8080808080808080)
 LOW_HALVES = u8(0x0F0F0F0F0F0F0F0F)
@@ -82,17 +74,6 @@ def word(text, p):
 
 
 @inline
-def zero_bytes(letters):
-    """1 in each byte that is 0, else 0."""
-    return ~((((letters & LOW_BITS) + LOW_BITS) | letters) | LOW_BITS) >> u8(7)
-
-
-@inline
-def sum_bytes(counts):
-    return (((counts & PAIRS) + ((counts >> u8(8)) & PAIRS)) * EVERY_OTHER) >> u8(48)
-
-
-@inline
 def digit_run(letters):
     """How many of the word's first bytes are digits: 0 … 8.
 
@@ -110,28 +91,6 @@ def eight_digits(letters):
     t = ((t * TENS) >> u8(8)) & PAIRS
     t = ((t * HUNDREDS) >> u8(16)) & QUADS
     return (t * MYRIADS) >> u8(32)
-
-
-@kernel
-def count_bytes(words, a, b):
-    """How often the bytes a and b come in these words.
-
-    Each word is a row of eight counters, one a byte, that are emptied before they overflow: three times as
-    fast as counting byte by byte.
-    """
-    every_a, every_b = u8(a) * ONES, u8(b) * ONES
-    count_a, count_b = u8(0), u8(0)
-    start, end = u8(0), u8(words.shape[0])
-    while start < end:
-        stop = min(start + u8(255), end)
-        some_a, some_b = u8(0), u8(0)
-        for i in range(start, stop):
-            some_a += zero_bytes(words[i] ^ every_a)
-            some_b += zero_bytes(words[i] ^ every_b)
-        count_a += sum_bytes(some_a)
-        count_b += sum_bytes(some_b)
-        start = stop
-    return np.int64(count_a), np.int64(count_b)
 
 
 if numba.config.DISABLE_JIT:

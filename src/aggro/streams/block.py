@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.streams.bits import PADDING, count_bytes
+from aggro.streams.bits import PADDING
 from aggro.streams.problems import Problem
 
-__all__ = ["Block", "Parsed"]
+__all__ = ["Block", "Parsed", "shrunk"]
 
 
 class Block(NamedTuple):
@@ -33,10 +33,6 @@ class Block(NamedTuple):
         text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 
-    def room(self, a: int, b: int) -> tuple[int, int]:
-        """How often the bytes a and b come, at most: how much room a parser needs."""
-        return count_bytes(self.text[: -(-self.size // 8) * 8].view(np.uint64), a, b)  # type: ignore[no-any-return]
-
     def bytes(self) -> bytes:
         return self.text[: self.size].tobytes()
 
@@ -57,3 +53,13 @@ class Parsed(NamedTuple):
     problem: Problem | None
     weight: np.ndarray | None = None
     names: list[str] | None = None
+
+
+def shrunk(array: np.ndarray, n: int) -> np.ndarray:
+    """The array cut to its first n entries, in place: the memory that was set aside in vain is given back.
+
+    Parsers set aside what the text could need at most. Memory that is never touched costs nothing, and
+    looking first how much is needed would cost a tenth of the parsing.
+    """
+    array.resize(n, refcheck=False)
+    return array

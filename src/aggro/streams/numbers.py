@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
-from aggro.streams.bits import PADDING, digit_run, eight_digits, high_half, leading_zeros, rare, strict, word
+from aggro.engine.compile import exact, inline, kernel
+from aggro.streams.bits import PADDING, digit_run, eight_digits, high_half, leading_zeros, rare, word
 from aggro.streams.decimals import side_of_middle
 
 __all__ = ["BAD", "LARGE", "OK", "number", "parse_float"]
@@ -103,7 +103,7 @@ def nearest(w, q):
     return (m - FRACTION) | (u8(exponent) << u8(52))
 
 
-@strict
+@exact
 def quotient(w, k):
     return np.float64(np.int64(w)) / TENS[k]
 

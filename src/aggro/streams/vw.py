@@ -21,7 +21,7 @@ import numpy as np
 from aggro.engine.compile import inline, kernel
 from aggro.streams import problems
 from aggro.streams.bits import rare
-from aggro.streams.block import Block, Parsed
+from aggro.streams.block import Block, Parsed, shrunk
 from aggro.streams.hashing import hash_bytes, number_keys
 from aggro.streams.numbers import BAD, OK, number
 from aggro.streams.problems import Problem
@@ -128,10 +128,10 @@ def read_features(text, p, k, keys, data, places):
                 return p, k, problems.LOST_TEXT
             keys[k] = hash_bytes(text, p, end, seed)
             if places.shape[0] > 0:
-                places[k, u8(0)] = space_start
-                places[k, u8(1)] = space_end
-                places[k, u8(2)] = p
-                places[k, u8(3)] = end
+                places[k, u8(0)] = np.uint32(space_start)
+                places[k, u8(1)] = np.uint32(space_end)
+                places[k, u8(2)] = np.uint32(p)
+                places[k, u8(3)] = np.uint32(end)
             p = end
             value = 1.0
             if text[p] == COLON:
@@ -189,11 +189,10 @@ def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, place
 
 def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    newlines, _ = block.room(NEWLINE, BAR)
-    most = block.size // 2 + 1  # a feature has a name and something before it
-    labels, weights, indptr = np.empty(newlines), np.empty(newlines), np.empty(newlines + 1, np.int64)
+    most = block.size // 2 + 1  # a line is at least «|\n», a feature « a»
+    labels, weights, indptr = np.empty(most), np.empty(most), np.empty(most + 1, np.int64)
     keys, data = np.empty(most, np.uint64), np.empty(most)
-    places = np.empty((most if named else 0, 4), np.uint64)
+    places = np.empty((most if named else 0, 4), np.uint32)
     rows, n, lines, weighted, bad, code, line, byte = parse_lines(
         block.text, block.size, skip_bad, labels, weights, indptr, keys, data, places
     )
@@ -202,14 +201,14 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool =
     else:
         indices, names = (keys[:n] >> u8(64 - bits)).astype(np.uint32), None
     return Parsed(
-        labels[:rows],
-        indptr[: rows + 1],
+        shrunk(labels, rows),
+        shrunk(indptr, rows + 1),
         indices,
-        data[:n].copy(),
+        shrunk(data, n),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,
-        weights[:rows] if weighted else None,
+        shrunk(weights, rows) if weighted else None,
         names,
     )
 

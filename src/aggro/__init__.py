@@ -9,14 +9,15 @@ from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.models import load
 
 __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
-_HOMES = {entry.name: "aggro.estimators" for entry in LEARNERS}
-_MODULES = ("evaluate", "interop", "streams")
+_HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
+_MODULES = ("evaluate", "interop", "models", "streams")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "streams"]
+__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams"]
 
 
 def __getattr__(name: str) -> Any:

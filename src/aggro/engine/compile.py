@@ -16,7 +16,7 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["direct", "exact", "inline", "kernel", "quick"]
+__all__ = ["direct", "exact", "inline", "kernel", "quick", "rare", "roomy"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -56,3 +56,16 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a piece of a kernel to the letter: for rows where re-ordering would overflow."""
     return njit(**{**INLINE, "fastmath": False})(function)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """Compile a seldom needed piece to the letter; it stays a function, so the loop around it stays small.
+
+    A compiled function takes over its caller's ``forceinline`` and ``_nrt`` unless it says otherwise.
+    """
+    return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
+
+
+def roomy(function: Callable[..., Any]) -> Any:
+    """Compile a seldom needed piece that makes arrays of its own."""
+    return njit(**{**INLINE, "fastmath": False, "forceinline": False, "_nrt": True})(function)

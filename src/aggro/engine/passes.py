@@ -46,17 +46,18 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
             break
         if tally.classes.shape[0] > 1:
             c = np.int64(y[t])
-            tally.classes[u8(c)] += 1.0
             if c >= rows[LIVE]:
                 rows[LIVE] = c + 1
             if balanced:
-                weight *= (seen + 1) / (rows[LIVE] * tally.classes[u8(c)])
+                weight *= (seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0))
         if averaged:
             peek(state, params, X, i, mean)
             loss, mistake = judge(state, params, y[t], mean)
         else:
             loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
+        if tally.classes.shape[0] > 1:  # counted last: a store before would keep the scores out of registers
+            tally.classes[u8(np.int64(y[t]))] += 1.0
         mistakes += mistake
         loss_sum += loss
         seen += 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import exact, inline
+from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, LANES, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest, over_squared
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import LS, PA, step_size
@@ -71,7 +71,7 @@ def grow(state: Bank, params: BankParams, width: int, models: int) -> Bank:
     )
 
 
-@exact
+@rare
 def far_scores(X, i, W, b, out):
     """Scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -84,7 +84,7 @@ def far_scores(X, i, W, b, out):
     return True
 
 
-@exact
+@rare
 def far_means(X, i, state, out):
     """The scores of the average for such a row."""
     m = max(largest(X, i), 1.0)
@@ -139,7 +139,7 @@ def judge(state, params, y, out):
     c = np.int64(y)
     r = rival(state, c, out)
     # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
-    mistake = state.tally.classes[u8(c)] == 1.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
+    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
     loss = 0.0
     if params.joint:
         if r >= 0:

@@ -159,6 +159,18 @@ class Learner(OneRow, Counted):
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 
+    def save(self, path: Any) -> None:
+        """Save the learner in one file, whole or not at all; ``aggro.load(path)`` brings it back.
+
+        Parameters
+        ----------
+        path : path
+            Where to; ``.aggro`` is the usual ending.
+        """
+        from aggro.models import save  # a later stop than this one: imported where it is used
+
+        save(self, path)
+
     # Many rows ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

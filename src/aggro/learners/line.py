@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import exact, inline
+from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import LS, PA, step_size
@@ -64,7 +64,7 @@ def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
     )
 
 
-@exact
+@rare
 def far_score(X, i, w, b):
     """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
@@ -75,7 +75,7 @@ def far_score(X, i, w, b):
     return min(max((f + b / m) * m, -HUGE), HUGE)
 
 
-@exact
+@rare
 def far_mean(X, i, state):
     """The score of the average for such a row."""
     m = max(largest(X, i), 1.0)
@@ -150,7 +150,7 @@ def learn(state, params, X, i, y, s, out, q):
     return True
 
 
-@exact
+@rare
 def learn_far(state, params, X, i, y, s, f, q):
     """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
     m = largest(X, i)

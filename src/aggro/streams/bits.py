@@ -14,12 +14,11 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import types
 from numba.cpython.unsafe import numbers as instructions
 from numba.extending import intrinsic
 
-from aggro.engine.compile import COMMON, INLINE, inline
+from aggro.engine.compile import inline
 
 __all__ = [
     "PADDING",
@@ -27,7 +26,6 @@ __all__ = [
     "eight_digits",
     "high_half",
     "leading_zeros",
-    "rare",
     "word",
 ]
 
@@ -35,19 +33,6 @@ u8 = np.uint64
 
 PADDING = 16
 """Bytes that must follow a text in its buffer, so that a whole word can be read at its end."""
-
-
-def rare(function: Any) -> Any:
-    """Compile a seldom needed piece of a kernel; it stays a function, so that the loop around it stays small.
-
-    A compiled function takes over its caller's ``forceinline`` unless it says otherwise.
-    """
-    return njit(**{**INLINE, "forceinline": False})(function)
-
-
-def roomy(function: Any) -> Any:
-    """Compile a rarely needed piece of a kernel that makes arrays of its own."""
-    return njit(**{**COMMON, "fastmath": False, "forceinline": False, "_nrt": True})(function)
 
 
 EVERY_0 = u8(0x3030303030303030)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.streams.bits import roomy
+from aggro.engine.compile import roomy
 
 __all__ = ["side_of_middle"]
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import exact, inline, kernel
-from aggro.streams.bits import PADDING, digit_run, eight_digits, high_half, leading_zeros, rare, word
+from aggro.engine.compile import exact, inline, kernel, rare
+from aggro.streams.bits import PADDING, digit_run, eight_digits, high_half, leading_zeros, word
 from aggro.streams.decimals import side_of_middle
 
 __all__ = ["BAD", "LARGE", "OK", "number", "parse_float"]

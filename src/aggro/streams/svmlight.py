@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
+from aggro.engine.compile import inline, kernel, rare
 from aggro.streams import problems
-from aggro.streams.bits import rare
 from aggro.streams.block import Block, Parsed, shrunk
 from aggro.streams.numbers import BAD, LARGE, OK, number
 from aggro.streams.problems import Problem

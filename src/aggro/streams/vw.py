@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
+from aggro.engine.compile import inline, kernel, rare
 from aggro.streams import problems
-from aggro.streams.bits import rare
 from aggro.streams.block import Block, Parsed, shrunk
 from aggro.streams.hashing import hash_bytes, number_keys
 from aggro.streams.numbers import BAD, OK, number

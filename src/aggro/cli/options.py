@@ -1,0 +1,90 @@
+"""Options that several commands share, each described once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from aggro.learners.registry import LEARNERS
+
+__all__ = ["Data", "Json", "Reading", "reads_data", "short_names"]
+
+PANEL = "Reading the data"
+FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
+SHORT_NAMES = {step: f"PAClassifier(step={step})" for step in ("pa", "pa1", "pa2", "ls")}
+
+
+def complete_formats(incomplete: str) -> list[str]:
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+def short_names() -> list[str]:
+    """Every name that stands for a learner."""
+    return [entry.name for entry in LEARNERS] + list(SHORT_NAMES)
+
+
+Data = Annotated[
+    list[str], typer.Argument(metavar="DATA...", help="Files, folders or globs; - is stdin. May be compressed.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
+
+def option(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=PANEL, **settings)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the data are to be read: the parameters of ``aggro.streams.open``, as options."""
+
+    format: Annotated[
+        str | None,
+        option("--format", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."),
+    ] = None
+    label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: the column to predict.")] = None
+    weight: Annotated[str | None, option("--weight", metavar="COLUMN", help="tables: the column of weights.")] = None
+    text: Annotated[
+        list[str] | None, option("--text", metavar="COLUMN", help="tables: running text, as a bag of words; repeatable.")
+    ] = None
+    delimiter: Annotated[str | None, option("--delimiter", help="csv: what separates fields.")] = None
+    header: Annotated[
+        bool | None, option("--header/--no-header", help="csv: whether the first line names the columns.")
+    ] = None
+    zero_based: Annotated[bool, option("--zero-based", help="svmlight: indices count from 0.")] = False
+    hash: Annotated[
+        int | None, option("--hash", metavar="BITS", min=1, max=30, help="vw: hash features into 2^BITS places (18).")
+    ] = None
+    named: Annotated[bool, option("--named", help="vw: keep the features' names, hash nothing.")] = False
+    skip_bad: Annotated[bool, option("--skip-bad", help="Leave malformed lines out, and count them.")] = False
+
+    def settings(self) -> dict[str, Any]:
+        """What was set, as ``aggro.streams.open`` calls it."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        given["bits"] = given.pop("hash")
+        if given["text"]:
+            given["text"] = [name for names in given["text"] for name in names.split(",")]
+        if given["delimiter"] in ("\\t", "tab"):
+            given["delimiter"] = "\t"
+        return {name: value for name, value in given.items() if value not in (None, False, []) or name == "header"}
+
+
+def reads_data(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of :class:`Reading`; it gets them as one argument, ``reading``."""
+    hints = get_type_hints(Reading, include_extras=True)
+    own = [p for name, p in inspect.signature(command, eval_str=True).parameters.items() if name != "reading"]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    options = [inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[f.name]) for f in fields(Reading)]
+
+    @wraps(command)
+    def given(**values: Any) -> Any:
+        reading = Reading(**{field.name: values.pop(field.name) for field in fields(Reading)})
+        return command(**values, reading=reading)
+
+    given.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    given.__annotations__ = {p.name: p.annotation for p in (*own, *options)}
+    return given

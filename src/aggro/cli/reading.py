@@ -1,0 +1,164 @@
+"""Data as the commands learn from it or predict it: chunks with labels and widths put in order.
+
+Everything that is wrong with the data, or with what was said about them, ends as a ``Mistake``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggro.cli.console import Mistake
+from aggro.cli.options import Reading
+
+if TYPE_CHECKING:
+    from aggro.streams import Chunk, Position, Stream
+
+__all__ = ["Rows", "blaming_the_data", "open_data", "read_again"]
+
+# What the library calls its parameters, and the command line its options.
+SPOKEN = {
+    "skip_bad=True": "--skip-bad",
+    "zero_based=True": "--zero-based",
+    "format= one of": "--format, one of",
+    "format=": "--format ",
+    "bits=": "--hash ",
+    "header=": "--header ",
+    "delimiter=": "--delimiter ",
+    "label=": "--label ",
+    "weight=": "--weight ",
+    "text=": "--text ",
+    "named=True": "--named",
+    "n_features=": "--set n_features=",
+}
+EXACT = 2.0**53  # floats are whole numbers one by one up to here
+
+
+@contextmanager
+def blaming_the_data() -> Iterator[None]:
+    """What goes wrong inside is wrong with the data, and said in one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise Mistake(one_line(error)) from error
+        raise Mistake(f"{error.filename or 'The data'}: {error.strerror}.") from error
+    except (ValueError, TypeError, ImportError) as error:
+        raise Mistake(one_line(error)) from error
+
+
+def one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    for said, spoken in SPOKEN.items():
+        text = text.replace(said, spoken)
+    return text
+
+
+def open_data(paths: Sequence[str], reading: Reading, start: Position | None = None, **more: Any) -> Stream:
+    """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is."""
+    from aggro import streams
+
+    for path in paths:
+        if not os.path.exists(path) and path in streams.datasets.NAMES:
+            raise Mistake(
+                f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
+            )
+    with blaming_the_data():
+        return streams.open(list(paths), start=start, **{**reading.settings(), **more})
+
+
+def read_again(stream: Stream) -> bool:
+    """Can the data be read a second time, from any place?"""
+    return all(os.path.isfile(name) for name in stream.files)
+
+
+class Rows:
+    """The chunks of a stream for a task, and what was left out of them.
+
+    Labels that are whole numbers are integers. Rows without a label are left out of what is learned, and
+    counted in ``unlabelled``.
+    """
+
+    def __init__(self, stream: Stream, classifies: bool) -> None:
+        self.stream, self.classifies = stream, classifies
+        self.unlabelled = 0
+        self._before: Position = stream.start
+        self._chunk: Chunk | None = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        with blaming_the_data():
+            for chunk in self.stream:
+                self._chunk = chunk
+                yield self._in_order(chunk)
+                self._before = chunk.position or self._before
+
+    def _in_order(self, chunk: Chunk) -> Chunk:
+        if chunk.y is None:
+            raise Mistake(f"{self.stream.sources[0].title} has no label column. Name it with --label.")
+        labelled = ~missing(chunk.y)
+        if not labelled.all():
+            self.unlabelled += int((~labelled).sum())
+            keep = np.flatnonzero(labelled)
+            weight = None if chunk.weight is None else chunk.weight[keep]
+            chunk = chunk._replace(X=chunk.X[keep], y=chunk.y[keep], weight=weight)
+        y = chunk.y
+        if self.classifies and y.dtype.kind == "f":
+            whole = (y == np.trunc(y)) & (np.abs(y) < EXACT)
+            if not whole.all():
+                bad = int(np.argmin(whole))
+                raise Mistake(
+                    f"{self.place(bad)}: the label {y[bad]:g} is not a whole number. "
+                    "To predict numbers, take --learner PARegressor."
+                )
+            y = y.astype(np.int64)
+        elif not self.classifies and y.dtype.kind not in "fiub":
+            raise Mistake(
+                f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --learner PAClassifier."
+            )
+        return chunk._replace(y=y)
+
+    def place(self, row: int) -> str:
+        """File and line of a row of the chunk that came last; just the row where lines are not counted."""
+        assert self._chunk is not None
+        rows, before, after = self._chunk.X.shape[0], self._before, self._chunk.position
+        if after is None:
+            return f"row {row + 1}"
+        if after.file != before.file:
+            before = type(after)(file=after.file)
+        title = self.stream.sources[after.file].title
+        header = after.line - before.line - rows
+        if after.line and (header == 0 or (header == 1 and before.line == 0)):
+            return f"{title}, line {before.line + header + row + 1}"
+        return f"{title}, row {before.row + row + 1}"
+
+    @contextmanager
+    def learned_from(self) -> Iterator[None]:
+        """A learner refuses the chunk that came last: say where in the data."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            assert self._chunk is not None
+            bad = first_not_finite(self._chunk.X)
+            if bad is None:
+                raise Mistake(f"{self.place(0)} or later: {one_line(error)}") from error
+            raise Mistake(f"{self.place(bad)}: there is a value that is not finite (NaN or infinity).") from error
+
+
+def missing(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "f":
+        return np.asarray(np.isnan(y))
+    if y.dtype.kind == "O":
+        return np.fromiter((label is None for label in y), bool, len(y))
+    return np.zeros(len(y), bool)
+
+
+def first_not_finite(X: Any) -> int | None:
+    if hasattr(X, "indptr"):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        return int(np.searchsorted(X.indptr, bad[0], "right")) - 1 if bad.size else None
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    return int(rows[0]) if rows.size else None

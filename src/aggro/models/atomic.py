@@ -1,0 +1,133 @@
+"""A file that is replaced whole or not at all.
+
+The new bytes go into a temporary file in the same folder, are forced to the disk, and take the old file's
+name in one step. Whatever happens in between, the old file is as it was.
+
+A process that is killed cannot take its temporary file away. It holds a lock on it, though, which dies with
+it: the next one that saves in the folder takes away every temporary file that nobody holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import BinaryIO
+
+__all__ = ["replacing"]
+
+if sys.platform == "win32":  # no such lock there, and an open file cannot be taken away anyway
+
+    def lock(fd: int, wait: bool) -> None:
+        """Nothing to do."""
+
+else:
+    import fcntl
+
+    def lock(fd: int, wait: bool) -> None:
+        """Hold the file until it is closed; without ``wait``, an OSError if another process does."""
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+START, END = ".aggro-", ".tmp"
+ADVICE = {
+    errno.ENOSPC: "Free some space, or save elsewhere",
+    errno.EDQUOT: "Free some space, or save elsewhere",
+    errno.EFBIG: "Raise the limit on the size of files (ulimit -f), or save elsewhere",
+    errno.EACCES: "Save where you may write, or change the folder's permissions",
+    errno.EPERM: "Save where you may write, or change the folder's permissions",
+    errno.EROFS: "Save where you may write",
+    errno.ENOENT: "Make the folder first",
+    errno.ENOTDIR: "Save into a folder",
+    errno.EISDIR: "Give the name of a file",
+}
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of ``path`` when the block ends without an error."""
+    target = os.path.realpath(path)  # through a link, it is the file behind it that is replaced
+    folder = os.path.dirname(target)
+    temporary = ""
+    try:
+        mode = _mode_of(target)
+        _sweep(folder)
+        fd, temporary = _create(folder)
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            if mode is not None:
+                os.chmod(temporary, mode)
+            os.fsync(fd)
+            os.replace(temporary, target)  # still locked, so that nobody sweeps it away
+            temporary = ""
+    except OSError as error:
+        advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
+        what = f"Could not save the model: {error.strerror or error}. {advice}; what was there before is unchanged"
+        raise OSError(error.errno or errno.EIO, what, path) from error
+    finally:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+    _sync_folder(folder)
+
+
+def _mode_of(target: str) -> int | None:
+    """The permissions to keep; None for a new file, which gets what the umask says."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):  # replacing /dev/null would be a disaster
+        raise OSError(errno.EINVAL, "It is a device or a pipe, not a file")
+    return stat.S_IMODE(mode)
+
+
+def _create(folder: str) -> tuple[int, str]:
+    while True:
+        name = os.path.join(folder, f"{START}{token_hex(8)}{END}")
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        lock(fd, wait=True)
+        if os.fstat(fd).st_nlink or sys.platform == "win32":
+            return fd, name
+        os.close(fd)  # swept away by another process before it was locked
+
+
+def _sweep(folder: str) -> None:
+    """Take away what killed processes have left."""
+    if sys.platform == "win32":
+        return
+    try:
+        left = [name for name in os.listdir(folder) if name.startswith(START) and name.endswith(END)]
+    except OSError:  # a folder that may be written to and not be read
+        return
+    for name in (os.path.join(folder, name) for name in left):
+        with contextlib.suppress(OSError):  # held by a process that is saving, or already gone
+            fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                lock(fd, wait=False)
+                os.unlink(name)
+            finally:
+                os.close(fd)
+
+
+def _sync_folder(folder: str) -> None:
+    """Force the new name to the disk, where the system can do that."""
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,100 @@
+"""The header of a model file: everything about a model that is not an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from aggro.learners.features import MAX_FEATURES
+from aggro.models.codec import decode, dumps, encode, loads
+from aggro.models.errors import UPGRADE, Flaw
+
+__all__ = ["FORMAT", "Header"]
+
+FORMAT = 1  # raised when an older aggro could not read the file; the container and this key stay
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a model file says of its model."""
+
+    aggro: str  # version of the library that wrote it
+    learner: str  # name in the registry
+    parameters: dict[str, Any]
+    classes: list[Any]  # in order of first appearance
+    reserved_classes: list[Any]
+    n_features: int
+    reserved_features: int | None
+    named: bool  # whether features have names; those are an array, since there may be many millions
+    width: int  # room for features
+    seed: int
+    n_iter: int
+    state: str  # name of the state's type
+    position: Any = None  # of a checkpoint: where its stream stands, any JSON
+
+    def text(self) -> str:
+        """The header as JSON."""
+        content = {field.name: getattr(self, field.name) for field in fields(self)}
+        parameters = self.parameters.items()
+        content["parameters"] = {name: _encoded(value, f"its parameter {name!r}") for name, value in parameters}
+        for name in ("classes", "reserved_classes"):
+            content[name] = [_encoded(label, f"its class {label!r}") for label in content[name]]
+        try:
+            return dumps({"format": FORMAT, **content})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise Flaw(f"its header or position is not JSON ({error})") from error
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The header that was written as this text."""
+        content = loads(text, "the header")
+        if not isinstance(content, dict) or type(content.get("format")) is not int:
+            raise Flaw("the header does not say which format it has")
+        version = content.pop("format")
+        if version > FORMAT:
+            writer = str(content.get("aggro"))[:40]
+            raise Flaw(
+                f"it was written by a newer aggro ({writer}, format {version}; this one reads {FORMAT})", UPGRADE
+            )
+        if version < FORMAT or set(content) != set(CHECKS):
+            raise Flaw(f"the header is not one of format {FORMAT}")
+        for name, good in CHECKS.items():
+            if not good(content[name]):
+                raise Flaw(f"the header's {name!r} cannot be {str(content[name])[:60]}")
+        content["parameters"] = {name: decode(value) for name, value in content["parameters"].items()}
+        for name in ("classes", "reserved_classes"):
+            content[name] = decode(content[name])
+        return cls(**content)
+
+
+def _encoded(value: Any, what: str) -> Any:
+    try:
+        return encode(value)
+    except TypeError as error:
+        raise Flaw(f"{what} cannot be stored ({error})") from error
+
+
+def _whole(most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and 0 <= value <= most
+
+
+def _of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: type(value) is kind
+
+
+CHECKS: dict[str, Callable[[Any], bool]] = {
+    "aggro": _of(str),
+    "learner": _of(str),
+    "parameters": _of(dict),
+    "classes": _of(list),
+    "reserved_classes": _of(list),
+    "n_features": _whole(MAX_FEATURES),
+    "reserved_features": lambda value: value is None or (_whole(MAX_FEATURES)(value) and value > 0),
+    "named": _of(bool),
+    "width": _whole(MAX_FEATURES),
+    "seed": _whole(2**64 - 1),
+    "n_iter": _whole(2**63 - 1),
+    "state": _of(str),
+    "position": lambda value: True,
+}

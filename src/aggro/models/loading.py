@@ -1,0 +1,118 @@
+"""A learner out of a file.
+
+Kernels do not check bounds, so nothing reaches them that saving could not have written. First everything the
+header says is looked at, then what kinds of arrays there are, and only then are they read.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from aggro.learners.features import Features
+from aggro.learners.labels import Labels
+from aggro.learners.model import Model
+from aggro.learners.registry import Entry, find
+from aggro.models.container import Container, Path, opened
+from aggro.models.errors import UPGRADE, Flaw
+from aggro.models.header import Header
+from aggro.models.names import NAMES, read_names
+from aggro.models.states import check_state, mould, unflatten
+
+__all__ = ["build", "load"]
+
+MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
+
+
+def load(path: Path, *, shell: bool = True) -> Any:
+    """Bring a learner back from a file.
+
+    Parameters
+    ----------
+    path : path
+        A file that ``save`` has written.
+    shell : bool, default=True
+        Whether the learner has scikit-learn's manners. Without them, scikit-learn is not imported.
+
+    Returns
+    -------
+    learner : learner
+        It predicts, and goes on learning, to the bit as the saved one would.
+
+    Raises
+    ------
+    ModelFileError
+        The file is not a whole model; the message says what is wrong with it and what to do.
+    """
+    with opened(path) as container:
+        return build(container, Header.parse(container.text), shell)
+
+
+def build(container: Container, header: Header, shell: bool) -> Any:
+    """The learner in an open file."""
+    try:
+        entry = find(header.learner)
+    except ValueError as error:
+        raise Flaw(str(error).rstrip("."), UPGRADE) from error
+    learner = _learner(entry, header.parameters, shell)
+    labels = _labels(entry, header)
+    features = _features(container, header)
+    specs = {name: spec for name, spec in container.specs.items() if name != NAMES}
+    small = mould(learner, header.state, specs, header.width, len(labels.codes))
+    state = unflatten(small, {name: container.read(name) for name in specs})
+    check_state(state, len(labels.codes))
+    model = Model(state, header.width, features, labels, header.seed)
+    model.n_iter = header.n_iter
+    try:
+        learner._prepare(model)
+    except ValueError as error:
+        raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
+    learner._model = model
+    return learner
+
+
+def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
+    kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
+    unknown = sorted(set(parameters) - set(kind._constraints))
+    if unknown:
+        raise Flaw(f"{entry.name} has no parameter {unknown[0]!r}", UPGRADE)
+    learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
+    try:
+        learner._check_params()
+    except ValueError as error:
+        raise Flaw(str(error).rstrip(".")) from error
+    return learner
+
+
+def _labels(entry: Entry, header: Header) -> Labels:
+    every = [*header.classes, *header.reserved_classes]
+    if every and entry.task != "classification":
+        raise Flaw(f"a {entry.name} has no classes, and the header names some")
+    for label in every:
+        if not isinstance(label, str | bytes | int | float):
+            raise Flaw(f"{str(label)[:60]!r} cannot be a class")
+    longest = max((len(label) for label in every if isinstance(label, str | bytes)), default=0)
+    if 4 * longest * len(every) > MAX_LABELS:
+        raise Flaw(f"{len(every)} classes with names of up to {longest} letters do not fit in memory")
+    try:
+        labels = Labels({label: code for code, label in enumerate(header.classes)}, tuple(header.reserved_classes))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Flaw(f"its classes do not go together ({str(error).rstrip('.')})") from error
+    if len(labels.codes) + len(labels.reserved) != len(every):
+        raise Flaw("a class comes twice in the header")
+    return labels
+
+
+def _features(container: Container, header: Header) -> Features:
+    features = Features(header.reserved_features)
+    features.n = header.n_features
+    if header.named:
+        names = read_names(container)
+        if len(names) > header.n_features:
+            raise Flaw(f"there are {len(names)} feature names and {header.n_features} features")
+        features.name(names)
+    elif NAMES in container.specs:
+        raise Flaw("there are feature names, and the header says that there are none")
+    if features.n > header.width or features.n < (features.reserved or 0):
+        raise Flaw(f"{features.n} features do not fit a width of {header.width} ({features.reserved} are reserved)")
+    return features

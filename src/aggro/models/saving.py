@@ -1,0 +1,102 @@
+"""A learner into a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from aggro.learners.model import Model
+from aggro.learners.registry import LEARNERS
+from aggro.models.atomic import replacing
+from aggro.models.container import Path, write
+from aggro.models.errors import Flaw
+from aggro.models.header import Header
+from aggro.models.names import NAMES, packed_names
+from aggro.models.states import check_state, flatten, mould, specs_of
+
+__all__ = ["save"]
+
+
+def save(learner: Any, path: Path, position: Any = None) -> None:
+    """Save a learner in a file, which is replaced whole or not at all.
+
+    The file is the state's arrays and a JSON header, in the safetensors format. There is no pickle in it: it
+    holds numbers and text, and can never run code. The same model gives the same bytes. A ``random_state``
+    that is a generator is stored as the seed that was drawn from it.
+
+    Parameters
+    ----------
+    learner : learner
+        Any learner of the registry that has learned something.
+    path : path
+        Where to; ``.aggro`` is the usual ending.
+    position : JSON, default=None
+        Where the learner's stream stands, for a checkpoint: see :func:`load_checkpoint`.
+
+    Raises
+    ------
+    ValueError
+        The learner has learned nothing, or holds what a file cannot; nothing is written.
+    OSError
+        The file could not be written; what was there before is unchanged.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from aggro import PAClassifier, load
+    >>> path = os.path.join(tempfile.mkdtemp(), "m.aggro")
+    >>> PAClassifier().learn_one({"good": 1}, "+").learn_one({"bad": 1}, "-").save(path)
+    >>> load(path).predict_one({"bad": 1})
+    '-'
+    """
+    file = os.fsdecode(path)
+    try:
+        header, arrays = _snapshot(learner, position)
+        text = header.text()
+    except Flaw as flaw:
+        what = f"This {type(learner).__name__} cannot be saved: {flaw.fault}. Nothing was written to {file!r}."
+        raise ValueError(what) from flaw.__cause__
+    with replacing(file) as new:
+        write(new, text, arrays)
+
+
+def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray]]:
+    """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
+    import aggro  # not above: aggro itself offers ``load``
+
+    kind = type(learner).__name__
+    if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in LEARNERS):
+        raise Flaw("it is not one of the learners that aggro has")
+    model: Model | None = learner.__dict__.get("_model")
+    if model is None:
+        raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
+    with model.learning, model.guard:
+        learner._prepare(model)  # refuses parameters that were set meanwhile and do not fit
+        parts = model.__getstate__()
+        parameters = {name: learner.__dict__[name] for name in learner._constraints}
+    state, features, labels = parts["state"], parts["features"], parts["labels"]
+    arrays = flatten(state)
+    mould(learner, type(state).__name__, specs_of(arrays), parts["width"], len(labels.codes))
+    check_state(state, len(labels.codes))
+    if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
+        parameters["random_state"] = parts["seed"]
+    if features.names is not None:
+        arrays[NAMES] = packed_names(features.names)
+    header = Header(
+        aggro=aggro.__version__,
+        learner=kind,
+        parameters=parameters,
+        classes=list(labels.codes),
+        reserved_classes=list(labels.reserved),
+        n_features=features.n,
+        reserved_features=features.reserved,
+        named=features.names is not None,
+        width=parts["width"],
+        seed=parts["seed"],
+        n_iter=parts["n_iter"],
+        state=type(state).__name__,
+        position=position,
+    )
+    return header, arrays

@@ -1,0 +1,114 @@
+"""A state as named arrays and back, and what its arrays must be.
+
+Kernels do not check bounds, so a state from a file must have exactly the arrays that its rule would have
+made. The rule is asked: it makes two small states, of width 1 and 2, and every side of an array that differs
+between them grows with the width. So nothing of the size that a file claims is made before it is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Rule
+from aggro.learners.params import Choice, Flag
+from aggro.models.container import Spec
+from aggro.models.errors import Flaw
+
+__all__ = ["check_state", "flatten", "mould", "specs_of", "unflatten"]
+
+EXACT = 2**53  # floats count one by one up to here
+
+
+def flatten(state: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """The arrays of a state by name; those of a part have its name in front: ``tally.rows``."""
+    found: dict[str, np.ndarray] = {}
+    for name, part in zip(state._fields, state, strict=True):
+        found |= flatten(part, f"{prefix}{name}.") if isinstance(part, tuple) else {prefix + name: part}
+    return found
+
+
+def unflatten(mould: Any, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
+    """A state like ``mould``, of these arrays."""
+    parts = zip(mould._fields, mould, strict=True)
+    return type(mould)(
+        *(
+            unflatten(part, arrays, f"{prefix}{name}.") if isinstance(part, tuple) else arrays[prefix + name]
+            for name, part in parts
+        )
+    )
+
+
+def specs_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Spec]:
+    return {name: Spec(array.dtype, array.shape) for name, array in arrays.items()}
+
+
+def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classes: int) -> Any:
+    """A small state like the one that arrays of these specs make up, if the learner could have it."""
+    room = specs.get("tally.classes", Spec(np.dtype(float), (0,))).shape
+    # A learner that keeps a model for each class may have room for more than it has seen.
+    models = max(learner._models(classes), learner._models(room[0] if len(room) == 1 else 0))
+    nearest: dict[str, Spec] | None = None
+    for rule, params in _settings(learner, classes):
+        if rule.state.__name__ == kind:
+            small, wanted = _wanted(rule, params, width, models)
+            if wanted == specs:
+                return small
+            nearest = nearest or wanted
+    if nearest is None:
+        raise Flaw(f"a {type(learner).__name__} with {classes} classes has no state {kind!r}")
+    names = dict.fromkeys([*nearest, *specs])
+    wrong = next(name for name in names if nearest.get(name) != specs.get(name))
+    raise Flaw(f"the array {wrong!r} should be {nearest.get(wrong, 'absent')} and is {specs.get(wrong, 'absent')}")
+
+
+def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
+    """The learner's rule and settings, and then those it may have had when its state was made.
+
+    Words and switches may be set while a model learns: an average that is no longer asked for stays in the state.
+    """
+    constraints = learner._constraints
+    own = {name: learner.__dict__[name] for name in constraints}
+    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
+    switches = {name: (False, True) for name, c in constraints.items() if isinstance(c, Flag)}
+    options = {**words, **switches}
+    others = (dict(zip(options, chosen, strict=True)) for chosen in product(*options.values()))
+    for changes in chain([{}], others):
+        relative = type(learner)(**{**own, **changes})
+        rule = relative._rule_for(classes)
+        yield rule, relative._params_for(rule)
+
+
+def _wanted(rule: Rule, params: Any, width: int, models: int) -> tuple[Any, dict[str, Spec]]:
+    small, wider = (rule.init(params, n, models) for n in (1, 2))
+    pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
+    return small, {
+        name: Spec(a.dtype, tuple(m + (n - m) * (width - 1) for m, n in zip(a.shape, b.shape, strict=True)))
+        for (name, a), b in pairs
+    }
+
+
+def check_state(state: Any, classes: int) -> None:
+    """What compiled code takes for granted of the numbers in a state."""
+    tally = state.tally
+    rows = tally.rows.tolist()
+    seen, live, marks = rows[SEEN], rows[LIVE], rows[MARKS]
+    if not (0 <= rows[UPDATES] <= seen and 0 <= rows[MISTAKES] <= seen):
+        raise Flaw(f"it counts {seen} rows seen, {rows[UPDATES]} updates and {rows[MISTAKES]} mistakes")
+    if not 0 <= live <= classes:
+        raise Flaw(f"it counts {live} classes, and the header names {classes}")
+    if marks != seen.bit_length():
+        raise Flaw(f"its history has {marks} marks, and {seen.bit_length()} powers of two were passed")
+    if not (tally.history[:marks, 0] == 2.0 ** np.arange(marks)).all() or not (tally.history >= 0.0).all():
+        raise Flaw("its history is not one")
+    if not tally.loss[0] >= 0.0:
+        raise Flaw(f"its sum of losses is {tally.loss[0]}")
+    counts = tally.classes
+    if not (counts >= 0.0).all() or counts[live:].any() or (classes and seen < EXACT and counts.sum() != seen):
+        raise Flaw(f"its rows of each class do not sum to the {seen} rows seen")
+    for name, array in flatten(state).items():
+        if not name.startswith("tally.") and array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise Flaw(f"the array {name!r} holds values that are not finite")

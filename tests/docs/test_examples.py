@@ -1,0 +1,85 @@
+"""Every example of the README and the docs runs, and prints what the page says it prints.
+
+The ``python`` blocks of a page are executed in order, in one namespace. A ``text`` block right after
+one holds what it prints. CONTRIBUTING.md adds a learner to the package, so it is executed on a copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.M | re.S)
+NEEDS = {"river": "river", "pandas": "pandas", "polars": "polars"}
+
+
+class Example(NamedTuple):
+    code: str
+    line: int
+    output: str | None
+
+
+def examples(page: Path) -> list[Example]:
+    text = page.read_text(encoding="utf-8")
+    return [Example(m[1], text.count("\n", 0, m.start()) + 2, m[2]) for m in BLOCK.finditer(text)]
+
+
+def named(pages: list[Path]) -> list[pytest.param]:
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages if examples(page)]
+
+
+@pytest.mark.parametrize("page", named(PAGES))
+def test_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
+    for word, module in NEEDS.items():
+        if re.search(rf"^(import|from) {word}\b", "\n".join(example.code for example in examples(page)), re.M):
+            pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {"__name__": "page"}
+    for example in examples(page):
+        printed = io.StringIO()
+        # Blank lines before the code, so that an error names the line of the page.
+        code = compile("\n" * (example.line - 1) + example.code, str(page), "exec")
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+        if example.output is not None:
+            assert printed.getvalue() == example.output, f"{page.name}, the example at line {example.line}"
+
+
+def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
+    """The file and the registry's line of CONTRIBUTING.md, in a copy of the package, and what then runs."""
+    new_file, registry_line, *rest = examples(ROOT / "CONTRIBUTING.md")
+    package = tmp_path / "src" / "aggro"
+    shutil.copytree(ROOT / "src" / "aggro", package, ignore=shutil.ignore_patterns("__pycache__"))
+    assert new_file.code.startswith("# src/aggro/learners/perceptron.py\n")
+    (package / "learners" / "perceptron.py").write_text(new_file.code, encoding="utf-8")
+    registry = package / "learners" / "registry.py"
+    before = registry.read_text(encoding="utf-8")
+    after = re.sub(r"(LEARNERS = \(\n(?:    Entry.*\n)+)", rf"\g<1>    {registry_line.code.splitlines()[-1]}\n", before)
+    assert after.count("Entry(") == before.count("Entry(") + 1
+    registry.write_text(after, encoding="utf-8")
+
+    script = tmp_path / "rest.py"
+    script.write_text("\n".join(example.code for example in rest), encoding="utf-8")
+    # A cache of its own: kernels compiled for a state that exists in this copy alone must not be found elsewhere.
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(example.output or "" for example in rest)
+
+    checks = [ROOT / "tests" / "contract" / "test_streams.py", "-k", "Perceptron and (to_the_bit or goes_on or by_name)"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", *options, *checks]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"[1-9]\d* passed", done.stdout)

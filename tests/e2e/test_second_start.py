@@ -1,0 +1,47 @@
+"""Compiled code is kept between processes: a second start compiles nothing."""
+
+import json
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import json
+import numpy as np
+from aggro import PAClassifier, PARegressor
+from aggro.engine import passes, pinned, random, rows
+from aggro.learners import labels
+
+X = np.random.default_rng(0).standard_normal((200, 5))
+for y in (X[:, 0] > 0, np.arange(200) % 3):
+    PAClassifier(average=True, shuffle=True).fit(X, y).predict(X)
+model = PAClassifier()
+for i in range(20):
+    model.predict_one({"a": 1.0, "b": i})
+    model.learn_one({"a": 1.0, "b": i}, i % 2)
+PARegressor().learn_one(X[0], 1.0).predict_one(X[1])
+modules = (passes, pinned, random, rows, labels)
+kernels = {id(v): v for module in modules for v in vars(module).values() if hasattr(v, "stats")}.values()
+counts = [(sum(k.stats.cache_hits.values()), sum(k.stats.cache_misses.values())) for k in kernels]
+print(json.dumps([sum(hits) for hits in zip(*counts)]))
+"""
+
+
+def start(folder) -> tuple[int, int]:
+    """Kernels that were found in the folder, and kernels that were compiled."""
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(run.stdout)
+
+
+def test_the_second_start_compiles_nothing(tmp_path):
+    _, compiled = start(tmp_path)
+    assert compiled > 5
+    found, compiled = start(tmp_path)
+    assert found > 5
+    assert compiled == 0

@@ -6,20 +6,35 @@ what to do. What is heavy, scikit-learn above all, is imported by the command th
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from aggro.cli.console import Mistake
+from aggro.cli.data import data
 from aggro.cli.demo import demo
+from aggro.cli.help import ListsLearners
+from aggro.cli.predict import predict
+from aggro.cli.show import show
+from aggro.cli.train import train
 
 __all__ = ["app", "main"]
 
+INTERRUPTED, UNREAD = 130, 141  # as shells count: 128 and the signal
+
 app = typer.Typer(
-    add_completion=False, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]}
+    rich_markup_mode=None,  # plain help: it wraps its lines, and fits a narrow terminal
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command(cls=ListsLearners)(train)
+app.command()(predict)
+app.command()(show)
+app.add_typer(data, name="data")
 
 
 def show_version(wanted: bool) -> None:
@@ -46,8 +61,12 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     try:
         status = app(arguments, prog_name="aggro", standalone_mode=False)
-    except typer.Abort:
-        sys.exit(130)
+        sys.stdout.flush()
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        leave_stdout()
+        sys.exit(UNREAD)
     except Exception as error:
         message = mistake_in(error)
         if message is None:
@@ -55,6 +74,12 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"aggro: {message}", file=sys.stderr)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def leave_stdout() -> None:
+    """Let nothing that is still to be written reach a closed pipe."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def mistake_in(error: Exception) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Mistake", "Progress", "check_writable", "progress"]
+__all__ = ["Mistake", "Progress", "check_writable", "download_bar", "progress"]
 
 T = TypeVar("T")
 
@@ -69,3 +69,20 @@ class Bars:
         for item in items:
             yield item
             self.bars.advance(task, 1 if size is None else size(item))
+
+
+@contextmanager
+def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Reports bytes that have come, of all there are: a bar on a terminal, a line elsewhere."""
+    if not sys.stderr.isatty():
+        print(f"Fetching {name} …", file=sys.stderr, flush=True)
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -29,7 +29,7 @@ def short_names() -> list[str]:
 
 
 Data = Annotated[
-    list[str], typer.Argument(metavar="DATA...", help="Files, folders or globs; - is stdin. May be compressed.")
+    list[str], typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
@@ -44,14 +44,14 @@ class Reading:
 
     format: Annotated[
         str | None,
-        option("--format", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."),
+        option("--format", metavar="NAME", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."),
     ] = None
     label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: the column to predict.")] = None
     weight: Annotated[str | None, option("--weight", metavar="COLUMN", help="tables: the column of weights.")] = None
     text: Annotated[
         list[str] | None, option("--text", metavar="COLUMN", help="tables: running text, as a bag of words; repeatable.")
     ] = None
-    delimiter: Annotated[str | None, option("--delimiter", help="csv: what separates fields.")] = None
+    delimiter: Annotated[str | None, option("--delimiter", metavar="CHAR", help="csv: what separates fields.")] = None
     header: Annotated[
         bool | None, option("--header/--no-header", help="csv: whether the first line names the columns.")
     ] = None

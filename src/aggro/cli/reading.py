@@ -18,7 +18,7 @@ from aggro.cli.options import Reading
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream
 
-__all__ = ["Rows", "blaming_the_data", "open_data", "read_again"]
+__all__ = ["Rows", "blaming_the_data", "chunks_of", "open_data", "read_again"]
 
 # What the library calls its parameters, and the command line its options.
 SPOKEN = {
@@ -61,9 +61,10 @@ def one_line(error: BaseException) -> str:
 def open_data(paths: Sequence[str], reading: Reading, start: Position | None = None, **more: Any) -> Stream:
     """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is."""
     from aggro import streams
+    from aggro.streams.datasets import NAMES
 
     for path in paths:
-        if not os.path.exists(path) and path in streams.datasets.NAMES:
+        if not os.path.exists(path) and path in NAMES:
             raise Mistake(
                 f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
             )
@@ -74,6 +75,12 @@ def open_data(paths: Sequence[str], reading: Reading, start: Position | None = N
 def read_again(stream: Stream) -> bool:
     """Can the data be read a second time, from any place?"""
     return all(os.path.isfile(name) for name in stream.files)
+
+
+def chunks_of(stream: Stream) -> Iterator[Chunk]:
+    """The chunks as they are."""
+    with blaming_the_data():
+        yield from stream
 
 
 class Rows:

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 __all__ = ["replacing"]
 
-if sys.platform == "win32":  # no such lock there, and an open file cannot be taken away anyway
+if sys.platform == "win32":  # no such lock there, and nothing is swept
 
     def lock(fd: int, wait: bool) -> None:
         """Nothing to do."""
@@ -64,8 +64,11 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             if mode is not None:
                 os.chmod(temporary, mode)
             os.fsync(fd)
-            os.replace(temporary, target)  # still locked, so that nobody sweeps it away
-            temporary = ""
+            if sys.platform != "win32":
+                os.replace(temporary, target)  # still locked, so that nobody sweeps it away
+        if sys.platform == "win32":
+            os.replace(temporary, target)  # an open file cannot be renamed there
+        temporary = ""
     except OSError as error:
         advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
         what = f"Could not save the model: {error.strerror or error}. {advice}; what was there before is unchanged"
@@ -94,8 +97,9 @@ def _create(folder: str) -> tuple[int, str]:
     while True:
         name = os.path.join(folder, f"{START}{token_hex(8)}{END}")
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        lock(fd, wait=True)
-        if os.fstat(fd).st_nlink or sys.platform == "win32":
+        with contextlib.suppress(OSError):  # without locks nothing is swept, and all else is as it should be
+            lock(fd, wait=True)
+        if os.path.exists(name):
             return fd, name
         os.close(fd)  # swept away by another process before it was locked
 

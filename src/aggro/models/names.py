@@ -16,21 +16,26 @@ NAMES = "features.names"
 
 
 def packed_names(names: list[Any]) -> np.ndarray:
-    coded = []
-    for name in names:
-        try:
-            coded.append(encode(name))
-        except TypeError as error:
-            raise Flaw(f"its feature {name!r} cannot be stored ({error})") from error
-    return np.frombuffer(dumps(coded).encode(), np.uint8)
+    """The names as text; nearly all are text already, and there may be millions."""
+    return np.frombuffer(dumps([name if type(name) is str else _coded(name) for name in names]).encode(), np.uint8)
+
+
+def _coded(name: Any) -> Any:
+    try:
+        return encode(name)
+    except TypeError as error:
+        raise Flaw(f"its feature {name!r} cannot be stored ({error})") from error
 
 
 def read_names(container: Container) -> list[Any]:
+    """The names in an open file."""
     spec = container.specs.get(NAMES)
     if spec is None or spec.dtype != np.uint8 or len(spec.shape) != 1:
         raise Flaw(f"the array {NAMES!r} should hold the features' names and is {spec or 'absent'}")
     coded = loads(container.read(NAMES).tobytes(), "the list of feature names")
-    names = decode(coded) if isinstance(coded, list) else [[]]
-    if not all(map(is_name, names)) or len(set(names)) != len(names):
+    if not isinstance(coded, list):
+        raise Flaw("the feature names are not a list")
+    names = [name if type(name) is str else decode(name) for name in coded]
+    if not all(type(name) is str or is_name(name) for name in names) or len(set(names)) != len(names):
         raise Flaw("the feature names are not all names, or one comes twice")
-    return list(names)
+    return names

@@ -73,7 +73,9 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     if model is None:
         raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
     with model.learning, model.guard:
-        learner._prepare(model)  # refuses parameters that were set meanwhile and do not fit
+        learner._check_params()  # they may have been set meanwhile
+        learner._check_change(model.state)
+        learner._prepare(model)
         parts = model.__getstate__()
         parameters = {name: learner.__dict__[name] for name in learner._constraints}
     state, features, labels = parts["state"], parts["features"], parts["labels"]

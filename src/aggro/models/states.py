@@ -48,9 +48,10 @@ def specs_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Spec]:
 
 def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classes: int) -> Any:
     """A small state like the one that arrays of these specs make up, if the learner could have it."""
-    room = specs.get("tally.classes", Spec(np.dtype(float), (0,))).shape
     # A learner that keeps a model for each class may have room for more than it has seen.
-    models = max(learner._models(classes), learner._models(room[0] if len(room) == 1 else 0))
+    counts = specs.get("tally.classes")
+    room = counts.shape[0] if counts and counts.dtype == np.float64 and len(counts.shape) == 1 else 0
+    models = max(learner._models(classes), learner._models(room))
     nearest: dict[str, Spec] | None = None
     for rule, params in _settings(learner, classes):
         if rule.state.__name__ == kind:

@@ -1,8 +1,20 @@
 """Where examples come from. A stream is an iterable of chunks."""
 
 from aggro.streams.chunk import Chunk, Position
-from aggro.streams.generators import twonorm
+from aggro.streams.datasets import load
+from aggro.streams.generators import drifting, rotating_xor, sparse_text, twonorm
 from aggro.streams.problems import BadLine
 from aggro.streams.reader import Stream, open
 
-__all__ = ["BadLine", "Chunk", "Position", "Stream", "open", "twonorm"]
+__all__ = [
+    "BadLine",
+    "Chunk",
+    "Position",
+    "Stream",
+    "drifting",
+    "load",
+    "open",
+    "rotating_xor",
+    "sparse_text",
+    "twonorm",
+]

@@ -1,16 +1,22 @@
-"""Streams made of random numbers, for demonstrations and tests."""
+"""Streams made of random numbers, for demonstrations and tests.
+
+A row depends on the seed and its number alone, never on how many there are or how they are cut into chunks:
+rows are drawn in blocks of a fixed size, each from a seed of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from aggro.streams.chunk import Chunk
 
-__all__ = ["twonorm"]
+__all__ = ["drifting", "rotating_xor", "sparse_text", "twonorm"]
 
 BLOCK = 1024
+WORDS, CONCEPT = 1, 2  # kinds of seeds, so that streams with one seed are not alike
 
 
 def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -> Iterator[Chunk]:
@@ -18,17 +24,210 @@ def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -
 
     The best possible error is Φ(−2) ≈ 2.28 % whatever d is.
     """
+
+    def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = np.where(rng.random(BLOCK) < 0.5, -1, 1)
+        return rng.standard_normal((BLOCK, d)) + y[:, None] * (2.0 / np.sqrt(d)), y
+
+    return _stream(n, chunk, (seed,), rows)
+
+
+def rotating_xor(
+    n: int = 1000,
+    *,
+    every: int = 100,
+    turn: float = 20.0,
+    radius: float = 1.0,
+    spread: float = 0.3,
+    chunk: int = 1024,
+    seed: int = 0,
+) -> Iterator[Chunk]:
+    """Four Gaussian clouds in the plane, opposite ones of one class, that turn counterclockwise as time goes.
+
+    No straight line parts the classes, and none that curves does for long: a learner must bend, and forget.
+
+    Parameters
+    ----------
+    n : int, default=1000
+        Rows.
+    every : int, default=100
+        The clouds turn after this many rows.
+    turn : float, default=20.0
+        By so many degrees. At 90 the classes have changed places.
+    radius : float, default=1.0
+        How far the clouds' means are from the origin; at the start they are on the diagonals.
+    spread : float, default=0.3
+        Standard deviation of each cloud, in both directions.
+    chunk : int, default=1024
+        Rows in a chunk.
+    seed : int, default=0
+        Other rows for another seed.
+
+    Returns
+    -------
+    stream : iterator of Chunk
+        X is (rows, 2), y is −1 or 1.
+    """
+
+    def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        cloud = rng.integers(0, 4, BLOCK)
+        angle = np.pi / 4 + cloud * (np.pi / 2) + np.radians(turn) * (numbers // every)
+        means = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return means + spread * rng.standard_normal((BLOCK, 2)), np.where(cloud % 2 == 0, 1, -1)
+
+    return _stream(n, chunk, (seed,), rows)
+
+
+def drifting(
+    n: int = 10_000,
+    d: int = 10,
+    *,
+    turn: float = 0.01,
+    jump: int | None = None,
+    noise: float = 0.0,
+    chunk: int = 1024,
+    seed: int = 0,
+) -> Iterator[Chunk]:
+    """Two classes parted by a hyperplane through the origin that turns, and now and then jumps.
+
+    Parameters
+    ----------
+    n : int, default=10000
+        Rows.
+    d : int, default=10
+        Features, normal with unit variance; at least 2.
+    turn : float, default=0.01
+        Degrees that the hyperplane's normal turns with each row, in a plane drawn at random.
+    jump : int, default=None
+        After every so many rows a new hyperplane, with its own plane to turn in; None for never.
+    noise : float, default=0.0
+        Share of labels that are flipped: the best possible error.
+    chunk : int, default=1024
+        Rows in a chunk.
+    seed : int, default=0
+        Other rows for another seed.
+
+    Returns
+    -------
+    stream : iterator of Chunk
+        X is (rows, d), y is −1 or 1.
+    """
+    if d < 2:
+        raise ValueError(f"d must be at least 2 for a hyperplane to turn, got {d}.")
+
+    def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.standard_normal((BLOCK, d))
+        flipped = rng.random(BLOCK) < noise
+        concepts = numbers // jump if jump is not None else np.zeros(BLOCK, np.int64)
+        above = np.empty(BLOCK, bool)
+        for concept in np.unique(concepts):
+            here = concepts == concept
+            u, v = _turning_plane(seed, int(concept), d)
+            angle = np.radians(turn) * numbers[here]
+            above[here] = np.cos(angle) * (X[here] @ u) + np.sin(angle) * (X[here] @ v) > 0.0
+        return X, np.where(above != flipped, 1, -1)
+
+    return _stream(n, chunk, (seed,), rows)
+
+
+def _turning_plane(seed: int, concept: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two orthogonal directions of length 1."""
+    frame, _ = np.linalg.qr(np.random.default_rng((seed, CONCEPT, concept)).standard_normal((d, 2)))
+    return frame[:, 0], frame[:, 1]
+
+
+def sparse_text(
+    n: int = 10_000,
+    vocabulary: int = 20_000,
+    *,
+    words: float = 40.0,
+    zipf: float = 1.1,
+    signal: float = 0.1,
+    classes: int = 2,
+    named: bool = False,
+    chunk: int = 1024,
+    seed: int = 0,
+) -> Iterator[Chunk]:
+    """Rows that look like counted words: few of very many columns, some words common and most rare.
+
+    A word is drawn by Zipf's law, from the words of the row's own class or from those that all share.
+
+    Parameters
+    ----------
+    n : int, default=10000
+        Rows.
+    vocabulary : int, default=20000
+        Columns; half of them are words that all classes share, the others belong to one class each.
+    words : float, default=40.0
+        Mean number of words in a row (Poisson, at least 1).
+    zipf : float, default=1.1
+        The k-th word comes with a probability proportional to k^−zipf.
+    signal : float, default=0.1
+        Share of words that are the class's own.
+    classes : int, default=2
+        Number of classes, equally frequent, labelled 0, 1, …
+    named : bool, default=False
+        Whether columns have names («word17») and each chunk only those that occur in it.
+    chunk : int, default=1024
+        Rows in a chunk.
+    seed : int, default=0
+        Other rows for another seed.
+
+    Returns
+    -------
+    stream : iterator of Chunk
+        X is CSR with counts.
+    """
+    own = vocabulary // 2 // classes  # words of one class
+    shared = vocabulary - own * classes
+    if own < 1:
+        raise ValueError(f"A vocabulary of {vocabulary} words has none to spare for {classes} classes.")
+    laws = [np.cumsum(np.arange(1, size + 1) ** -zipf) for size in (shared, own)]
+
+    def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[Any, np.ndarray]:
+        from scipy.sparse import csr_array
+
+        y = rng.integers(0, classes, BLOCK)
+        lengths = np.maximum(1, rng.poisson(words, BLOCK))
+        label = np.repeat(y, lengths)
+        speaks = rng.random(label.size) < signal
+        place = rng.random(label.size)
+        common, special = (np.searchsorted(law, place * law[-1]) for law in laws)
+        columns = np.where(speaks, shared + label * own + special, common)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        X = csr_array((np.ones(label.size), columns, indptr), shape=(BLOCK, vocabulary))
+        X.sum_duplicates()
+        return X, y
+
+    stream = _stream(n, chunk, (seed, WORDS), rows)
+    return map(_with_names, stream) if named else stream
+
+
+def _with_names(chunk: Chunk) -> Chunk:
+    used = np.unique(chunk.X.indices)
+    return Chunk(chunk.X[:, used], chunk.y, names=[f"word{column}" for column in used.tolist()])
+
+
+def _stream(
+    n: int,
+    chunk: int,
+    seed: tuple[int, ...],
+    rows: Callable[[np.random.Generator, np.ndarray], tuple[Any, np.ndarray]],
+) -> Iterator[Chunk]:
+    """The first n rows in chunks. ``rows`` draws a whole block: it gets a generator and the rows' numbers."""
     for start in range(0, n, chunk):
-        # Blocks of a fixed size, each from its own seed: the rows do not depend on how they are cut.
         stop = min(start + chunk, n)
-        blocks = [_two_clouds(seed, block, d) for block in range(start // BLOCK, -(-stop // BLOCK))]
-        offset = start // BLOCK * BLOCK
-        X = np.concatenate([X for X, _ in blocks])[start - offset : stop - offset]
-        y = np.concatenate([y for _, y in blocks])[start - offset : stop - offset]
-        yield Chunk(X, y)
+        first = start // BLOCK
+        blocks = []
+        for block in range(first, -(-stop // BLOCK)):
+            blocks.append(rows(np.random.default_rng((*seed, block)), block * BLOCK + np.arange(BLOCK)))
+        here = slice(start - first * BLOCK, stop - first * BLOCK)
+        yield Chunk(_stacked([X for X, _ in blocks])[here], np.concatenate([y for _, y in blocks])[here])
 
 
-def _two_clouds(seed: int, block: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng((seed, block))
-    y = np.where(rng.random(BLOCK) < 0.5, -1, 1)
-    return rng.standard_normal((BLOCK, d)) + y[:, None] * (2.0 / np.sqrt(d)), y
+def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return parts[0] if len(parts) == 1 else vstack(parts, format="csr")

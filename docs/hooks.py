@@ -1,0 +1,33 @@
+"""What MkDocs does with a page beside rendering it: the table of learners is made from the registry."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from aggro.learners.registry import LEARNERS, Entry
+
+MARK = "<!-- learners -->"
+PAGES = Path(__file__).parent / "learners"
+
+
+def page_name(entry: Entry) -> str:
+    """PAClassifier: pa-classifier.md."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", entry.name)
+    return "-".join(words).lower() + ".md"
+
+
+def table() -> str:
+    """A line for each learner of the registry; its name is a link where it has a page."""
+    rows = ["| learner | task | |", "|---|---|---|"]
+    for entry in LEARNERS:
+        summary = (entry.load().__doc__ or "").strip().partition("\n")[0]
+        page = page_name(entry)
+        name = f"[`{entry.name}`]({page})" if (PAGES / page).exists() else f"`{entry.name}`"
+        rows.append(f"| {name} | {entry.task} | {summary} |")
+    return "\n".join(rows)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return markdown.replace(MARK, table())

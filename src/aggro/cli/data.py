@@ -1,0 +1,170 @@
+"""``aggro data``: the named data sets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake, check_writable, download_bar
+from aggro.cli.options import Json
+
+__all__ = ["data"]
+
+data = typer.Typer(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)
+
+Folder = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Their folder.  [default: $AGGRO_DATA]")]
+
+
+def complete_names(incomplete: str) -> list[str]:
+    from aggro.streams.datasets import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_names, help="Name of a data set.")]
+
+
+def found(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a call whose errors are the user's mistakes."""
+    try:
+        return call(*arguments)
+    except (ValueError, FileNotFoundError) as error:
+        raise Mistake(str(error).replace("pass data=", "give --data")) from error
+
+
+@data.callback(invoke_without_command=True)
+def data_alone(context: typer.Context) -> None:
+    """The named data sets: list them, fetch them, or say where they are."""
+    if context.invoked_subcommand is None:
+        show_list(None, False)
+
+
+@data.command("list")
+def show_list(folder: Folder = None, as_json: Json = False) -> None:
+    """List the data sets, and which of them are there."""
+    from aggro.streams.datasets import DATA_SETS
+
+    paths = {(entry.name, part): path_if_there(entry.name, part, folder) for entry in DATA_SETS for part in entry.parts}
+    if as_json:
+        sets = [
+            {**asdict(entry), "paths": {part: paths[entry.name, part] for part in entry.parts}} for entry in DATA_SETS
+        ]
+        print(json.dumps(sets, indent=2, ensure_ascii=False))
+        return
+    print_table(paths)
+    where = os.fspath(folder) if folder else os.environ.get("AGGRO_DATA")
+    print(f"Folder: {where}" if where else "No folder is set: AGGRO_DATA or --data names it.")
+
+
+def print_table(paths: dict[tuple[str, str], str | None]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from aggro.streams.datasets import DATA_SETS
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("task")
+    for column in ("train", "test", "features"):
+        table.add_column(column, justify="right")
+    table.add_column("there")
+    for entry in DATA_SETS:
+        rows = [f"{entry.parts[part].rows:,}" if part in entry.parts else "" for part in ("train", "test")]
+        there = [paths[entry.name, part] is not None for part in entry.parts]
+        state = "yes" if all(there) else "partly" if any(there) else "can be fetched" if can_fetch(entry) else "no"
+        features = f"{entry.features:,}" if entry.features else "text"
+        table.add_row(entry.name, entry.task, *rows, features, state, style="" if any(there) else "dim")
+    Console(highlight=False).print(table)
+
+
+def can_fetch(entry: Any) -> bool:
+    return all(part.url for part in entry.parts.values())
+
+
+def path_if_there(name: str, part: str, folder: Path | None) -> str | None:
+    from aggro.streams.datasets import path_of
+
+    try:
+        return path_of(name, part, folder)
+    except (ValueError, FileNotFoundError):
+        return None
+
+
+@data.command()
+def path(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", autocompletion=complete_names, help="Name of a data set.")
+    ] = None,
+    test: Annotated[bool, typer.Option("--test", help="Its test part.")] = False,
+    folder: Folder = None,
+) -> None:
+    """Print the file of a data set, or the folder of all."""
+    from aggro.streams.datasets import folder_of, path_of
+
+    print(found(folder_of, folder) if name is None else found(path_of, name, "test" if test else "train", folder))
+
+
+@data.command()
+def fetch(
+    name: Name,
+    folder: Folder = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="From here instead of its home; %s stands for the file's name.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what is there already.")] = False,
+) -> None:
+    """Download a data set from its public home, go on where a download stopped, and check it."""
+    from aggro.streams.datasets import find_set, folder_of
+
+    entry = found(find_set, name)
+    if url is None and not can_fetch(entry):
+        raise Mistake(f"{name} cannot be fetched as it is. Its home is {entry.home}.")
+    where = Path(found(folder_of, folder))
+    where.mkdir(parents=True, exist_ok=True)
+    for part, chosen in entry.parts.items():
+        there = path_if_there(name, part, where)
+        if there and not again:
+            print(there)
+            continue
+        source = chosen.url if url is None else url.replace("%s", chosen.file)
+        print(fetch_part(str(source), where, chosen))
+
+
+def fetch_part(url: str, folder: Path, part: Any) -> str:
+    """Download one file, with a bar; its path."""
+    from aggro.streams.fetch import FetchError, fetch
+    from aggro.streams.formats import COMPRESSED
+
+    ending = next((ending for ending in COMPRESSED if url.endswith(ending)), "")
+    target = folder / (part.file + ending)
+    check_writable(target)
+    try:
+        with download_bar(part.file) as report:
+            fetch(url, target, check=lambda file: wrong_with(file, part), report=report)
+    except FetchError as error:
+        raise Mistake(str(error)) from error
+    except OSError as error:
+        raise Mistake(f"{target}: {error.strerror or error}.") from error
+    return str(target)
+
+
+def wrong_with(file: str, part: Any) -> str | None:
+    """What is wrong with a downloaded file; where no checksum is known, its lines are counted."""
+    from aggro.streams.fetch import digest_of
+
+    try:
+        digest = digest_of(file)
+    except (OSError, EOFError, ValueError) as error:
+        return f"what came is damaged ({error})"
+    if part.sha256 and digest.sha256 != part.sha256:
+        return f"the checksum of what came is {digest.sha256[:16]}…, and should be {part.sha256[:16]}…"
+    if digest.lines != part.rows:
+        return f"what came has {digest.lines:,} lines, and should have {part.rows:,}"
+    return None

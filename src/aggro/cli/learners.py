@@ -1,0 +1,155 @@
+"""Learners as users write them: ``pa2``, ``PAClassifier``, ``PAClassifier(C=0.1, average=true)``."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aggro.cli.console import Mistake
+from aggro.cli.options import SHORT_NAMES, short_names
+from aggro.learners.registry import Entry, find
+
+__all__ = ["entry_of", "make_learner", "parameters_of", "spelled", "split_learners"]
+
+CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+# Of fit, which has all rows at once. A stream has its own ways.
+ELSEWHERE = {
+    "max_iter": "Use --passes.",
+    "shuffle": "Files are read in their own order; shuffle them before.",
+    "tol": "Use --passes.",
+    "warm_start": "Use --from to go on from a model.",
+}
+
+
+def entry_of(written: str) -> tuple[Entry, list[str]]:
+    """The learner of the registry, and settings that the name brings along."""
+    match = CALL.fullmatch(written)
+    if match is None:
+        raise Mistake(f"{written!r} is not a learner. Write a name, or name(parameter=value, …).")
+    name, inside = match[1], split_outside(match[2] or "")
+    if name.lower() in SHORT_NAMES:
+        entry, brought = entry_of(SHORT_NAMES[name.lower()])
+        return entry, brought + inside
+    try:
+        return find(name), inside
+    except ValueError as error:
+        near = difflib.get_close_matches(name, short_names(), 1)
+        if near:
+            raise Mistake(f"There is no learner {name!r}. Did you mean {near[0]!r}?") from error
+        raise Mistake(f"There is no learner {name!r}. There are: {', '.join(short_names())}.") from error
+
+
+def split_learners(written: str) -> list[str]:
+    """Learners between commas; those inside parentheses do not count."""
+    return split_outside(written)
+
+
+def split_outside(text: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter in "({") - (letter in ")}")
+        if letter == "," and depth == 0:
+            parts.append(text[start:k])
+            start = k + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def make_learner(written: str, settings: list[str]) -> Any:
+    """A learner that has learned nothing, with these settings (``name=value``), checked."""
+    entry, brought = entry_of(written)
+    kind = entry.load()
+    values: dict[str, Any] = {}
+    for setting in [*brought, *settings]:
+        name, given, text = setting.partition("=")
+        name = name.strip()
+        if not given or not name:
+            raise Mistake(f"{setting!r} is not a setting. Write name=value, such as C=0.1.")
+        check_name(entry, kind, name)
+        values[name] = parsed(kind._constraints[name], text.strip())
+    if "random_state" in kind._constraints:
+        values.setdefault("random_state", 0)  # the same command gives the same model
+    learner = kind(**values)
+    try:
+        learner._check_params()
+    except ValueError as error:
+        raise Mistake(str(error)) from error
+    return learner
+
+
+def check_name(entry: Entry, kind: Any, name: str) -> None:
+    known = list(kind._constraints)
+    if name in ELSEWHERE and name in known:
+        raise Mistake(f"{entry.name}'s {name!r} is for fit(). {ELSEWHERE[name]}")
+    if name not in known:
+        listed = [one for one in known if one not in ELSEWHERE]
+        near = difflib.get_close_matches(name, listed, 1, 0.5) or [k for k in listed if k.lower() == name.lower()]
+        hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(listed)}."
+        raise Mistake(f"{entry.name} has no parameter {name!r}. {hint}")
+
+
+def parsed(constraint: Any, text: str) -> Any:
+    """The text as the first kind of value that the constraint accepts; else as the first there is, to be refused."""
+    return next((value for value in readings(text) if constraint.accepts(value)), next(readings(text)))
+
+
+def readings(text: str) -> Iterator[Any]:
+    """What a text may stand for."""
+    for kind in (int, float):
+        try:
+            yield kind(text)
+        except ValueError:
+            pass
+    words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
+    if text.lower() in words:
+        yield words[text.lower()]
+    yield text
+    pairs = [part.rpartition(":") for part in text.strip("{}").split(",")]
+    if all(colon for _, colon, _ in pairs):  # class_weight=spam:2,ham:1
+        try:
+            yield {label_of(name.strip()): float(weight) for name, _, weight in pairs}
+        except ValueError:
+            pass
+
+
+def label_of(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text.strip("'\"")
+
+
+def parameters_of(kind: Any) -> dict[str, tuple[Any, str]]:
+    """What can be set: each parameter's default, and what it may be."""
+    defaults = inspect.signature(kind.__init__).parameters
+    return {
+        name: (0 if name == "random_state" else defaults[name].default, expected(constraint))
+        for name, constraint in kind._constraints.items()
+        if name not in ELSEWHERE
+    }
+
+
+def expected(constraint: Any) -> str:
+    """A constraint in few words."""
+    options = getattr(constraint, "options", None)
+    if options is not None:
+        typed = [option for option in options if getattr(option, "type", None) in (None, dict)]
+        return " or ".join("label:weight,…" if getattr(o, "type", None) is dict else expected(o) for o in typed)
+    if hasattr(constraint, "words"):
+        return ", ".join(constraint.words)
+    if hasattr(constraint, "open_low"):
+        kind = "whole number" if constraint.integer else "number"
+        if constraint.low == float("-inf"):
+            return kind
+        return f"{kind} {'>' if constraint.open_low else '≥'} {constraint.low:g}"
+    return {"a bool": "true, false"}.get(str(constraint), str(constraint).lower())
+
+
+def spelled(name: str, parameters: Mapping[str, Any]) -> str:
+    """A learner as users write it: its name, and what is not as it comes."""
+    kind = find(name).load()
+    defaults = {key: default for key, (default, _) in parameters_of(kind).items()}
+    changed = ", ".join(f"{k}={v}" for k, v in parameters.items() if k in defaults and defaults[k] != v)
+    return f"{name}({changed})" if changed else name

@@ -1,0 +1,138 @@
+"""How learning goes: a line on stderr at each power of two of rows, and a bar on a terminal.
+
+The columns are those that users of online learners know: rows so far, their mean loss, the mean loss since
+the last line, and what share of the rows was predicted wrongly before it was learned.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+__all__ = ["Counts", "Ledger", "counts", "ledger"]
+
+PATIENCE = 2.0  # seconds without a word
+
+
+class Counts(NamedTuple):
+    """What a learner has counted so far."""
+
+    rows: int = 0
+    loss: float = 0.0  # sum
+    mistakes: int = 0
+    updates: int = 0
+
+    @property
+    def mean_loss(self) -> float:
+        return self.loss / self.rows if self.rows else 0.0
+
+    @property
+    def error(self) -> float:
+        return self.mistakes / self.rows if self.rows else 0.0
+
+
+def counts(learner: Any) -> Counts:
+    model = learner.__dict__.get("_model")
+    if model is None:
+        return Counts()
+    return Counts(learner.n_seen_, float(model.state.tally.loss[0]), learner.n_mistakes_, learner.n_updates_)
+
+
+class Ledger:
+    """Prints the lines; where they go is up to ``say``."""
+
+    def __init__(self, say: Any, bar: Any, classifies: bool) -> None:
+        self.say, self._bar, self.classifies = say, bar, classifies
+        self._begun = False
+
+    def note(self, learner: Any) -> None:
+        """Rows were learned: if there are a power of two of them now, that is worth a line."""
+        now = counts(learner)
+        if now.rows and now.rows & (now.rows - 1) == 0:
+            self._line(now, learner.history_)
+
+    def close(self, learner: Any) -> None:
+        """The last line, unless it was said already."""
+        now = counts(learner)
+        if now.rows & (now.rows - 1):
+            self._line(now, learner.history_)
+
+    def _line(self, now: Counts, history: Any) -> None:
+        if not self._begun:
+            self._begun = True
+            error = f"{'mistakes':>10}" if self.classifies else ""
+            self.say(f"{'rows':>13}{'mean loss':>12}{'since last':>12}{error}{'updates':>13}")
+        earlier = history[history["rows"] < now.rows]
+        rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
+        recent = (now.loss - rows * loss) / (now.rows - rows)
+        error = f"{now.error:>10.2%}" if self.classifies else ""
+        self.say(f"{now.rows:>13,}{figure(now.mean_loss):>12}{figure(recent):>12}{error}{now.updates:>13,}")
+
+    def advance(self, done: float | None, what: str) -> None:
+        """Move the bar to this share of the work (None: nobody knows)."""
+        if self._bar is not None:
+            self._bar(done, what)
+
+
+def figure(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 1e5 else f"{value:.3e}"
+
+
+@contextmanager
+def ledger(classifies: bool) -> Iterator[Ledger]:
+    """A ledger on stderr. If nothing is heard for a while, it says why: kernels are compiled once."""
+    bar: Any = None
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, highlight=False)
+        bars = Progress(
+            BarColumn(bar_width=32),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        task = bars.add_task("getting ready", total=None)
+
+        def bar(done: float | None, what: str) -> None:
+            bars.update(task, total=None if done is None else 1.0, completed=done or 0.0, description=what)
+
+        with bars, patience(lambda text: console.print(text, style="dim")):
+            yield Ledger(lambda text: console.print(text), bar, classifies)
+        return
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with patience(say):
+        yield Ledger(say, bar, classifies)
+
+
+@contextmanager
+def patience(say: Any) -> Iterator[None]:
+    """Says after a while why nothing is seen, if compiling is the reason."""
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(PATIENCE):
+            if compiling():
+                say("Compiling for this computer; only the first start takes so long …")
+                return
+
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def compiling() -> bool:
+    """Was a kernel not found among those compiled earlier?"""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("aggro.")]
+    kernels = [value for module in modules for value in list(vars(module).values()) if hasattr(value, "stats")]
+    return any(getattr(kernel.stats, "cache_misses", None) for kernel in kernels)

@@ -1,0 +1,89 @@
+"""Predictions for a stream, and how good they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggro.cli.options import Reading
+from aggro.cli.reading import Rows, blaming_the_data, open_data
+from aggro.cli.widths import as_wide_as_known
+from aggro.learners.registry import find
+
+if TYPE_CHECKING:
+    from aggro.streams import Chunk
+
+__all__ = ["evaluate", "is_classifier", "label_and_scores"]
+
+
+def is_classifier(learner: Any) -> bool:
+    return find(type(learner).__name__).task == "classification"
+
+
+def label_and_scores(learner: Any, chunks: Any) -> Iterator[tuple[np.ndarray, np.ndarray, Chunk]]:
+    """What a model says of each chunk: the labels, the scores behind them, and the chunk.
+
+    A regressor's label is its score. For two classes there is one score, of the second; else one a class.
+    """
+    for chunk in chunks:
+        with blaming_the_data():
+            known = as_wide_as_known(chunk, learner)
+            view, scores = learner._scores(known.X, known.names)
+        if not is_classifier(learner):
+            yield scores[:, 0], scores[:, 0], chunk
+            continue
+        decisions = learner._by_class(view.labels, scores)
+        yield learner._name(view.labels, decisions), decisions, chunk
+
+
+def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, Any]:
+    """Rows and error of a classifier; rows, R² and mean absolute error of a regressor."""
+    stream = open_data(paths, reading)
+    classifies = is_classifier(learner)
+    rows = Rows(stream, classifies)
+    measure: Mistakes | Gaps = Mistakes() if classifies else Gaps()
+    for predicted, _, chunk in label_and_scores(learner, rows):
+        measure.add(predicted, chunk.y)
+    return {"data": list(paths), **measure.result(), "bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
+
+
+class Mistakes:
+    """Counts wrong labels."""
+
+    def __init__(self) -> None:
+        self.rows = self.wrong = 0
+
+    def add(self, predicted: np.ndarray, y: np.ndarray) -> None:
+        self.rows += len(y)
+        self.wrong += int(np.count_nonzero(predicted != y))
+
+    def result(self) -> dict[str, Any]:
+        return {"rows": self.rows, "mistakes": self.wrong, "error": self.wrong / self.rows if self.rows else None}
+
+
+class Gaps:
+    """Sums up how far predictions are off; the variance by Welford's way, chunk by chunk."""
+
+    def __init__(self) -> None:
+        self.rows, self.absolute, self.squared = 0, 0.0, 0.0
+        self.mean, self.spread = 0.0, 0.0
+
+    def add(self, predicted: np.ndarray, y: np.ndarray) -> None:
+        if not len(y):
+            return
+        gaps = predicted - y
+        self.absolute += float(np.abs(gaps).sum())
+        self.squared += float(gaps @ gaps)
+        mean, n, m = float(y.mean()), self.rows, len(y)
+        self.spread += float(((y - mean) ** 2).sum()) + (mean - self.mean) ** 2 * n * m / (n + m)
+        self.mean += (mean - self.mean) * m / (n + m)
+        self.rows = n + m
+
+    def result(self) -> dict[str, Any]:
+        if not self.rows:
+            return {"rows": 0, "r2": None, "mae": None}
+        r2 = 1.0 - self.squared / self.spread if self.spread else math.nan
+        return {"rows": self.rows, "r2": r2 if math.isfinite(r2) else None, "mae": self.absolute / self.rows}

@@ -1,0 +1,126 @@
+"""``aggro show``: what is in a model file."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake
+from aggro.cli.options import Json
+
+__all__ = ["load_model", "show"]
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved.")]
+
+
+def load_model(path: Path) -> Any:
+    """The learner in a file, without scikit-learn around it."""
+    from aggro.models import ModelFileError, load
+
+    try:
+        return load(path, shell=False)
+    except ModelFileError as error:
+        raise Mistake(str(error)) from error
+    except OSError as error:
+        raise Mistake(f"{path}: {error.strerror}.") from error
+
+
+def show(
+    model: Model,
+    weights: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest weights.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show a model: its learner, parameters, classes, counters and largest weights."""
+    from aggro.models import ModelFileError, describe
+
+    try:
+        contents = describe(model, weights=weights)
+    except ModelFileError as error:
+        raise Mistake(str(error)) from error
+    except OSError as error:
+        raise Mistake(f"{model}: {error.strerror}.") from error
+    facts = facts_of(model, contents)
+    if as_json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False, default=str))
+    else:
+        print_facts(facts)
+
+
+def facts_of(path: Path, contents: Any) -> dict[str, Any]:
+    """What the file says, as plain values."""
+    from aggro.learners.registry import LEARNERS
+
+    header, seen = contents.header, max(contents.n_seen, 1)
+    task = next((entry.task for entry in LEARNERS if entry.name == header.learner), "")
+    classifies = task == "classification"
+    position = header.position if isinstance(header.position, dict) else None
+    return {
+        "model": str(path),
+        "bytes": contents.size,
+        "aggro": header.aggro,
+        "learner": header.learner,
+        "parameters": header.parameters,
+        **({"classes": sorted(header.classes, key=lambda label: (str(type(label)), label))} if classifies else {}),
+        "features": header.n_features,
+        "named": header.named,
+        "rows": contents.n_seen,
+        "mean_loss": contents.mean_loss,
+        **({"mistakes": contents.n_mistakes, "error": contents.n_mistakes / seen} if classifies else {}),
+        "updates": contents.n_updates,
+        "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
+        "checkpoint": position and {"passes": position.get("passes"), "stream": position.get("stream")},
+    }
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    """The facts for people."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for name, text in lines_of(facts).items():
+        first, *more = textwrap.wrap(text, max(20, console.width - 11), break_on_hyphens=False) or [""]
+        print(f"{name:<10} {first}")
+        for line in more:
+            print(f"{'':<10} {line}")
+    if not facts["weights"]:
+        return
+    iterate = ", of the last iterate" if facts["parameters"].get("average") else ""
+    weights = Table(title=f"Largest weights{iterate}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    weights.add_column("feature", overflow="fold")
+    if "classes" in facts:
+        weights.add_column("for class")
+    weights.add_column("weight", justify="right")
+    for weight in facts["weights"]:
+        named = [str(weight["class"])] if "classes" in facts else []
+        weights.add_row(str(weight["feature"]), *named, f"{weight['weight']:+.6g}")
+    console.print()
+    console.print(weights)
+
+
+def lines_of(facts: dict[str, Any]) -> dict[str, str]:
+    from aggro.cli.learners import parameters_of, spelled
+    from aggro.cli.train import listed
+    from aggro.learners.registry import find
+
+    settable = parameters_of(find(facts["learner"]).load())
+    lines = {"model": f"{facts['model']} ({facts['bytes']:,} bytes, written by aggro {facts['aggro']})"}
+    if facts["checkpoint"]:
+        passes, stream = facts["checkpoint"]["passes"], facts["checkpoint"]["stream"]
+        lines["checkpoint"] = f"not finished: pass {passes + 1}, after row {stream[3]:,} of file {stream[0] + 1}"
+    lines["learner"] = spelled(facts["learner"], facts["parameters"])
+    lines["parameters"] = ", ".join(f"{k}={v}" for k, v in facts["parameters"].items() if k in settable)
+    if "classes" in facts:
+        lines["classes"] = listed(facts["classes"])
+    lines["features"] = f"{facts['features']:,}" + (" with names" if facts["named"] else ", by number from 0")
+    lines["rows"] = f"{facts['rows']:,}"
+    lines["mean loss"] = f"{facts['mean_loss']:.6g}"
+    if "error" in facts:
+        lines["mistakes"] = f"{facts['mistakes']:,} ({facts['error']:.2%}), before each row was learned"
+    lines["updates"] = f"{facts['updates']:,} ({facts['updates'] / max(facts['rows'], 1):.2%})"
+    return lines

@@ -1,0 +1,246 @@
+"""``aggro train``: learn from files in one pass, or several, and save the model."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aggro.cli.checkpoints import Checkpoints, Place
+from aggro.cli.console import Mistake, check_writable
+from aggro.cli.learners import make_learner, spelled
+from aggro.cli.help import complete_settings
+from aggro.cli.options import Data, Json, Reading, reads_data, short_names
+
+__all__ = ["listed", "train"]
+
+LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
+
+
+def complete_learners(incomplete: str) -> list[str]:
+    return [name for name in short_names() if name.lower().startswith(incomplete.lower())]
+
+
+@reads_data
+def train(
+    data: Data,
+    *,
+    model: Annotated[Path, typer.Option(metavar="FILE", help="Where to save the model.")],
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete_learners, help="One of those below.  [default: PAClassifier]"
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+        ),
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="MODEL", help="Go on from this model instead of a new learner.")
+    ] = None,
+    passes: Annotated[int, typer.Option(min=1, metavar="N", help="How often to go over the data.")] = 1,
+    test: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Test the model on these afterwards; repeatable.")
+    ] = None,
+    checkpoint: Annotated[
+        int | None, typer.Option(min=1, metavar="ROWS", help="Save model and place in the data every so many rows.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    as_json: Json = False,
+    reading: Reading,
+) -> None:
+    """Learn from files, in constant memory, and save the model.
+
+    Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
+    before, and the share predicted wrongly before it was learned.
+    """
+    check_writable(model)
+    new = starting_learner(learner, set_ or [], from_)
+    from aggro.cli.reading import open_data, read_again
+    from aggro.cli.scoring import evaluate
+
+    stream = open_data(data, reading)
+    if not read_again(stream):
+        for said, what in ((checkpoint, "--checkpoint"), (resume, "--resume"), (passes > 1, "--passes")):
+            if said:
+                raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
+    if resume and checkpoint is None:
+        raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
+    tests = open_data(test, reading) if test else None  # a mistake there should not cost the training
+    checkpoints = Checkpoints(model, checkpoint, stream, passes, reading)
+    run = Run(stream, new, passes, checkpoints)
+    if resume:
+        run.resume()
+    elif checkpoint is not None:
+        checkpoints.forget()
+    run.learn()
+    save_model(run.learner, model)
+    checkpoints.forget()
+    tested = evaluate(run.learner, test, reading) if tests is not None and test else None
+    result = {"model": str(model), **run.result(), "test": tested}
+    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else summary(result))
+
+
+def starting_learner(name: str | None, settings: list[str], model: Path | None) -> Any:
+    if model is None:
+        return make_learner(name or "PAClassifier", settings)
+    if name or settings:
+        raise Mistake("--from brings its learner and parameters along: leave --learner and --set out.")
+    from aggro.cli.show import load_model
+
+    return load_model(model)
+
+
+def save_model(learner: Any, path: Path) -> None:
+    from aggro.models import save
+
+    try:
+        save(learner, path)
+    except OSError as error:
+        raise Mistake(f"{path}: {error.strerror}.") from error
+
+
+class Run:
+    """The passes over the data."""
+
+    def __init__(self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints) -> None:
+        from aggro.cli.scoring import is_classifier
+
+        self.stream, self.learner, self.passes, self.checkpoints = stream, learner, passes, checkpoints
+        self.classifies = is_classifier(learner)
+        self.place = Place()
+        self.seconds = 0.0
+        self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
+        self._rate: float | None = None
+        self.sizes = [os.path.getsize(source.name) if known_size(source) else None for source in stream.sources]
+
+    def resume(self) -> None:
+        found = self.checkpoints.resume(self.learner)
+        if found is not None:
+            self.learner, self.place = found
+
+    def learn(self) -> None:
+        from aggro.cli.ledger import ledger
+
+        start = time.perf_counter()
+        with ledger(self.classifies) as lines:
+            if self.place.stream is not None:
+                lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
+            for number in range(self.place.passes, self.passes):
+                self._one_pass(number, lines)
+            if "_model" not in self.learner.__dict__:
+                raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
+            lines.close(self.learner)
+        end = time.perf_counter()
+        self.seconds = end - start
+        if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
+            self._rate = (self.learner.n_seen_ - self._warm[1]) / max(end - self._warm[0], 1e-9)
+
+    def _one_pass(self, number: int, lines: Any) -> None:
+        from aggro.cli.ledger import counts
+        from aggro.cli.reading import Rows
+        from aggro.cli.widths import with_room
+        from aggro.evaluate.validation import blocks
+        from aggro.streams import Position
+
+        before = self.place
+        self.stream.start = before.stream or Position()
+        rows = Rows(self.stream, self.classifies)
+        for chunk in with_room(rows, [self.learner]):
+            for block in blocks(chunk, counts(self.learner).rows):
+                with rows.learned_from():
+                    self.learner.learn_chunk(block)
+                lines.note(self.learner)
+            self.place = Place(
+                number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
+            )
+            if "_model" in self.learner.__dict__:
+                self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
+                self.checkpoints.take(self.learner, self.place)
+                lines.advance(self._share(number, chunk.position), self._what(number))
+        self.place = Place(
+            number + 1, None, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
+        )
+
+    def _share(self, number: int, at: Any) -> float | None:
+        """How much of all passes is done, where the sizes of the files tell."""
+        if None in self.sizes or not at.offset:
+            return None
+        size = sum(self.sizes)
+        return (number + (sum(self.sizes[: at.file]) + at.offset) / size) / self.passes
+
+    def _what(self, number: int) -> str:
+        of = f", pass {number + 1} of {self.passes}" if self.passes > 1 else ""
+        return f"{self.learner.n_seen_:,} rows{of}"
+
+    def result(self) -> dict[str, Any]:
+        from aggro.cli.ledger import counts
+
+        learner, now = self.learner, counts(self.learner)
+        return {
+            "learner": type(learner).__name__,
+            "parameters": {name: learner.__dict__[name] for name in learner._constraints},
+            "rows": now.rows,
+            "passes": self.passes,
+            "mean_loss": now.mean_loss,
+            **({"mistakes": now.mistakes, "error": now.error} if self.classifies else {}),
+            "updates": now.updates,
+            "features": learner.n_features_in_,
+            **({"classes": learner.classes_.tolist()} if self.classifies else {}),
+            "bad_lines": self.place.bad_lines,
+            "unlabelled": self.place.unlabelled,
+            "seconds": self.seconds,
+            "rows_per_second": self._rate,  # after the first chunk, when kernels are loaded; None if there was one
+        }
+
+
+def known_size(source: Any) -> bool:
+    """Do positions count the bytes that the file has on the disk?"""
+    return bool(os.path.isfile(source.name) and source.is_plain())
+
+
+def summary(result: dict[str, Any]) -> str:
+    """The result for people."""
+    rows = result["rows"]
+    passes = f" in {result['passes']} passes" if result["passes"] > 1 else ""
+    rate = f" ({result['rows_per_second']:,.0f} a second after the start)" if result["rows_per_second"] else ""
+    lines = {
+        "learner": spelled(result["learner"], result["parameters"]),
+        "rows": f"{rows:,}{passes}, {result['seconds']:.2f} s{rate}",
+        "mean loss": f"{result['mean_loss']:.6g}",
+    }
+    if "error" in result:
+        lines["mistakes"] = f"{result['mistakes']:,} ({result['error']:.2%}), before each row was learned"
+    lines["updates"] = f"{result['updates']:,} ({result['updates'] / rows:.2%})"
+    lines["features"] = f"{result['features']:,}"
+    if "classes" in result:
+        lines["classes"] = listed(result["classes"])
+    left_out = [f"{result[key]:,} {what}" for key, what in LEFT_OUT.items() if result[key]]
+    if left_out:
+        lines["left out"] = ", ".join(left_out)
+    if result["test"] is not None:
+        lines["test"] = test_line(result["test"])
+    lines["model"] = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)"
+    return "\n".join(f"{name:<10} {text}" for name, text in lines.items())
+
+
+def listed(classes: list[Any]) -> str:
+    shown = ", ".join(map(str, classes[:12]))
+    return f"{shown}, … ({len(classes):,} in all)" if len(classes) > 12 else shown
+
+
+def test_line(test: dict[str, Any]) -> str:
+    name = ", ".join(os.path.basename(path) for path in test["data"])
+    if not test["rows"]:
+        return f"{name} has no rows"
+    if "error" in test:
+        return f"{test['error']:.2%} error on the {test['rows']:,} rows of {name}"
+    r2 = "undefined" if test["r2"] is None else f"{test['r2']:.4f}"
+    return f"R² {r2}, mean absolute error {test['mae']:.6g} on the {test['rows']:,} rows of {name}"

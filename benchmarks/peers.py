@@ -73,7 +73,7 @@ def sparse(rng: np.random.Generator) -> list[dict]:
     from aggro.learners.features import frozen
     from aggro.learners.model import NO_ORDER, NO_WEIGHTS
 
-    n, d, k = 200_000, 47_000, 60
+    n, d, k = 200_000, 47_000, 70
     # Words of a text: few common, many rare; repeated words of a row are merged.
     columns = np.minimum((d ** rng.random((n, k))).astype(np.int64), d - 1)
     X = sp.csr_matrix((rng.random(n * k), columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, d))

@@ -35,6 +35,10 @@ class Variant:
     def classifies(self) -> bool:
         return self.entry.task == "classification"
 
+    def has(self, *names: str) -> bool:
+        """Whether the learner has these parameters."""
+        return set(names) <= set(self.entry.load()._constraints)
+
     def new(self, **more: Any) -> Any:
         return getattr(aggro.estimators, self.entry.name)(**{**self.params, **more})
 

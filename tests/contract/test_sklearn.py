@@ -42,8 +42,8 @@ def test_scikit_learns_checks(estimator, check):
 @each(PLAIN)
 def test_grid_search_and_cross_validation(variant):
     X, y = stream(variant, n=120, classes=2)
-    search = GridSearchCV(variant.new(), {"C": [0.01, 1.0]}, cv=3).fit(X, y)
-    assert search.best_params_["C"] in (0.01, 1.0)
+    search = GridSearchCV(variant.new(), {"max_iter": [1, 3]}, cv=3).fit(X, y)
+    assert search.best_params_["max_iter"] in (1, 3)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert cross_val_score(variant.new(), X, y, cv=3).mean() > (0.6 if variant.classifies else 0.5)
 
@@ -81,10 +81,10 @@ def test_metadata_routing_brings_the_weights(variant):
 
 @each(PLAIN)
 def test_html_and_text_show_the_learner_and_what_was_set(variant):
-    model = variant.new(C=0.25)
-    assert repr(model) == f"{variant.entry.name}(C=0.25)"
+    model = variant.new(max_iter=17)
+    assert repr(model) == f"{variant.entry.name}(max_iter=17)"
     assert variant.entry.name in model._repr_html_()
-    assert "0.25" in model._repr_html_()
+    assert "17" in model._repr_html_()
 
 
 @each(PLAIN)

@@ -36,6 +36,8 @@ NAN, INF = float("nan"), float("inf")
     ids=str,
 )  # fmt: skip
 def test_parameters_that_make_no_sense(variant, settings, said):
+    if not variant.has(*settings):
+        pytest.skip("the learner has no such parameter")
     X, y = stream(variant, n=10)
     for call in (lambda m: m.fit(X, y), lambda m: m.partial_fit(X, y), lambda m: m.learn_one(X[0], y[0])):
         with pytest.raises(ValueError, match=said) as caught:

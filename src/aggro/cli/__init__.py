@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from aggro.cli.compare import compare
 from aggro.cli.console import Mistake
 from aggro.cli.data import data
 from aggro.cli.demo import demo
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command(cls=ListsLearners)(train)
 app.command()(predict)
+app.command(cls=ListsLearners)(compare)
 app.command()(show)
 app.add_typer(data, name="data")
 

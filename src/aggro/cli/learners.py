@@ -6,6 +6,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from aggro.cli.console import Mistake
@@ -98,20 +99,16 @@ def parsed(constraint: Any, text: str) -> Any:
 def readings(text: str) -> Iterator[Any]:
     """What a text may stand for."""
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             yield kind(text)
-        except ValueError:
-            pass
     words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
     if text.lower() in words:
         yield words[text.lower()]
     yield text
     pairs = [part.rpartition(":") for part in text.strip("{}").split(",")]
     if all(colon for _, colon, _ in pairs):  # class_weight=spam:2,ham:1
-        try:
+        with suppress(ValueError):
             yield {label_of(name.strip()): float(weight) for name, _, weight in pairs}
-        except ValueError:
-            pass
 
 
 def label_of(text: str) -> Any:

@@ -44,12 +44,15 @@ class Reading:
 
     format: Annotated[
         str | None,
-        option("--format", metavar="NAME", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."),
+        option(
+            "--format", metavar="NAME", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."
+        ),
     ] = None
     label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: the column to predict.")] = None
     weight: Annotated[str | None, option("--weight", metavar="COLUMN", help="tables: the column of weights.")] = None
     text: Annotated[
-        list[str] | None, option("--text", metavar="COLUMN", help="tables: running text, as a bag of words; repeatable.")
+        list[str] | None,
+        option("--text", metavar="COLUMN", help="tables: running text, as bags of words; repeatable."),
     ] = None
     delimiter: Annotated[str | None, option("--delimiter", metavar="CHAR", help="csv: what separates fields.")] = None
     header: Annotated[

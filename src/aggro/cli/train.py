@@ -12,8 +12,8 @@ import typer
 
 from aggro.cli.checkpoints import Checkpoints, Place
 from aggro.cli.console import Mistake, check_writable
-from aggro.cli.learners import make_learner, spelled
 from aggro.cli.help import complete_settings
+from aggro.cli.learners import make_learner, spelled
 from aggro.cli.options import Data, Json, Reading, reads_data, short_names
 
 __all__ = ["listed", "train"]
@@ -119,7 +119,7 @@ class Run:
         self.seconds = 0.0
         self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
         self._rate: float | None = None
-        self.sizes = [os.path.getsize(source.name) if known_size(source) else None for source in stream.sources]
+        self.sizes = sizes_of(stream.sources)
 
     def resume(self) -> None:
         found = self.checkpoints.resume(self.learner)
@@ -171,10 +171,10 @@ class Run:
 
     def _share(self, number: int, at: Any) -> float | None:
         """How much of all passes is done, where the sizes of the files tell."""
-        if None in self.sizes or not at.offset:
+        if self.sizes is None or not at.offset:
             return None
-        size = sum(self.sizes)
-        return (number + (sum(self.sizes[: at.file]) + at.offset) / size) / self.passes
+        share: float = (sum(self.sizes[: at.file]) + at.offset) / sum(self.sizes)
+        return (number + share) / self.passes
 
     def _what(self, number: int) -> str:
         of = f", pass {number + 1} of {self.passes}" if self.passes > 1 else ""
@@ -201,9 +201,11 @@ class Run:
         }
 
 
-def known_size(source: Any) -> bool:
-    """Do positions count the bytes that the file has on the disk?"""
-    return bool(os.path.isfile(source.name) and source.is_plain())
+def sizes_of(sources: list[Any]) -> list[int] | None:
+    """The files' sizes; None where positions do not count the bytes on the disk, as in compressed files."""
+    if not all(os.path.isfile(source.name) and source.is_plain() for source in sources):
+        return None
+    return [os.path.getsize(source.name) for source in sources]
 
 
 def summary(result: dict[str, Any]) -> str:

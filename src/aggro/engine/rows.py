@@ -224,16 +224,15 @@ def index_order(indptr, indices):
     """
     stop = u8(indptr[-1])
     top = np.uint32(0)
-    falls = 0
-    for k in range(u8(1), stop):
+    for k in range(stop):
         top = max(top, indices[k])
-        falls += indices[k - u8(1)] >= indices[k]
-    if stop > 0:
-        top = max(top, indices[0])
+    falls = np.uint32(0)  # as narrow as the indices, so that eight fit a vector
+    for k in range(u8(1), stop):
+        falls += np.uint32(indices[k - u8(1)] >= indices[k])
     last = u8(0)
     for i in range(u8(1), u8(indptr.shape[0] - 1)):
         start = u8(indptr[i])
         if start != last and start < stop:
-            falls -= indices[start - u8(1)] >= indices[start]
+            falls -= np.uint32(indices[start - u8(1)] >= indices[start])
         last = start
     return np.int64(top), falls == 0

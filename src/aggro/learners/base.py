@@ -341,8 +341,10 @@ class Learner(OneRow, Counted):
     def _check_features(self, model: Model, columns: list[str] | None, width: int, n_features: int) -> None:
         """scikit-learn's strict rule for arrays and frames; ``n_features`` lets them be narrower."""
         owner, reserved = type(self).__name__, model.features.reserved is not None
+        if reserved and width > n_features:
+            raise ValueError(f"X has {width} features, but {owner} is expecting {n_features} features as input.")
         doors.check_names(owner, model.features.names, columns, reserved)
-        if width != n_features and not (reserved and width < n_features):
+        if width != n_features and not reserved:
             raise ValueError(f"X has {width} features, but {owner} is expecting {n_features} features as input.")
 
     def _named_rows(self, X: Any, names: Sequence[Any]) -> tuple[Any, list[Any]]:

@@ -34,9 +34,12 @@ def encode_two(values, known, codes):
 def encode_integers(values, weights, known, n_known, codes, firsts):
     """Number integer labels by a search among the known; returns how many are known then, or -1."""
     last = 0
+    untried = weights.shape[0] == 0
     for i in range(values.shape[0]):
-        if n_known == 2 and weights.shape[0] == 0 and encode_two(values[i:], known, codes[i:]):
-            return 2
+        if n_known == 2 and untried:
+            untried = False
+            if encode_two(values[i:], known, codes[i:]):
+                return 2
         if weights.shape[0] and weights[i] == 0.0:
             codes[i] = 0.0
             continue

@@ -65,21 +65,22 @@ def libsvm(
     note: str = "",
 ) -> DataSet:
     """A set in svmlight text, train and mostly test."""
-    files = (f"{name}.svm", f"{name}.t.svm")
-    links = [f"{LIBSVM}/{page}/{url}" for url in urls] or [None, None]
+    files = {"train": f"{name}.svm", "test": f"{name}.t.svm"}
+    links = [f"{LIBSVM}/{page}/{url}" for url in urls]
     parts = {
-        part: Part(*values)
-        for part, *values in zip(("train", "test")[: len(rows)], files, rows, links, digests, strict=False)
+        part: Part(files[part], rows[k], links[k] if links else None, digests[k])
+        for k, part in enumerate(list(files)[: len(rows)])
     }
     task = "binary" if len(classes) == 2 else "classes"
     return DataSet(name, task, features, classes, parts, home or f"{LIBSVM}/{page}.html#{name}", note)
 
 
-def table(name: str, task: str, features: int | None, rows: tuple[int, ...], classes: tuple[Any, ...], home: str,
-          note: str = "") -> DataSet:  # fmt: skip
+def table(
+    name: str, task: str, features: int, rows: tuple[int, ...], classes: tuple[Any, ...], home: str, note: str = ""
+) -> DataSet:
     """A set as CSV with a header and the target in the last column."""
-    files = (f"{name}.csv", f"{name}.t.csv")
-    parts = {part: Part(*values) for part, *values in zip(("train", "test"), files, rows, strict=False)}
+    files = {"train": f"{name}.csv", "test": f"{name}.t.csv"}
+    parts = {part: Part(files[part], count) for part, count in zip(files, rows, strict=False)}
     return DataSet(name, task, features, classes, parts, home, note)
 
 

@@ -1,0 +1,170 @@
+"""``aggro compare``: several learners over one reading of the data, side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake, check_writable
+from aggro.cli.help import complete_settings
+from aggro.cli.learners import make_learner, split_learners
+from aggro.cli.options import Data, Json, Reading, reads_data, short_names
+
+if TYPE_CHECKING:
+    from aggro.streams import Chunk
+
+__all__ = ["compare"]
+
+WARM_UP = 64  # rows by which kernels get loaded before the clock runs
+
+
+def complete_list(incomplete: str) -> list[str]:
+    done, comma, last = incomplete.rpartition(",")
+    return [done + comma + name for name in short_names() if name.lower().startswith(last.lower())]
+
+
+@reads_data
+def compare(
+    data: Data,
+    *,
+    learners: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST", autocompletion=complete_list, help="Between commas: names, or name(parameter=value, …)."
+        ),
+    ] = "pa,pa1,pa2,ls",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png.")] = None,
+    as_json: Json = False,
+    reading: Reading,
+) -> None:
+    """Compare learners: each row is predicted by all of them, and then learned, over one reading of the data."""
+    if plot is not None:
+        check_plot(plot)
+    contenders = made(learners, set_ or [])
+
+    from aggro.cli.reading import Rows, open_data
+    from aggro.cli.scoring import is_classifier
+
+    classifies = {is_classifier(learner) for learner in contenders.values()}
+    if len(classifies) > 1:
+        raise Mistake("Classifiers and regressors cannot be compared: take one kind.")
+    stream = open_data(data, reading)
+    rows = Rows(stream, classifies.pop())
+    curves = run(contenders, rows)
+    figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
+    title = ", ".join(os.path.basename(path) for path in data)
+    if plot is not None:
+        from aggro.cli.plot import draw
+
+        draw(plot, title, curves, figures, rows.classifies)
+    if as_json:
+        result = {"data": data, "learners": figures, "bad_lines": stream.bad_lines, "plot": plot and str(plot)}
+        print(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        print_table(title, figures, rows.classifies, plot)
+
+
+def check_plot(path: Path) -> None:
+    from importlib.util import find_spec
+
+    check_writable(path)
+    if path.suffix.lower() not in (".html", ".png"):
+        raise Mistake(f"{path}: plots are .html or .png files.")
+    if path.suffix.lower() == ".png" and find_spec("matplotlib") is None:
+        raise Mistake("Drawing a .png takes matplotlib: pip install matplotlib, or give a .html file.")
+
+
+def made(written: str, settings: list[str]) -> dict[str, Any]:
+    names = split_learners(written)
+    if not names:
+        raise Mistake("Name at least one learner with --learners.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise Mistake(f"{twice!r} is there twice.")
+    return {name: make_learner(name, settings) for name in names}
+
+
+def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
+    """The curve of each."""
+    from aggro.cli.ledger import ledger
+    from aggro.cli.widths import with_room
+    from aggro.evaluate.validation import compare as compare_all
+
+    def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
+        count = 0
+        for chunk in chunks:
+            yield chunk
+            count += len(chunk.y)
+            lines.advance(None, f"{count:,} rows")
+
+    with ledger(rows.classifies) as lines:
+        chunks = iter(rows)
+        first = next(chunks, None)
+        if first is None:
+            raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
+        with rows.learned_from():
+            warm_up(contenders, first)
+            return compare_all(contenders, shown(with_room(chain([first], chunks), list(contenders.values())), lines))
+
+
+def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
+    weight = None if chunk.weight is None else chunk.weight[:WARM_UP]
+    few = chunk._replace(X=chunk.X[:WARM_UP], y=chunk.y[:WARM_UP], weight=weight)
+    from aggro.cli.widths import with_room
+
+    for learner in contenders.values():
+        copy = type(learner)(**{name: learner.__dict__[name] for name in learner._constraints})
+        for part in with_room([few], [copy]):
+            copy.learn_chunk(part)
+
+
+def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
+    from aggro.cli.ledger import counts
+
+    now = counts(learner)
+    return {
+        "rows": now.rows,
+        "error": curve.error,
+        "mean_loss": now.mean_loss,
+        "updates": now.updates,
+        "rows_per_second": curve.rows_per_second,
+    }
+
+
+def print_table(title: str, figures: dict[str, dict[str, Any]], classifies: bool, plot: Path | None) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = next(iter(figures.values()))["rows"]
+    table = Table(title=f"{title}, {rows:,} rows", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("learner", overflow="fold")
+    for name in (*(["mistakes"] if classifies else []), "mean loss", "updates", "rows/s"):
+        table.add_column(name, justify="right")
+    least = min(f["error" if classifies else "mean_loss"] for f in figures.values())
+    for name, f in figures.items():
+        error = [f"{f['error']:.2%}"] if classifies else []
+        best = f["error" if classifies else "mean_loss"] == least
+        share = f["updates"] / max(f["rows"], 1)
+        table.add_row(
+            name,
+            *error,
+            f"{f['mean_loss']:.4g}",
+            f"{share:.1%}",
+            f"{f['rows_per_second']:,.0f}",
+            style="bold" if best and len(figures) > 1 else "",
+        )
+    console = Console(highlight=False)
+    console.print(table)
+    if plot is not None:
+        console.print(f"The curves are in {plot}", soft_wrap=True)

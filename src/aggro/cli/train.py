@@ -150,7 +150,7 @@ class Run:
         from aggro.evaluate.validation import blocks
         from aggro.streams import Position
 
-        before = self.place
+        before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
         rows = Rows(self.stream, self.classifies)
         for chunk in with_room(rows, [self.learner]):

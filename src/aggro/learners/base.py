@@ -381,14 +381,24 @@ def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR
 
     Columns with a position of -1 or beyond the model are left out.
     """
+    known = (positions >= 0) & (positions < n_features)
+    if isinstance(rows, CSR):
+        return moved_sparse(rows, positions, known, n_features)
+    if not known.all():
+        rows, positions = rows[:, known], positions[known]
+    order = np.argsort(positions)
+    if not (order[1:] > order[:-1]).all():
+        rows = rows[:, order]
+    n, d = rows.shape
+    indices = np.tile(positions[order].astype(np.uint32), n)
+    return CSR(frozen(np.arange(n + 1) * d), frozen(indices), frozen(rows.reshape(-1)), n_features)
+
+
+def moved_sparse(rows: CSR, positions: np.ndarray, known: np.ndarray, n_features: int) -> CSR:
     from scipy.sparse import csr_matrix
 
-    if isinstance(rows, CSR):
-        shape = (doors.n_rows_of(rows), rows.n_cols)
-        matrix = csr_matrix((rows.data, rows.indices.view(np.int32), rows.indptr), shape=shape)
-    else:
-        matrix = csr_matrix(rows)
-    known = (positions >= 0) & (positions < n_features)
+    shape = (doors.n_rows_of(rows), rows.n_cols)
+    matrix = csr_matrix((rows.data, rows.indices.view(np.int32), rows.indptr), shape=shape)
     if not known.all():
         matrix, positions = matrix[:, known], positions[known]
     shape = (matrix.shape[0], max(n_features, 1))

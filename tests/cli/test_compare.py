@@ -1,0 +1,59 @@
+"""``aggro compare``."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+
+import pytest
+from runner import good, mistake
+
+
+def test_errors_are_those_of_training_alone(svm, tmp_path):
+    names = "pa,pa2,PAClassifier(C=0.1, average=true)"
+    figures = good("compare", svm, "--learners", names, "--json").json["learners"]
+    assert list(figures) == ["pa", "pa2", "PAClassifier(C=0.1, average=true)"]
+    for name, found in figures.items():
+        alone = good("train", svm, "--model", tmp_path / "m.aggro", "--learner", name, "--json").json
+        assert (found["error"], found["mean_loss"], found["updates"]) == (
+            alone["error"],
+            alone["mean_loss"],
+            alone["updates"],
+        )
+
+
+def test_a_table_and_a_page(csv, tmp_path):
+    out = good("compare", csv, "--learners", "pa1,pa2", "--plot", tmp_path / "p.html").out
+    assert "rows.csv, 600 rows" in out
+    assert "mistakes" in out
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    assert "pa2" in page
+
+
+def test_a_picture(numbers, tmp_path):
+    pytest.importorskip("matplotlib")
+    good("compare", numbers, "--learners", "PARegressor,PARegressor(step=pa2)", "--plot", tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_picture_without_matplotlib(svm, tmp_path, monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "matplotlib" else real(name))
+    assert "pip install matplotlib" in mistake("compare", svm, "--plot", tmp_path / "p.png")
+    assert builtins  # nothing else was touched
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--learners", "pa1,pa1"], "there twice"),
+        (["--learners", ","], "at least one"),
+        (["--learners", "pa1,PARegressor"], "cannot be compared"),
+        (["--learners", "pa1,pa(D=1)"], "no parameter 'D'"),
+        (["--plot", "p.pdf"], ".html or .png"),
+        (["--set", "C=0"], "'C'"),
+    ],
+)
+def test_mistakes(svm, arguments, said):
+    assert said in mistake("compare", svm, *arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import importlib.util
 
 import pytest
@@ -41,7 +40,6 @@ def test_no_picture_without_matplotlib(svm, tmp_path, monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "matplotlib" else real(name))
     assert "pip install matplotlib" in mistake("compare", svm, "--plot", tmp_path / "p.png")
-    assert builtins  # nothing else was touched
 
 
 @pytest.mark.parametrize(
@@ -57,3 +55,15 @@ def test_no_picture_without_matplotlib(svm, tmp_path, monkeypatch):
 )
 def test_mistakes(svm, arguments, said):
     assert said in mistake("compare", svm, *arguments)
+
+
+def test_sorted_labels_are_pointed_out(svm, tmp_path):
+    """On sorted rows a learner is hardly ever wrong, whatever it has understood."""
+    path = tmp_path / "sorted.svm"
+    path.write_text("".join(sorted(svm.read_text().splitlines(keepends=True))))
+    for arguments in (["compare", path, "--learners", "pa"], ["train", path, "--model", tmp_path / "m.aggro"]):
+        assert "Note: the labels come sorted (changes in 600 rows: 1)" in good(*arguments).err
+        assert good(*arguments, "--json").json["sorted_labels"] is True
+    for arguments in (["compare", svm, "--learners", "pa"], ["train", svm, "--model", tmp_path / "m.aggro"]):
+        assert "sorted" not in good(*arguments).err
+        assert good(*arguments, "--json").json["sorted_labels"] is False

@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -225,13 +226,14 @@ def test_settings_of_every_kind(svm, tmp_path):
 
 
 def test_train_and_predict_start_without_scikit_learn(svm, csv, tmp_path):
+    m, c = str(tmp_path / "m.aggro"), str(tmp_path / "c.aggro")
     script = f"""
 import sys
 from aggro import cli
 for arguments in (
-    ["train", {str(svm)!r}, "--model", "m.aggro", "--checkpoint", "100", "--test", {str(svm)!r}],
-    ["predict", "m.aggro", {str(svm)!r}], ["show", "m.aggro"],
-    ["train", {str(csv)!r}, "--model", "c.aggro"], ["predict", "c.aggro", {str(csv)!r}, "--scores"],
+    ["train", {str(svm)!r}, "--model", {m!r}, "--checkpoint", "100", "--test", {str(svm)!r}],
+    ["predict", {m!r}, {str(svm)!r}], ["show", {m!r}],
+    ["train", {str(csv)!r}, "--model", {c!r}], ["predict", {c!r}, {str(csv)!r}, "--scores"],
     ["compare", {str(svm)!r}],
 ):
     try:
@@ -240,7 +242,7 @@ for arguments in (
         assert end.code == 0, arguments
 print("sklearn" in sys.modules)
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "False"
 
 
@@ -250,8 +252,7 @@ print("sklearn" in sys.modules)
 @pytest.fixture
 def stopped(csv, tmp_path, monkeypatch):
     """A run that fails after its first pass, and leaves a checkpoint."""
-    from aggro.cli import train
-
+    train = import_module("aggro.cli.train")
     real = train.Run._one_pass
 
     def fail_in_pass_2(self, number, lines):

@@ -47,11 +47,12 @@ EVERY = pytest.mark.parametrize("title", TITLES)
 def use(model):
     """Everything that reaches a kernel: rows may be refused, and none may read outside an array."""
     X = np.random.default_rng(0).standard_normal((6, min(model.n_features_in_, 1000)))
-    for x in as_pairs(X):
+    for x in X:
         model.predict_one(x)
     label = next(iter(model._model.labels.codes), 1.0)
     calls = [
         lambda: [model.predict(X), model.coef_, model.history_, model.explain_one(X[0])],
+        lambda: [model.predict_one(x) for x in as_pairs(X)],
         lambda: model.predict_one({"f0": 1.0, "new": 2.0}),
         lambda: model.partial_fit(X, [label] * 6),
         lambda: [model.learn_one(x, label) for x in X],
@@ -220,10 +221,11 @@ def without(changes):
         ),
         ({"width": 2**31 - 1}, "should be float64 .2147483647"),
         ({"width": 2**31}, "'width' cannot be 2147483648"),
-        ({"n_features": 5}, "5 features do not fit a width of"),
-        ({"n_features": 2}, "3 feature names and 2 features"),
+        ({"n_features": 5}, "counts 5 features, and there are 3 feature names and 0 reserved"),
+        ({"n_features": 2}, "counts 2 features, and there are 3 feature names"),
+        ({"width": 2}, "3 features do not fit a width of 2"),
         ({"named": False}, "header says that there are none"),
-        ({"reserved_features": 4}, "4 are reserved"),
+        ({"reserved_features": 4}, "3 feature names and 4 reserved"),
         ({"seed": -1}, "'seed' cannot be -1"),
         ({"parameters": {"C": -1.0}}, "'C' parameter of PAClassifier must be"),
         ({"parameters": {"C": {"float": "inf"}}}, "'C' parameter of PAClassifier must be"),

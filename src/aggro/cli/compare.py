@@ -68,7 +68,8 @@ def compare(
 
         draw(plot, title, curves, figures, rows.classifies)
     if as_json:
-        result = {"data": data, "learners": figures, "bad_lines": stream.bad_lines, "plot": plot and str(plot)}
+        result = {"data": data, "learners": figures, "plot": plot and str(plot)}
+        result |= {"sorted_labels": rows.order.is_sorted, "bad_lines": stream.bad_lines}
         print(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         print_table(title, figures, rows.classifies, plot)
@@ -114,7 +115,11 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
             raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
         with rows.learned_from():
             warm_up(contenders, first)
-            return compare_all(contenders, shown(with_room(chain([first], chunks), list(contenders.values())), lines))
+            learners = list(contenders.values())
+            curves = compare_all(contenders, shown(with_room(chain([first], chunks), learners), lines))
+        if rows.order.is_sorted:
+            lines.say(rows.order.warning())
+        return curves
 
 
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:

@@ -6,6 +6,7 @@ Everything that is wrong with the data, or with what was said about them, ends a
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ SPOKEN = {
     "named=True": "--named",
     "n_features=": "--set n_features=",
 }
+FEW_CHANGES = 20  # so many times fewer changes of the label than in a random order: sorted
 EXACT = 2.0**53  # floats are whole numbers one by one up to here
 
 
@@ -93,6 +95,7 @@ class Rows:
     def __init__(self, stream: Stream, classifies: bool) -> None:
         self.stream, self.classifies = stream, classifies
         self.unlabelled = 0
+        self.order = LabelOrder()
         self._before: Position = stream.start
         self._chunk: Chunk | None = None
 
@@ -126,6 +129,8 @@ class Rows:
             raise Mistake(
                 f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --learner PAClassifier."
             )
+        if self.classifies:
+            self.order.add(y)
         return chunk._replace(y=y)
 
     def place(self, row: int) -> str:
@@ -153,6 +158,40 @@ class Rows:
             if bad is None:
                 raise Mistake(f"{self.place(0)} or later: {one_line(error)}") from error
             raise Mistake(f"{self.place(bad)}: there is a value that is not finite (NaN or infinity).") from error
+
+
+class LabelOrder:
+    """Whether labels come sorted. What a learner then gets right says little: it need only repeat the last label."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.counts: Counter[Any] = Counter()
+        self._last: Any = None
+
+    def add(self, y: np.ndarray) -> None:
+        if not len(y):
+            return
+        self.changes += int(np.count_nonzero(y[1:] != y[:-1]))
+        self.changes += bool(self.counts) and bool(y[0] != self._last)
+        if y.dtype.kind == "O":
+            self.counts.update(y.tolist())
+        else:
+            labels, counts = np.unique(y, return_counts=True)
+            self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+        self._last = y[-1]
+
+    @property
+    def is_sorted(self) -> bool:
+        """Are there far fewer changes of the label than a random order would have?"""
+        rows = self.counts.total()
+        expected = rows - sum(n * n for n in self.counts.values()) / max(rows, 1)
+        return expected >= FEW_CHANGES and self.changes * FEW_CHANGES < expected
+
+    def warning(self) -> str:
+        return (
+            f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so errors "
+            "counted while learning mean little. Shuffle the rows."
+        )
 
 
 def missing(y: np.ndarray) -> np.ndarray:

@@ -117,6 +117,7 @@ class Run:
         self.classifies = is_classifier(learner)
         self.place = Place()
         self.seconds = 0.0
+        self.order: Any = None  # of the labels, if they come sorted
         self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
         self._rate: float | None = None
         self.sizes = sizes_of(stream.sources)
@@ -138,6 +139,8 @@ class Run:
             if "_model" not in self.learner.__dict__:
                 raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
             lines.close(self.learner)
+            if self.order is not None:
+                lines.say(self.order.warning())
         end = time.perf_counter()
         self.seconds = end - start
         if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
@@ -165,6 +168,8 @@ class Run:
                 self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
                 self.checkpoints.take(self.learner, self.place)
                 lines.advance(self._share(number, chunk.position), self._what(number))
+        if rows.order.is_sorted:
+            self.order = rows.order
         self.place = Place(
             number + 1, None, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
         )
@@ -194,6 +199,7 @@ class Run:
             "updates": now.updates,
             "features": learner.n_features_in_,
             **({"classes": learner.classes_.tolist()} if self.classifies else {}),
+            **({"sorted_labels": self.order is not None} if self.classifies else {}),
             "bad_lines": self.place.bad_lines,
             "unlabelled": self.place.unlabelled,
             "seconds": self.seconds,

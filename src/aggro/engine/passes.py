@@ -33,6 +33,8 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     seen, loss_sum = rows[SEEN], tally.loss[0]  # kept in registers: the loop is short
     updates = mistakes = 0
     bad = np.int64(-1)
+    classes = tally.classes.shape[0]
+    counting = classes > 2 or (classes == 2 and (balanced or s.shape[0] > 0))
     out = np.empty(2 * tally.classes.shape[0])  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
     for t in range(u8(start), u8(stop)):
@@ -44,7 +46,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         if q != q:
             bad = np.int64(t)
             break
-        if tally.classes.shape[0] > 1:
+        if counting:
             c = np.int64(y[t])
             if c >= rows[LIVE]:
                 rows[LIVE] = c + 1
@@ -56,7 +58,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         else:
             loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
-        if tally.classes.shape[0] > 1:  # counted last: a store before would keep the scores out of registers
+        if counting:  # last: a store before would keep the scores out of registers
             tally.classes[u8(np.int64(y[t]))] += 1.0
         mistakes += mistake
         loss_sum += loss
@@ -68,6 +70,16 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
             mark[1] = loss_sum
             mark[2] = rows[MISTAKES] + mistakes
             rows[MARKS] += 1
+    if classes == 2 and not counting:  # two classes, nobody asks in between: counted in one sweep
+        last = u8(stop) if bad < 0 else u8(bad)
+        ones = 0.0
+        for t in range(u8(start), last):
+            ones += y[t]
+        tally.classes[1] += ones
+        tally.classes[0] += np.float64(last - u8(start)) - ones
+        for c in range(2):
+            if tally.classes[c] > 0.0:
+                rows[LIVE] = max(rows[LIVE], c + 1)
     rows[UPDATES] += updates
     rows[MISTAKES] += mistakes
     tally.loss[0] = loss_sum

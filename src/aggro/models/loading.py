@@ -105,14 +105,15 @@ def _labels(entry: Entry, header: Header) -> Labels:
 
 def _features(container: Container, header: Header) -> Features:
     features = Features(header.reserved_features)
-    features.n = header.n_features
+    least = header.reserved_features or 0
     if header.named:
-        names = read_names(container)
-        if len(names) > header.n_features:
-            raise Flaw(f"there are {len(names)} feature names and {header.n_features} features")
-        features.name(names)
+        features.name(read_names(container))
+        if header.n_features != features.n:
+            known = f"{len(features.index)} feature names and {least} reserved"
+            raise Flaw(f"the header counts {header.n_features} features, and there are {known}")
     elif NAMES in container.specs:
         raise Flaw("there are feature names, and the header says that there are none")
-    if features.n > header.width or features.n < (features.reserved or 0):
-        raise Flaw(f"{features.n} features do not fit a width of {header.width} ({features.reserved} are reserved)")
+    features.n = header.n_features
+    if not least <= features.n <= header.width:
+        raise Flaw(f"{features.n} features do not fit a width of {header.width} with {least} reserved")
     return features

@@ -215,19 +215,25 @@ def _stream(
     rows: Callable[[np.random.Generator, np.ndarray], tuple[Any, np.ndarray]],
 ) -> Iterator[Chunk]:
     """The first n rows in chunks. ``rows`` draws a whole block: it gets a generator and the rows' numbers."""
+
+    def draw(block: int) -> tuple[Any, np.ndarray]:
+        return rows(np.random.default_rng((*seed, block)), block * BLOCK + np.arange(BLOCK))
+
+    drawn: dict[int, tuple[Any, np.ndarray]] = {}
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
-        first = start // BLOCK
-        blocks = []
-        for block in range(first, -(-stop // BLOCK)):
-            blocks.append(rows(np.random.default_rng((*seed, block)), block * BLOCK + np.arange(BLOCK)))
-        here = slice(start - first * BLOCK, stop - first * BLOCK)
-        yield Chunk(_stacked([X for X, _ in blocks])[here], np.concatenate([y for _, y in blocks])[here])
+        needed = range(start // BLOCK, -(-stop // BLOCK))
+        drawn = {block: drawn[block] if block in drawn else draw(block) for block in needed}
+        here = slice(start - needed.start * BLOCK, stop - needed.start * BLOCK)
+        X = _stacked([X for X, _ in drawn.values()])
+        yield Chunk(X[here], np.concatenate([y for _, y in drawn.values()])[here])
 
 
 def _stacked(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     from scipy.sparse import vstack
 
-    return parts[0] if len(parts) == 1 else vstack(parts, format="csr")
+    return vstack(parts, format="csr")

@@ -39,7 +39,9 @@ def svm(folder):
 @pytest.fixture(scope="session")
 def csv(folder):
     lines = ["x,z,colour,kind"]
-    lines += [f"{x},{z},{'red' if i % 3 else 'blue'},{'up' if y > 0 else 'down'}" for i, (y, x, z) in enumerate(_examples())]
+    lines += [
+        f"{x},{z},{'red' if i % 3 else 'blue'},{'up' if y > 0 else 'down'}" for i, (y, x, z) in enumerate(_examples())
+    ]
     path = folder / "rows.csv"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -48,7 +48,9 @@ def test_the_list(tmp_path, monkeypatch):
         out = good(*arguments).out
         assert "webspam" in out
         assert "AGGRO_DATA" in out
-    lines = {line.split()[0]: line for line in good("data", "list", "--data", tmp_path).out.splitlines() if line.split()}
+    lines = {
+        line.split()[0]: line for line in good("data", "list", "--data", tmp_path).out.splitlines() if line.split()
+    }
     assert "partly" in lines["a9a"]
     assert "can be fetched" in lines["ijcnn1"]
     assert lines["alpha"].split()[-1] == "no"

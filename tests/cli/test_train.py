@@ -41,7 +41,7 @@ def test_progress_at_powers_of_two_goes_to_stderr_and_the_summary_to_stdout(svm,
     head, *lines = ran.err.splitlines()
     assert head.split() == ["rows", "mean", "loss", "since", "last", "mistakes", "updates"]
     assert [int(line.split()[0].replace(",", "")) for line in lines] == [*(2**k for k in range(10)), 600]
-    rows, mean, since, error, updates = lines[-1].split()
+    _, mean, since, error, updates = lines[-1].split()
     learner = load(tmp_path / "m.aggro")
     assert error == f"{learner.n_mistakes_ / 600:.2%}"
     assert int(updates) == learner.n_updates_

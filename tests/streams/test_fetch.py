@@ -195,9 +195,8 @@ def test_a_silent_server_is_given_up(server, tmp_path, monkeypatch):
     import socket
 
     monkeypatch.setattr(fetching, "TIMEOUT", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with pytest.raises(FetchError, match="timed out"):
-            fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/f", tmp_path / "f")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchError, match="timed out"):
+        fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/f", tmp_path / "f")
 
 
 def test_a_digest_is_of_the_text(tmp_path):

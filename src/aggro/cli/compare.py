@@ -68,8 +68,13 @@ def compare(
 
         draw(plot, title, curves, figures, rows.classifies)
     if as_json:
-        result = {"data": data, "learners": figures, "plot": plot and str(plot)}
-        result |= {"sorted_labels": rows.order.is_sorted, "bad_lines": stream.bad_lines}
+        result = {
+            "data": data,
+            "learners": figures,
+            "sorted_labels": rows.order.is_sorted,
+            "bad_lines": stream.bad_lines,
+            "plot": None if plot is None else str(plot),
+        }
         print(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         print_table(title, figures, rows.classifies, plot)

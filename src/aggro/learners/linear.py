@@ -55,8 +55,8 @@ class Linear(Learner):
             return view, weights, intercepts
 
     def _check_change(self, state: Line | Bank) -> None:
-        kept = state.U if isinstance(state, Bank) else state.u
-        if self.average and kept.shape[0] == 0 and state.tally.rows[SEEN] > 0:
+        weights, kept = (state.W, state.U) if isinstance(state, Bank) else (state.w, state.u)
+        if self.average and kept.shape[0] < weights.shape[0] and state.tally.rows[SEEN] > 0:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

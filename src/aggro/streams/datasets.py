@@ -50,6 +50,7 @@ class DataSet:
 
 
 PLUS_MINUS = (-1, 1)
+WEB = "Sorted by class, so shuffle; about 8 % of the rows are empty."
 
 
 def libsvm(
@@ -127,13 +128,13 @@ DATA_SETS = (
     libsvm("svmguide1", 4, (3_089, 4_000), ("svmguide1", "svmguide1.t"), classes=(0, 1),
            note="Sorted by class, so shuffle."),
     table("twonorm", "binary", 20, (7_400,), (0, 1), "https://www.cs.toronto.edu/~delve/data/twonorm/desc.html"),
-    libsvm("w3a", 300, (4_912, 44_837), ("w3a", "w3a.t"), note="Sorted by class, so shuffle; about 8 % of the rows are empty."),
-    libsvm("w7a", 300, (24_692, 25_057), ("w7a", "w7a.t"), note="Sorted by class, so shuffle; about 8 % of the rows are empty."),
+    libsvm("w3a", 300, (4_912, 44_837), ("w3a", "w3a.t"), note=WEB),
+    libsvm("w7a", 300, (24_692, 25_057), ("w7a", "w7a.t"), note=WEB),
     libsvm(
         "w8a", 300, (49_749, 14_951), ("w8a", "w8a.t"),
         ("6a9fa8fd5f524303240a5db07d4b3d4a51e8b7b4b20a914105d8e3e8c81640f2",
          "618929ecb01bebb841daec4cae4aa07b97832d29b08652452775598929547fde"),
-        note="Sorted by class, so shuffle; about 8 % of the rows are empty.",
+        note=WEB,
     ),
     libsvm("webspam", 254, (350_000,), ("webspam_wc_normalized_unigram.svm.xz",), note="Unigrams, normalised."),
 )  # fmt: skip

@@ -223,15 +223,21 @@ class Learner(OneRow, Counted):
         return self
 
     def learn_chunk(self, chunk: Any) -> Self:
-        """Learn a chunk of a stream; with ``names``, its columns may come, go and move."""
-        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names)
+        """Learn a chunk of a stream.
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None) -> Self:
+        With ``names``, its columns may come, go and move from chunk to chunk; without, a sparse chunk may be
+        wider or narrower than those before it.
+        """
+        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names, in_stream=True)
+
+    def _partial_fit(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None, in_stream: bool = False
+    ) -> Self:
         if "_model" not in self.__dict__:
             with FIRST:
                 if "_model" not in self.__dict__:
                     model = self._new_model()
-                    self._learn_chunk(model, X, y, sample_weight, classes, names)
+                    self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
                     self._model = model
                     return self
         model = self._model
@@ -240,16 +246,18 @@ class Learner(OneRow, Counted):
             features = model.features
             kept = features.n, None if features.names is None else len(features.names)
             try:
-                self._learn_chunk(model, X, y, sample_weight, classes, names)
+                self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
             except BaseException:
                 with model.guard:
                     features.forget_from(*kept)
                 raise
         return self
 
-    def _learn_chunk(self, model: Model, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any) -> None:
+    def _learn_chunk(
+        self, model: Model, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool
+    ) -> None:
         labels = model.labels if classes is None else model.labels.reserving(classes)
-        rows = self._rows_to_learn(model, X, names)
+        rows = self._rows_to_learn(model, X, names, in_stream)
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
@@ -316,7 +324,7 @@ class Learner(OneRow, Counted):
             state = RULES[type(model.state)].grow(model.state, model.params, width, models)
             model.swap(state, model.params, model.labels, width)
 
-    def _rows_to_learn(self, model: Model, X: Any, names: Sequence[Any] | None = None) -> Any:
+    def _rows_to_learn(self, model: Model, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False) -> Any:
         """X as rows for the kernel; what is new about its features is added to the model."""
         if names is not None:
             rows, listed = self._named_rows(X, names)
@@ -332,8 +340,11 @@ class Learner(OneRow, Counted):
             fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
             if fresh and columns is not None and width <= (features.reserved or width):
                 features.name(columns)
-            elif features.n == 0:
+            elif features.n == 0 or (in_stream and grows_by_index(rows, features) and width > features.n):
                 features.n = width
+            if in_stream and grows_by_index(rows, features):
+                self._widen(model)
+                return rows
             self._check_features(model, columns, width, features.n)
             self._widen(model)
         return rows
@@ -355,7 +366,7 @@ class Learner(OneRow, Counted):
             raise ValueError(f"The chunk has two columns named {twice!r}.")
         return rows, columns
 
-    def _scores(self, X: Any, names: Sequence[Any] | None = None) -> tuple[View, np.ndarray]:
+    def _scores(self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False) -> tuple[View, np.ndarray]:
         """The predicting model's scores of many rows, and the view of the model that gave them."""
         model = self._fitted()
         self._prepare(model)
@@ -367,6 +378,9 @@ class Learner(OneRow, Counted):
         with model.reading() as view:
             if names is not None:
                 rows = moved(rows, model.features.positions(listed, grow=False), view.n_features)
+            elif in_stream and isinstance(rows, CSR) and columns is None:
+                if rows.n_cols > view.n_features:
+                    rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
                 self._check_features(model, columns, doors.width_of(rows), view.n_features)
             scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
@@ -374,6 +388,11 @@ class Learner(OneRow, Counted):
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names)
         return view, scores
+
+
+def grows_by_index(rows: np.ndarray | CSR, features: Features) -> bool:
+    """Whether columns are known by index alone, so that a stream may bring more of them."""
+    return isinstance(rows, CSR) and features.names is None and features.reserved is None
 
 
 def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:

@@ -63,8 +63,8 @@ class Classifier(Learner):
         return self._name(view.labels, self._by_class(view.labels, scores))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The label of each row of a chunk; named columns that the model does not know are left out."""
-        view, scores = self._scores(chunk.X, chunk.names)
+        """The label of each row of a chunk; columns that the model does not know are left out."""
+        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
         return self._name(view.labels, self._by_class(view.labels, scores))
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -265,8 +265,8 @@ class Regressor(Learner):
         return self._scores(X)[1][:, 0]
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted number of each row of a chunk; named columns that the model does not know are left out."""
-        return self._scores(chunk.X, chunk.names)[1][:, 0]
+        """The predicted number of each row of a chunk; columns that the model does not know are left out."""
+        return self._scores(chunk.X, chunk.names, in_stream=True)[1][:, 0]
 
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""

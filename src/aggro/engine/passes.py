@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import kernel, quick
+from aggro.engine.compile import inline, kernel, quick
 from aggro.engine.dicts import read_dict
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, judge, learn, look, peek
+from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, glance, judge, learn, look, nudge, peek
 
 __all__ = ["learn_dict", "learn_row", "run", "score", "score_dict", "score_row"]
 
 u8 = np.uint64
+
+
+@inline
+def mark(tally, seen, loss, mistakes):
+    """At powers of two of rows, a line of the history."""
+    if seen & (seen - 1) == 0:
+        line = tally.history[u8(tally.rows[MARKS])]
+        line[0] = seen
+        line[1] = loss
+        line[2] = tally.rows[MISTAKES] + mistakes
+        tally.rows[MARKS] += 1
 
 
 @kernel
@@ -27,26 +38,49 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     the class's number in order of first appearance, and ``balanced`` weighs rows by the classes
     counted so far. With ``averaged``, what is counted are the losses and mistakes of the average, which
     predicts. Returns -1, or the first t whose row is not finite, before learning it.
+
+    The first loop is for ordinary rows of two classes or none, in order and unweighted: most passes, where
+    each instruction counts. The second takes one row of any kind, and hands back to the first.
     """
     tally = state.tally
     rows = tally.rows
-    seen, loss_sum = rows[SEEN], tally.loss[0]  # kept in registers: the loop is short
+    seen, loss_sum = rows[SEEN], tally.loss[0]
     updates = mistakes = 0
     bad = np.int64(-1)
     classes = tally.classes.shape[0]
-    counting = classes > 2 or (classes == 2 and (balanced or s.shape[0] > 0))
-    out = np.empty(2 * tally.classes.shape[0])  # scores, and room for a rule's own coefficients
+    plain = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and not averaged
+    out = np.empty(2 * classes)  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
-    for t in range(u8(start), u8(stop)):
+    t = u8(start)
+    while t < u8(stop):
+        if plain:
+            while t < u8(stop):
+                q = glance(state, params, X, t, out)
+                if q != q:
+                    break
+                loss, mistake = judge(state, params, y[t], out)
+                moved = nudge(state, params, X, t, y[t], 1.0, out, q)
+                if moved < 0:
+                    break
+                updates += moved
+                mistakes += mistake
+                loss_sum += loss
+                seen += 1
+                rows[SEEN] = seen
+                mark(tally, seen, loss_sum, mistakes)
+                t += u8(1)
+            if t == u8(stop):
+                break
         weight = s[t] if s.shape[0] else 1.0
         if weight == 0.0:
+            t += u8(1)
             continue
         i = u8(order[t]) if order.shape[0] else t
         q = look(state, params, X, i, out)
         if q != q:
             bad = np.int64(t)
             break
-        if counting:
+        if classes > 1 and not plain:
             c = np.int64(y[t])
             if c >= rows[LIVE]:
                 rows[LIVE] = c + 1
@@ -58,25 +92,20 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         else:
             loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
-        if counting:  # last: a store before would keep the scores out of registers
+        if classes > 1 and not plain:
             tally.classes[u8(np.int64(y[t]))] += 1.0
         mistakes += mistake
         loss_sum += loss
         seen += 1
         rows[SEEN] = seen
-        if seen & (seen - 1) == 0:
-            mark = tally.history[u8(rows[MARKS])]
-            mark[0] = seen
-            mark[1] = loss_sum
-            mark[2] = rows[MISTAKES] + mistakes
-            rows[MARKS] += 1
-    if classes == 2 and not counting:  # two classes, nobody asks in between: counted in one sweep
-        last = u8(stop) if bad < 0 else u8(bad)
+        mark(tally, seen, loss_sum, mistakes)
+        t += u8(1)
+    if classes == 2 and plain:  # nobody asked in between: the classes are counted in one sweep
         ones = 0.0
-        for t in range(u8(start), last):
-            ones += y[t]
+        for k in range(u8(start), t):
+            ones += y[k]
         tally.classes[1] += ones
-        tally.classes[0] += np.float64(last - u8(start)) - ones
+        tally.classes[0] += np.float64(t - u8(start)) - ones
         for c in range(2):
             if tally.classes[c] > 0.0:
                 rows[LIVE] = max(rows[LIVE], c + 1)
@@ -107,6 +136,8 @@ def learn_row(model, row, y, s):
     (X,) = content(row)
     target[0] = y
     weight[0] = s
+    if s == 1.0:
+        weights = weights[:0]
     return run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0
 
 
@@ -129,6 +160,8 @@ def learn_dict(model, plan, x, y, s):
         return -1
     target[0] = y
     weight[0] = s
+    if s == 1.0:
+        weights = weights[:0]
     return np.int64(run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0)
 
 

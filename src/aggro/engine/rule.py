@@ -17,6 +17,14 @@ The compiled functions of a rule, for row ``i`` of ``X`` (dense or CSR):
 ``learn(state, params, X, i, y, s, out, q) -> updated``
     move the state in place, for weight s > 0
 
+Two more are for speed alone, and optional. Nearly all rows are ordinary: finite, with a norm and a step that
+fit a float. The pass goes over those in a loop that holds no code for any other:
+
+``glance(state, params, X, i, out) -> q``
+    as ``look``, but NaN for every row that is not ordinary
+``nudge(state, params, X, i, y, s, out, q) -> 1, 0 or -1``
+    as ``learn``, but -1, and nothing changed, if the step is not ordinary
+
 The pass picks them by the type of the state when it is compiled, so a rule costs nothing over a
 hand-written loop and the pass is cached on disk all the same.
 """
@@ -93,6 +101,8 @@ class Rule:
     learn: Callable[..., Any]
     peek: Callable[..., Any]
     columns: Callable[[Any], int]  # how many scores look and peek write
+    glance: Callable[..., Any] | None = None
+    nudge: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         RULES[self.state] = self
@@ -101,7 +111,7 @@ class Rule:
 RULES: dict[type, Rule] = {}
 
 
-# What follows is the same four times: Numba's overloads need their arguments by name. The plain
+# What follows is the same six times: Numba's overloads need their arguments by name. The plain
 # functions serve where the JIT is off.
 
 
@@ -142,4 +152,26 @@ def learn(state, params, X, i, y, s, out, q):
 @overload(learn, jit_options=INLINE)
 def _learn(state, params, X, i, y, s, out, q):
     chosen = RULES[state.instance_class].learn
+    return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)
+
+
+def glance(state, params, X, i, out):
+    rule = RULES[type(state)]
+    return (rule.glance or rule.look)(state, params, X, i, out)
+
+
+@overload(glance, jit_options=INLINE)
+def _glance(state, params, X, i, out):
+    chosen = RULES[state.instance_class].glance or RULES[state.instance_class].look
+    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
+
+
+def nudge(state, params, X, i, y, s, out, q):
+    rule = RULES[type(state)]
+    return (rule.nudge or rule.learn)(state, params, X, i, y, s, out, q)
+
+
+@overload(nudge, jit_options=INLINE)
+def _nudge(state, params, X, i, y, s, out, q):
+    chosen = RULES[state.instance_class].nudge or RULES[state.instance_class].learn
     return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)

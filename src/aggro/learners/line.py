@@ -86,6 +86,15 @@ def far_mean(X, i, state):
 
 
 @inline
+def glance(state, params, X, i, out):
+    f, q = dot_norm(X, i, state.w)
+    f += state.b[0]
+    q += params.bias
+    out[0] = f
+    return q if TINY < q < HUGE and abs(f) < HUGE else np.nan
+
+
+@inline
 def look(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
     f += state.b[0]
@@ -133,21 +142,29 @@ def coefficient(params, y, s, f, q, m):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
-    if not (TINY < q < HUGE and abs(out[0]) < HUGE):
-        return learn_far(state, params, X, i, y, s, out[0], q)
+def nudge(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, out[0], q, 1.0)
     if a == 0.0:
-        return False
+        return 0
     if not abs(a) < HUGE:
-        return learn_far(state, params, X, i, y, s, out[0], q)
+        return -1
     add(X, i, a, state.w)
     state.b[0] += a * params.bias
     if state.u.shape[0]:
         a *= state.tally.rows[SEEN]
         add(X, i, a, state.u)
         state.b[1] += a * params.bias
-    return True
+    return 1
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    moved = -1
+    if TINY < q < HUGE and abs(out[0]) < HUGE:
+        moved = nudge(state, params, X, i, y, s, out, q)
+    if moved < 0:
+        return learn_far(state, params, X, i, y, s, out[0], q)
+    return moved > 0
 
 
 @rare

@@ -217,14 +217,25 @@ def first_bad(X, start):
 
 
 @kernel
+def pointers_ascend(indptr):
+    """Whether row pointers never go back."""
+    good = True
+    for i in range(u8(1), u8(indptr.shape[0])):
+        good &= indptr[i] >= indptr[i - u8(1)]
+    return good
+
+
+@kernel
 def index_order(indptr, indices):
-    """(largest index, True where every row's indices strictly ascend).
+    """The largest index, -1 if there is none, and whether every row's indices strictly ascend.
 
     One flat loop counts all descents, another those between rows; they agree if no row has one inside.
     """
     stop = u8(indptr[-1])
+    if stop == 0:
+        return np.int64(-1), True
     top = np.uint32(0)
-    for k in range(stop):
+    for k in range(stop):  # two loops: each becomes vector code, together they do not
         top = max(top, indices[k])
     falls = np.uint32(0)  # as narrow as the indices, so that eight fit a vector
     for k in range(u8(1), stop):

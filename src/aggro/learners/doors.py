@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rows import CSR, first_bad, index_order
+from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.features import MAX_FEATURES, frozen
 
 __all__ = [
@@ -132,7 +132,7 @@ def _as_csr(X: Any, owner: str) -> CSR:
     if data.dtype not in (np.float32, np.float64):
         data = data.astype(np.float64)
     n_values = min(indices.shape[0], data.shape[0])
-    if indptr.shape != (n_rows + 1,) or indptr[0] != 0 or indptr[-1] > n_values or (np.diff(indptr) < 0).any():
+    if indptr.shape != (n_rows + 1,) or indptr[0] != 0 or indptr[-1] > n_values or not pointers_ascend(frozen(indptr)):
         raise ValueError("X is not a valid CSR matrix: its row pointers do not ascend from 0 to the number of values.")
     if indices.dtype == np.int32:
         positions = np.ascontiguousarray(indices).view(np.uint32)  # negatives become huge and are refused below
@@ -141,7 +141,7 @@ def _as_csr(X: Any, owner: str) -> CSR:
             raise ValueError("X is not a valid CSR matrix: it has column indices outside its width.")
         positions = indices.astype(np.uint32)
     top, ascending = index_order(frozen(indptr), frozen(positions))
-    if indices.shape[0] and top >= n_cols:
+    if top >= n_cols:
         raise ValueError("X is not a valid CSR matrix: it has column indices outside its width.")
     if not ascending:
         matrix = matrix.copy() if matrix is X else matrix

@@ -13,7 +13,7 @@ from aggro.learners import doors
 from aggro.learners.base import NONE, Learner
 from aggro.learners.features import as_float
 from aggro.learners.labels import Labels
-from aggro.learners.model import Model
+from aggro.learners.model import INFINITY, Model
 from aggro.learners.onerow import Explanation
 from aggro.learners.params import Choice, Either, Kind
 
@@ -89,13 +89,15 @@ class Classifier(Learner):
         if model is None:
             return None
         with model.guard:
-            f = self._score_one(model, x)
-            scores = model.scores_row
+            f = model.score_dict(x) if model.params is not None else INFINITY
+            if not f < INFINITY:
+                f = self._score_one(model, x)
             pair = model.labels.pair
-            if scores.shape[1] == 1 and f != 0.0 and pair is not None:  # at 0 the sorted order decides
-                return pair[f > 0.0]
             if pair is None:
                 return None
+            scores = model.scores_row
+            if f != 0.0 and scores.shape[1] == 1:  # at 0 the sorted order decides
+                return pair[f > 0.0]
             return self._name(model.labels, self._by_class(model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
@@ -172,7 +174,7 @@ class Classifier(Learner):
         return labels, float(code), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        if isinstance(self.__dict__["class_weight"], Mapping):
+        if self.__dict__["class_weight"] is not None and not model.balanced:  # weights by class: the slow way
             return None
         try:
             return model.labels.codes.get(y)

@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Numba's cache knows neither the files a kernel calls nor whether bounds were checked, so the folder is
 # named after all of that: a stale kernel is never run.
-CACHE = $(shell $(BIN)/python tools/cache_key.py)
-ENV = NUMBA_CACHE_DIR=$(CURDIR)/.cache/numba-$(CACHE)
+# The recipe's shell asks for the name, not $(shell ...): that would not see NUMBA_BOUNDSCHECK.
+ENV = NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-$$($(BIN)/python tools/cache_key.py)"
 
 .PHONY: demo test test-checked lint bench docs clean
 

@@ -23,6 +23,7 @@ from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, Model, View, size_of
 from aggro.learners.onerow import FIRST, Explanation, OneRow
 from aggro.learners.params import Constraint, Either, Flag, Kind, Number, check_params
+from aggro.learners.placing import grows_by_index, moved
 
 __all__ = ["COMMON", "Explanation", "Learner"]
 
@@ -378,7 +379,7 @@ class Learner(OneRow, Counted):
         with model.reading() as view:
             if names is not None:
                 rows = moved(rows, model.features.positions(listed, grow=False), view.n_features)
-            elif in_stream and isinstance(rows, CSR) and columns is None:
+            elif in_stream and isinstance(rows, CSR) and model.features.names is None:
                 if rows.n_cols > view.n_features:
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
@@ -388,39 +389,3 @@ class Learner(OneRow, Counted):
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names)
         return view, scores
-
-
-def grows_by_index(rows: np.ndarray | CSR, features: Features) -> bool:
-    """Whether columns are known by index alone, so that a stream may bring more of them."""
-    return isinstance(rows, CSR) and features.names is None and features.reserved is None
-
-
-def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:
-    """Rows whose columns stand elsewhere in the model, as sparse rows in the model's order.
-
-    Columns with a position of -1 or beyond the model are left out.
-    """
-    known = (positions >= 0) & (positions < n_features)
-    if isinstance(rows, CSR):
-        return moved_sparse(rows, positions, known, n_features)
-    if not known.all():
-        rows, positions = rows[:, known], positions[known]
-    order = np.argsort(positions)
-    if not (order[1:] > order[:-1]).all():
-        rows = rows[:, order]
-    n, d = rows.shape
-    indices = np.tile(positions[order].astype(np.uint32), n)
-    return CSR(frozen(np.arange(n + 1) * d), frozen(indices), frozen(rows.reshape(-1)), n_features)
-
-
-def moved_sparse(rows: CSR, positions: np.ndarray, known: np.ndarray, n_features: int) -> CSR:
-    from scipy.sparse import csr_matrix
-
-    shape = (doors.n_rows_of(rows), rows.n_cols)
-    matrix = csr_matrix((rows.data, rows.indices.view(np.int32), rows.indptr), shape=shape)
-    if not known.all():
-        matrix, positions = matrix[:, known], positions[known]
-    shape = (matrix.shape[0], max(n_features, 1))
-    placed = doors.as_rows(csr_matrix((matrix.data, positions[matrix.indices], matrix.indptr), shape=shape), "aggro")
-    assert isinstance(placed, CSR)
-    return placed

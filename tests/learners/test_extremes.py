@@ -145,3 +145,9 @@ def test_ten_million_columns(learner):
     np.testing.assert_allclose(model.coef_.ravel()[[0, 5_000_000, 9_999_999]], narrow.coef_.ravel(), rtol=1e-12)
     assert np.count_nonzero(model.coef_) == np.count_nonzero(narrow.coef_)
     assert model.predict(X).tolist() == pytest.approx(narrow.predict(X[:, [0, 5_000_000, 9_999_999]]).tolist())
+
+
+def test_an_ordinary_row_may_need_a_step_that_is_no_float():
+    """q = 1e-190 is ordinary, τ = 1e310 is not a float, and τx = 1e215 is one again."""
+    model = PARegressor(step="pa", epsilon=0.0, fit_intercept=False).fit([[1e-95]], [1e120])
+    assert model.coef_[0] == pytest.approx(1e215, rel=1e-12)

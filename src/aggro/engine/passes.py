@@ -11,7 +11,21 @@ from aggro.engine.compile import inline, kernel, quick
 from aggro.engine.dicts import read_dict
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, glance, judge, learn, look, nudge, peek
+from aggro.engine.rule import (
+    LIVE,
+    MARKS,
+    MISTAKES,
+    SEEN,
+    UPDATES,
+    glance,
+    judge,
+    learn,
+    look,
+    nudge,
+    peek,
+    room,
+    steady,
+)
 
 __all__ = ["learn_dict", "learn_row", "run", "score", "score_dict", "score_row"]
 
@@ -48,8 +62,8 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     updates = mistakes = 0
     bad = np.int64(-1)
     classes = tally.classes.shape[0]
-    plain = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and not averaged
-    out = np.empty(2 * classes)  # scores, and room for a rule's own coefficients
+    plain = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and steady(state, params)
+    out = np.empty(room(state))  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
     t = u8(start)
     while t < u8(stop):
@@ -118,7 +132,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
 @kernel
 def score(state, params, X, scores):
     """Write the predicting model's scores of every row; -1, or the first row that is not finite."""
-    out = np.empty(2 * state.tally.classes.shape[0])
+    out = np.empty(room(state))
     models = u8(scores.shape[1])
     for i in range(u8(n_rows(X))):
         q = peek(state, params, X, i, out)

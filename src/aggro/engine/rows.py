@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.compile import exact, inline, kernel
+from aggro.engine.lanes import LANES, any_set, load, madd, spread, store
 
 __all__ = ["CSR", "HUGE", "LANES", "TINY"]
 
 HUGE = 1e300
 TINY = 1e-200
-LANES = 8  # models are kept in whole vectors of this many doubles
 NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
 
 u8 = np.uint64
@@ -130,34 +130,85 @@ def add_over(X, i, a, m, w):
 
 
 @inline
-def add_lanes(v, W, j, out):
-    """out ← out + v·W_j, a whole vector of models at a time.
+def dots(X, i, W, block):
+    """W_k·x for the eight models from ``block`` on.
 
-    Blocks of a constant size compile to the same code however many there are, so a score does not
-    depend on how many models are allocated beside it.
+    Two sums take turns, since each has to wait for its last addition. Every model's sums are its own, in the order of
+    the row, so a score does not depend on how many models there are.
     """
-    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
-        for k in range(u8(LANES)):
-            out[block + k] += v * W[j, block + k]
+    even = spread(0.0)
+    odd = spread(0.0)
+    models = u8(W.shape[1])
+    if hasattr(X, "indptr"):
+        start, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
+        pairs = stop - (stop - start) % u8(2)
+        for p in range(start, pairs, u8(2)):
+            even = madd(spread(X.data[p]), load(W, u8(X.indices[p]) * models + block), even)
+            odd = madd(spread(X.data[p + u8(1)]), load(W, u8(X.indices[p + u8(1)]) * models + block), odd)
+        if pairs < stop:
+            even = madd(spread(X.data[pairs]), load(W, u8(X.indices[pairs]) * models + block), even)
+    else:
+        stop = u8(X.shape[1])
+        pairs = stop - stop % u8(2)
+        for j in range(u8(0), pairs, u8(2)):
+            even = madd(spread(X[i, j]), load(W, j * models + block), even)
+            odd = madd(spread(X[i, j + u8(1)]), load(W, (j + u8(1)) * models + block), odd)
+        if pairs < stop:
+            even = madd(spread(X[i, pairs]), load(W, pairs * models + block), even)
+    return even + odd
+
+
+@inline
+def norm(X, i):
+    """‖x‖²."""
+    q = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            v = np.float64(X.data[k])
+            q += v * v
+    else:
+        for j in range(u8(X.shape[1])):
+            v = np.float64(X[i, j])
+            q += v * v
+    return q
 
 
 @inline
 def dots_norm(X, i, W, out):
     """out_k = W_k·x for every model k, and ‖x‖²."""
-    q = 0.0
-    for k in range(u8(W.shape[1])):
-        out[k] = 0.0
+    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
+        store(out, block, dots(X, i, W, block))
+    return norm(X, i)
+
+
+@inline
+def column_dot(X, i, W, k):
+    """W_k·x for one model among many."""
+    f = 0.0
     if hasattr(X, "indptr"):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[p])
-            q += v * v
-            add_lanes(v, W, u8(X.indices[p]), out)
+            f += np.float64(X.data[p]) * W[u8(X.indices[p]), k]
     else:
         for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j])
-            q += v * v
-            add_lanes(v, W, j, out)
-    return q
+            f += np.float64(X[i, j]) * W[j, k]
+    return f
+
+
+@inline
+def adds(X, i, a, W):
+    """W_k ← W_k + a_k·x for every model k; models in eights that all stay are not touched."""
+    models = u8(W.shape[1])
+    for block in range(u8(0), models, u8(LANES)):
+        moves = load(a, block)
+        if any_set(moves):
+            if hasattr(X, "indptr"):
+                for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+                    at = u8(X.indices[p]) * models + block
+                    store(W, at, madd(spread(X.data[p]), moves, load(W, at)))
+            else:
+                for j in range(u8(X.shape[1])):
+                    at = j * models + block
+                    store(W, at, madd(spread(X[i, j]), moves, load(W, at)))
 
 
 @exact
@@ -182,22 +233,29 @@ def dots_norm_over(X, i, m, W, out):
 
 
 @exact
-def move_lanes(v, a, W, j):
-    """W_j ← W_j + v·a, a whole vector of models at a time."""
-    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
-        for k in range(u8(LANES)):
-            W[j, block + k] += v * a[block + k]
+def column_dot_over(X, i, m, W, k):
+    """W_k·(x/m) for one model among many."""
+    f = 0.0
+    if hasattr(X, "indptr"):
+        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            f += (np.float64(X.data[p]) / m) * W[u8(X.indices[p]), k]
+    else:
+        for j in range(u8(X.shape[1])):
+            f += (np.float64(X[i, j]) / m) * W[j, k]
+    return f
 
 
 @exact
 def adds_over(X, i, a, m, W):
-    """W_k ← W_k + a_k·(x/m) for every model k; m = 1 is exact."""
+    """W_k ← W_k + a_k·(x/m) for every model k."""
     if hasattr(X, "indptr"):
         for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            move_lanes(np.float64(X.data[p]) / m, a, W, u8(X.indices[p]))
+            for k in range(u8(W.shape[1])):
+                W[u8(X.indices[p]), k] += a[k] * (np.float64(X.data[p]) / m)
     else:
         for j in range(u8(X.shape[1])):
-            move_lanes(np.float64(X[i, j]) / m, a, W, j)
+            for k in range(u8(W.shape[1])):
+                W[j, k] += a[k] * (np.float64(X[i, j]) / m)
 
 
 @kernel

@@ -17,13 +17,17 @@ The compiled functions of a rule, for row ``i`` of ``X`` (dense or CSR):
 ``learn(state, params, X, i, y, s, out, q) -> updated``
     move the state in place, for weight s > 0
 
-Two more are for speed alone, and optional. Nearly all rows are ordinary: finite, with a norm and a step that
+Three more are for speed alone, and optional. Nearly all rows are ordinary: finite, with a norm and a step that
 fit a float. The pass goes over those in a loop that holds no code for any other:
 
+``steady(state, params) -> bool``
+    whether the two that follow may be used: what learns is what predicts, and nothing but ``nudge`` changes it
 ``glance(state, params, X, i, out) -> q``
     as ``look``, but NaN for every row that is not ordinary
 ``nudge(state, params, X, i, y, s, out, q) -> 1, 0 or -1``
     as ``learn``, but -1, and nothing changed, if the step is not ordinary
+
+Last, ``room(state) -> int`` is for rules that need more space in ``out`` than two numbers a class.
 
 The pass picks them by the type of the state when it is compiled, so a rule costs nothing over a
 hand-written loop and the pass is cached on disk all the same.
@@ -38,7 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from aggro.engine.compile import INLINE
+from aggro.engine.compile import INLINE, inline
 
 __all__ = [
     "LIVE",
@@ -101,6 +105,9 @@ class Rule:
     learn: Callable[..., Any]
     peek: Callable[..., Any]
     columns: Callable[[Any], int]  # how many scores look and peek write
+    judges_mean: bool = False  # look writes the scores that judge needs in front, those of the average if there is one
+    room: Callable[..., Any] | None = None
+    steady: Callable[..., Any] | None = None
     glance: Callable[..., Any] | None = None
     nudge: Callable[..., Any] | None = None
 
@@ -111,7 +118,7 @@ class Rule:
 RULES: dict[type, Rule] = {}
 
 
-# What follows is the same six times: Numba's overloads need their arguments by name. The plain
+# What follows is the same many times: Numba's overloads need their arguments by name. The plain
 # functions serve where the JIT is off.
 
 
@@ -153,6 +160,36 @@ def learn(state, params, X, i, y, s, out, q):
 def _learn(state, params, X, i, y, s, out, q):
     chosen = RULES[state.instance_class].learn
     return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)
+
+
+@inline
+def two_a_class(state):
+    return 2 * state.tally.classes.shape[0]
+
+
+def room(state):
+    return (RULES[type(state)].room or two_a_class)(state)
+
+
+@overload(room, jit_options=INLINE)
+def _room(state):
+    chosen = RULES[state.instance_class].room or two_a_class
+    return lambda state: chosen(state)
+
+
+@inline
+def never(state, params):
+    return False
+
+
+def steady(state, params):
+    return (RULES[type(state)].steady or never)(state, params)
+
+
+@overload(steady, jit_options=INLINE)
+def _steady(state, params):
+    chosen = RULES[state.instance_class].steady or never
+    return lambda state, params: chosen(state, params)
 
 
 def glance(state, params, X, i, out):

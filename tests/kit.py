@@ -17,7 +17,15 @@ FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row te
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
 NO_C = {("step", "pa"): "pa has no C for a weight to scale"}
-NOT_PASSIVE = {("step", "ls"): "least squares learns from every row, there is no hinge"}
+SEVERAL = {
+    ("step", "auto"): "several steps learn, with and without a C or a hinge",
+    ("C", "auto"): "the test sets C",
+}
+HALF_LIFE = 20.0
+NOT_PASSIVE = {
+    ("step", "ls"): "least squares learns from every row, there is no hinge",
+    ("half_life", HALF_LIFE): "every row makes the weights fade",
+}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
@@ -44,22 +52,33 @@ class Variant:
 
 
 def variants(entry: Entry) -> list[Variant]:
-    """Every choice of words, crossed; each flag flipped once beside the defaults."""
+    """Every choice of words, crossed; each flag flipped once beside the defaults; then the grids and forgetting."""
     constraints = entry.load()._constraints
     words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches = [{}] + [{name: not defaults[name]} for name in flags]
-    return [
+    crossed = [
         Variant(entry, {**dict(zip(words, chosen, strict=True)), **switch})
         for chosen in product(*words.values())
         for switch in switches
     ]
+    return crossed + [Variant(entry, settings) for settings in GRIDS if set(settings) <= set(constraints)]
 
 
+GRIDS: list[dict[str, Any]] = [
+    {"C": "auto"},
+    {"C": "auto", "multi_class": "joint"},
+    {"C": "auto", "average": True, "half_life": HALF_LIFE},
+    {"half_life": HALF_LIFE},
+    {"half_life": HALF_LIFE, "average": True},
+    {"half_life": HALF_LIFE, "multi_class": "joint"},
+]
 PLAIN = [Variant(entry) for entry in LEARNERS]
 ALL = [variant for entry in LEARNERS for variant in variants(entry)]
-FEW = [v for v in ALL if v.params.get("step") == v.entry.load()().__dict__.get("step")]  # for what no step can change
+FEW = [
+    v for v in ALL if v.params.get("step", "pa1") == v.entry.load()().__dict__.get("step")
+]  # for what no step can change
 
 
 def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = None, where: Any = None) -> Any:

@@ -9,6 +9,7 @@ from kit import (
     NO_C,
     NOT_PASSIVE,
     PLAIN,
+    SEVERAL,
     as_dicts,
     assert_close,
     assert_same_model,
@@ -57,7 +58,7 @@ def test_class_weight_zero_is_a_no_op(variant):
     assert ignored.n_seen_ == (y != "a").sum()
 
 
-@each(skip=NO_C, where=lambda v: v.has("C"))
+@each(skip={**NO_C, **SEVERAL}, where=lambda v: v.has("C"))
 def test_weight_s_is_C_times_s(variant):
     X, y = stream(variant)
     weighted = variant.new(C=0.05).fit(X, y, sample_weight=np.full(len(y), 2.0))
@@ -67,7 +68,7 @@ def test_weight_s_is_C_times_s(variant):
     assert not np.allclose(decisions(weighted, X), decisions(halved, X))
 
 
-@each(skip=NO_C, where=lambda v: v.classifies and v.has("C"))
+@each(skip={**NO_C, **SEVERAL}, where=lambda v: v.classifies and v.has("C"))
 def test_class_weights_are_weights_of_rows(variant):
     X, y = stream(variant)
     table = {"a": 0.2, "c": 3.0}
@@ -85,7 +86,7 @@ def test_a_rule_without_C_ignores_weights(variant):
     assert decisions(weighted, X).tolist() == decisions(variant.new().fit(X, y), X).tolist()
 
 
-@each(skip=NOT_PASSIVE, where=lambda v: v.has("C", "margin" if v.classifies else "epsilon"))
+@each(skip={**NOT_PASSIVE, **SEVERAL}, where=lambda v: v.has("C", "margin" if v.classifies else "epsilon"))
 @pytest.mark.parametrize("form", ["array", "csr", "dict"])
 def test_a_row_without_loss_changes_no_bit(variant, form):
     """Learn a row under a strict margin until it is right; then it must pass untouched under a lax one."""

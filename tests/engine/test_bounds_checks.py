@@ -17,17 +17,26 @@ import pytest
 
 import aggro
 from aggro.engine.passes import run, score
+from aggro.engine.steps import Step
+from aggro.learners.bank import GRID, BankParams
 from aggro.learners.features import frozen
 from aggro.learners.line import LINE, LineParams
+from aggro.learners.members import Problem, members_table
 from aggro.learners.model import NO_ORDER
 
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 
 
-def read_outside(kernel: str) -> None:
-    """Hand the kernel a weight vector that is narrower than the rows, past every door."""
-    params = LineParams(1, 0, 1.0, 0.1, 1.0, 0)
-    state = LINE.init(params, 2, 1)
+def read_outside(kernel: str, rule: str) -> None:
+    """Hand the kernel weights that are narrower than the rows, past every door."""
+    params: LineParams | BankParams
+    if rule == "line":
+        params = LineParams(1, 0, 1.0, 0.1, 1.0, 0, 1.0)
+        state = LINE.init(params, 2, 1)
+    else:
+        table = members_table([(Step.PA1, 1.0)], 0.1, Problem.NUMBER)
+        params = BankParams(int(Problem.NUMBER), 8, table, 0.1, 1.0, 0, 1.0)
+        state = GRID.init(params, 2, 1)
     X, y = frozen(np.ones((1, 5))), frozen(np.ones(1))
     if kernel == "score":
         score(state, params, X, np.zeros((1, 1)))
@@ -35,10 +44,11 @@ def read_outside(kernel: str) -> None:
         run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False, False)
 
 
+@pytest.mark.parametrize("rule", ["line", "grid"])
 @pytest.mark.parametrize("kernel", ["run", "score"])
-def test_a_read_outside_raises_when_bounds_are_checked(kernel, tmp_path):
+def test_a_read_outside_raises_when_bounds_are_checked(kernel, rule, tmp_path):
     # A process of its own, because Numba reads the flag once; a cache of its own, because the flag is not in its key.
-    code = f"from test_bounds_checks import read_outside; read_outside({kernel!r})"
+    code = f"from test_bounds_checks import read_outside; read_outside({kernel!r}, {rule!r})"
     paths = [str(Path(__file__).parent), str(Path(aggro.__file__).parent.parent)]
     environment = {
         **os.environ,
@@ -57,7 +67,8 @@ def test_numba_honours_the_flag_of_this_run():
 
 
 @pytest.mark.skipif(not CHECKED, reason="only under NUMBA_BOUNDSCHECK=1: without it this would read foreign memory")
+@pytest.mark.parametrize("rule", ["line", "grid"])
 @pytest.mark.parametrize("kernel", ["run", "score"])
-def test_this_run_is_checked(kernel):
+def test_this_run_is_checked(kernel, rule):
     with pytest.raises(IndexError):
-        read_outside(kernel)
+        read_outside(kernel, rule)

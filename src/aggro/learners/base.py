@@ -301,7 +301,8 @@ class Learner(OneRow, Counted):
         params = model.params
         for (start, rule), stop in zip(stages, ends, strict=True):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
-            bad = run(state, params, X, targets, s, order, start, stop, model.balanced, model.averaged)
+            averaged = model.averaged and not rule.judges_mean
+            bad = run(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
             if bad >= 0:
                 raise doors.bad_value(X, doors.first_bad_row(X, given), model.features.names)
         model.swap(state, params, labels, model.width)

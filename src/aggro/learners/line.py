@@ -14,7 +14,8 @@ bit. The step ``ls`` has no hinge: classification takes the signed residual m �
 without ε.
 
 The average of the iterates is lazy. If Δ_t is the move at row t, w_T = ΣΔ_t and the mean of
-w_1 … w_T is w_T − u/T with u = Σ(t − 1)Δ_t, so a sparse row costs two sparse additions.
+w_1 … w_T is w_T − u/T with u = Σ(t − 1)Δ_t, so a sparse row costs two sparse additions. With a half-life the
+weights fade, or the mean slides: see ``learners.fading``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import LS, PA, step_size
+from aggro.learners.fading import WEIGHTS, age, as_mean, mean_share, new_scale, steady
 
 __all__ = ["LINE", "Line", "LineParams"]
 
@@ -37,7 +39,8 @@ class Line(NamedTuple):
     tally: Tally
     w: np.ndarray  # (width,)
     u: np.ndarray  # (width,) or (0,)
-    b: np.ndarray  # (2,): intercept, and its part of the average
+    b: np.ndarray  # (2, 1): intercept, and its part of the average
+    scale: np.ndarray  # (3,): see ``learners.fading``
 
 
 class LineParams(NamedTuple):
@@ -49,10 +52,12 @@ class LineParams(NamedTuple):
     edge: float  # the margin m, or the insensitivity ε
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
+    keep: float  # what a row leaves of those before it, 1.0 to forget nothing
 
 
 def init(params: LineParams, width: int, models: int) -> Line:
-    return Line(new_tally(models), np.zeros(width), np.zeros(width if params.average else 0), np.zeros(2))
+    u = np.zeros(width if params.average else 0)
+    return Line(new_tally(models), np.zeros(width), u, np.zeros((2, 1)), new_scale())
 
 
 def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
@@ -61,34 +66,14 @@ def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
         grown(state.w, (width,)),
         grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
         state.b.copy(),
+        state.scale.copy(),
     )
-
-
-@rare
-def far_score(X, i, w, b):
-    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    f, _ = dot_norm_over(X, i, m, w)
-    return min(max((f + b / m) * m, -HUGE), HUGE)
-
-
-@rare
-def far_mean(X, i, state):
-    """The score of the average for such a row."""
-    m = max(largest(X, i), 1.0)
-    f, _ = dot_norm_over(X, i, m, state.w)
-    u, _ = dot_norm_over(X, i, m, state.u)
-    f += state.b[0] / m - (u + state.b[1] / m) / state.tally.rows[SEEN]
-    return min(max(f * m, -HUGE), HUGE)
 
 
 @inline
 def glance(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
-    f += state.b[0]
+    f += state.b[0, 0]
     q += params.bias
     out[0] = f
     return q if TINY < q < HUGE and abs(f) < HUGE else np.nan
@@ -97,10 +82,10 @@ def glance(state, params, X, i, out):
 @inline
 def look(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
-    f += state.b[0]
+    f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
     q += params.bias
     if not (q < HUGE and abs(f) < HUGE):
-        f = far_score(X, i, state.w, state.b[0])
+        f = far_score(state, X, i)
         q = q if f == f else np.nan
     out[0] = f
     return q
@@ -110,10 +95,32 @@ def look(state, params, X, i, out):
 def peek(state, params, X, i, out):
     q = look(state, params, X, i, out)
     if params.average and q == q and state.tally.rows[SEEN] > 0:
-        f, _ = dot_norm(X, i, state.u)
-        f = out[0] - (f + state.b[1]) / state.tally.rows[SEEN]
-        out[0] = f if abs(f) < HUGE else far_mean(X, i, state)
+        u, _ = dot_norm(X, i, state.u)
+        f = as_mean(state, params, out[0], u + state.b[1, 0])
+        out[0] = f if abs(f) < HUGE else far_mean(state, params, X, i)
     return q
+
+
+@rare
+def far_score(state, X, i):
+    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return np.nan
+    m = max(m, 1.0)
+    f, _ = dot_norm_over(X, i, m, state.w)
+    f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]
+    return min(max(f * m, -HUGE), HUGE)
+
+
+@rare
+def far_mean(state, params, X, i):
+    """The score of the average for such a row."""
+    m = max(largest(X, i), 1.0)
+    f, _ = dot_norm_over(X, i, m, state.w)
+    u, _ = dot_norm_over(X, i, m, state.u)
+    f = as_mean(state, params, f + state.b[0, 0] / m, u + state.b[1, 0] / m)
+    return min(max(f * m, -HUGE), HUGE)
 
 
 @inline
@@ -149,22 +156,28 @@ def nudge(state, params, X, i, y, s, out, q):
     if not abs(a) < HUGE:
         return -1
     add(X, i, a, state.w)
-    state.b[0] += a * params.bias
-    if state.u.shape[0]:
-        a *= state.tally.rows[SEEN]
-        add(X, i, a, state.u)
-        state.b[1] += a * params.bias
+    state.b[0, 0] += a * params.bias
     return 1
 
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    moved = -1
-    if TINY < q < HUGE and abs(out[0]) < HUGE:
-        moved = nudge(state, params, X, i, y, s, out, q)
-    if moved < 0:
-        return learn_far(state, params, X, i, y, s, out[0], q)
-    return moved > 0
+    f = out[0] * age(state, params, state.w, state.u)
+    if not (TINY < q < HUGE and abs(f) < HUGE):
+        return learn_far(state, params, X, i, y, s, f, q)
+    a = coefficient(params, y, s, f, q, 1.0)
+    if a == 0.0:
+        return False
+    if not abs(a) < HUGE:
+        return learn_far(state, params, X, i, y, s, f, q)
+    a /= state.scale[WEIGHTS]
+    add(X, i, a, state.w)
+    state.b[0, 0] += a * params.bias
+    if state.u.shape[0]:
+        a *= mean_share(state, params)
+        add(X, i, a, state.u)
+        state.b[1, 0] += a * params.bias
+    return True
 
 
 @rare
@@ -178,18 +191,30 @@ def learn_far(state, params, X, i, y, s, f, q):
     else:
         m = max(m, params.bias)
         f, q = dot_norm_over(X, i, m, state.w)
-        f += state.b[0] / m
+        f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]  # aged already
         q += over_squared(params.bias, m)
-    a = coefficient(params, y, s, f, q, m)
+    a = coefficient(params, y, s, f, q, m) / state.scale[WEIGHTS]
     if a == 0.0 or not np.isfinite(a):
         return False
     add_over(X, i, a, m, state.w)
-    state.b[0] += a * params.bias / m
+    state.b[0, 0] += a * params.bias / m
     if state.u.shape[0]:
-        a *= state.tally.rows[SEEN]
+        a *= mean_share(state, params)
         add_over(X, i, a, m, state.u)
-        state.b[1] += a * params.bias / m
+        state.b[1, 0] += a * params.bias / m
     return True
 
 
-LINE = Rule(state=Line, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 1)
+LINE = Rule(
+    state=Line,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: 1,
+    steady=steady,
+    glance=glance,
+    nudge=nudge,
+)

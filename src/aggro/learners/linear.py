@@ -23,56 +23,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rule import SEEN, Rule, grown_tally
-from aggro.engine.steps import Step
-from aggro.learners.bank import BANK, Bank, BankParams
-from aggro.learners.base import COMMON, Learner
+from aggro.engine.rule import Rule, grown_tally
+from aggro.learners.bank import BANK, GRID, Bank, BankParams, Grid
+from aggro.learners.base import COMMON
 from aggro.learners.line import LINE, Line, LineParams
-from aggro.learners.model import View
+from aggro.learners.members import Problem
 from aggro.learners.params import Choice, Constraint, Number
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.weights import LINEAR, POSITIVE, Linear
 
 __all__ = ["PAClassifier", "PARegressor"]
-
-STEPS = Choice(tuple(step.name.lower() for step in Step))
-POSITIVE = Number(0.0, open_low=True)
-
-
-class Linear(Learner):
-    """The weights of linear models, as users see them."""
-
-    C: float
-    step: str
-    fit_intercept: bool
-    average: bool
-
-    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
-        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
-        model = self._attribute()
-        self._prepare(model)
-        with model.reading() as view:
-            weights, intercepts = predicting(view, slice(0, view.n_features))
-            return view, weights, intercepts
-
-    def _check_change(self, state: Line | Bank) -> None:
-        weights, kept = (state.W, state.U) if isinstance(state, Bank) else (state.w, state.u)
-        if self.average and kept.shape[0] < weights.shape[0] and state.tally.rows[SEEN] > 0:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = predicting(view, indices)
-        return values[:, None] * weights, intercepts
-
-
-def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
-    state = view.state
-    W, U = (state.W, state.U) if isinstance(state, Bank) else (state.w[:, None], state.u[:, None])
-    b = state.b.reshape(2, -1)
-    if not view.params.average:
-        return W[which].copy(), b[0].copy()
-    T = max(1, int(state.tally.rows[SEEN]))
-    return W[which] - U[which] / T, b[0] - b[1] / T
 
 
 class PAClassifier(Linear, Classifier):
@@ -89,11 +49,13 @@ class PAClassifier(Linear, Classifier):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, "auto" or list of float, default=1.0
         Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
-        (``pa2``, ``ls``). ``pa`` has no C.
-    step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+        (``pa2``, ``ls``). ``pa`` has no C. With "auto" sixteen values from 1e-5 to 316 learn side by
+        side in one pass, and the one with the fewest progressive mistakes predicts; a list is a grid
+        of one's own.
+    step : {"pa", "pa1", "pa2", "ls", "auto"}, default="pa1"
+        The step, as above; "auto" lets all of them learn side by side, as several C do.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
     multi_class : {"ovr", "joint"}, default="ovr"
@@ -103,6 +65,9 @@ class PAClassifier(Linear, Classifier):
         Whether to learn an intercept, as a constant feature 1.
     average : bool, default=False
         Predict with the mean of all iterates instead of the last.
+    half_life : float, default=None
+        For streams that change: after so many rows what was learned counts half. The weights fade, or,
+        with ``average``, the mean of the iterates does.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -124,6 +89,8 @@ class PAClassifier(Linear, Classifier):
         Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
+    C_, step_ : float, str
+        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
     n_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
     history_ : structured array
@@ -141,8 +108,7 @@ class PAClassifier(Linear, Classifier):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "C": POSITIVE,
-        "step": STEPS,
+        **LINEAR,
         "margin": POSITIVE,
         "multi_class": Choice(("ovr", "joint")),
         **COMMON,
@@ -151,13 +117,14 @@ class PAClassifier(Linear, Classifier):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: Any = 1.0,
         *,
         step: str = "pa1",
         margin: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -172,6 +139,7 @@ class PAClassifier(Linear, Classifier):
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
         self.average = average
+        self.half_life = half_life
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -181,27 +149,31 @@ class PAClassifier(Linear, Classifier):
         self.n_features = n_features
 
     def _rule_for(self, classes: int) -> Rule:
-        return LINE if self.multi_class == "ovr" and classes <= 2 else BANK
+        if self.multi_class == "joint" or classes > 2:
+            return BANK
+        return GRID if self._is_grid() else LINE
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams:
-        step, C, margin = int(Step[self.step.upper()]), float(self.C), float(self.margin)
-        bias, average = float(self.fit_intercept), int(self.average)
-        if rule is LINE:
-            return LineParams(0, step, C, margin, bias, average)
-        return BankParams(int(self.multi_class == "joint"), step, C, margin, bias, average)
+        joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
+        return self._params(rule, joint if rule is BANK else Problem.TWO_CLASSES, float(self.margin))
 
-    def _adopt(self, state: Line, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
-        """One vector for two classes as two mirrored ones."""
+    def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
+        """One problem of two classes as two mirrored ones."""
         if rule is not BANK:
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
             )
         bank: Bank = rule.init(params, width, models)
-        n = state.w.shape[0]
-        bank.W[:n, 0], bank.W[:n, 1] = -state.w, state.w
-        if state.u.shape[0]:
-            bank.U[:n, 0], bank.U[:n, 1] = -state.u, state.u
-        bank.b[:, 0], bank.b[:, 1] = -state.b, state.b
+        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, Line) else (state.W, state.U)
+        first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
+        for part, mine in ((bank.W, w), (bank.U, u), (bank.b, state.b)):
+            part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
+        bank.scale[:] = state.scale
+        if isinstance(state, Grid):
+            bank.suffered[:] = state.suffered
+            bank.suffered[0] *= 2.0  # both problems have the same loss
+            bank.choice[:] = state.choice
+            bank.weight[:] = state.weight
         return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
     @property
@@ -231,16 +203,19 @@ class PARegressor(Linear, Regressor):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, "auto" or list of float, default=1.0
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+    step : {"pa", "pa1", "pa2", "ls", "auto"}, default="pa1"
+        The step, as above; "auto" lets all of them learn side by side, as several C do.
     epsilon : float, default=0.1
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
     average : bool, default=False
         Predict with the mean of all iterates instead of the last.
+    half_life : float, default=None
+        For streams that change: after so many rows what was learned counts half. The weights fade, or,
+        with ``average``, the mean of the iterates does.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -258,6 +233,8 @@ class PARegressor(Linear, Regressor):
     ----------
     coef_, intercept_ : array
         Weights (n_features,) and intercept (1,).
+    C_, step_ : float, str
+        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
     n_seen_, n_updates_ : int
         Rows seen and rows that changed the weights.
     history_ : structured array
@@ -273,16 +250,17 @@ class PARegressor(Linear, Regressor):
     21.0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"C": POSITIVE, "step": STEPS, "epsilon": Number(0.0), **COMMON}
+    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON}
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: Any = 1.0,
         *,
         step: str = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -295,6 +273,7 @@ class PARegressor(Linear, Regressor):
         self.epsilon = epsilon
         self.fit_intercept = fit_intercept
         self.average = average
+        self.half_life = half_life
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -303,17 +282,10 @@ class PARegressor(Linear, Regressor):
         self.n_features = n_features
 
     def _rule_for(self, classes: int) -> Rule:
-        return LINE
+        return GRID if self._is_grid() else LINE
 
-    def _params_for(self, rule: Rule) -> LineParams:
-        return LineParams(
-            1,
-            int(Step[self.step.upper()]),
-            float(self.C),
-            float(self.epsilon),
-            float(self.fit_intercept),
-            int(self.average),
-        )
+    def _params_for(self, rule: Rule) -> LineParams | BankParams:
+        return self._params(rule, Problem.NUMBER, float(self.epsilon))
 
     @property
     def coef_(self) -> np.ndarray:

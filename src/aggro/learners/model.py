@@ -125,9 +125,10 @@ class Model:
     def pin(self) -> Pinned:
         """The state and the pass's other arguments, laid out for one-row calls."""
         self._score_dict = self._learn_dict = None  # the state may be of another type
-        self.scores_row = np.zeros((1, RULES[type(self.state)].columns(self.state)))
+        rule = RULES[type(self.state)]
+        self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
-        flags = (self.balanced, self.averaged)
+        flags = (self.balanced, self.averaged and not rule.judges_mean)
         arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
         layout = (type(self.state), type(self.params))
         self.pinned = Pinned((self.state, self.params, *arguments), layout)

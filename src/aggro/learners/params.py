@@ -1,6 +1,6 @@
 """What a parameter may be: checks that say what was given, what was expected and what to do.
 
-scikit-learn's own constraint classes are private and cost its import; these four are enough.
+scikit-learn's own constraint classes are private and cost its import; these few are enough.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "check_params"]
+__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "Numbers", "check_params"]
 
 
 HUGE = sys.float_info.max
@@ -48,6 +48,19 @@ class Number:
         right = ")" if self.high == math.inf else "]"
         kind = "an int" if self.integer else "a float"
         return f"{kind} in the range {left}{self.low}, {self.high}{right}"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of numbers, each as it must be."""
+
+    each: Number
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(self.each.accepts, value))
+
+    def __str__(self) -> str:
+        return "a list of such numbers"
 
 
 @dataclass(frozen=True)

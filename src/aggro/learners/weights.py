@@ -1,0 +1,146 @@
+"""What linear learners share: which settings learn, and the weights as users see them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.lanes import LANES
+from aggro.engine.rule import MISTAKES, SEEN, Rule
+from aggro.engine.steps import Step
+from aggro.learners.bank import Bank, BankParams, Grid
+from aggro.learners.base import NONE, Learner
+from aggro.learners.fading import REST, WEIGHTS, keep_of, mean_terms
+from aggro.learners.line import LINE, Line, LineParams
+from aggro.learners.members import Problem, members_table
+from aggro.learners.model import View
+from aggro.learners.params import Choice, Constraint, Either, Number, Numbers
+
+__all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
+
+POSITIVE = Number(0.0, open_low=True)
+LINEAR: dict[str, Constraint] = {
+    "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
+    "step": Choice((*(step.name.lower() for step in Step), "auto")),
+    "half_life": Either((POSITIVE, NONE)),
+}
+C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
+
+
+class Linear(Learner):
+    """The weights of linear models, as users see them."""
+
+    C: Any
+    step: str
+    half_life: float | None
+    fit_intercept: bool
+    average: bool
+
+    def _members(self) -> list[tuple[Step, float]]:
+        """The steps and values of C that learn side by side."""
+        steps = list(Step) if self.step == "auto" else [Step[self.step.upper()]]
+        values = C_GRID if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
+        hard = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
+        return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
+
+    def _is_grid(self) -> bool:
+        return self.step == "auto" or not isinstance(self.C, Real)
+
+    def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams:
+        bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
+        members = self._members()
+        if rule is LINE:
+            step, C = members[0]
+            return LineParams(int(problem == Problem.NUMBER), int(step), C, edge, bias, average, keep)
+        table = members_table(members, edge, problem)
+        span = table.shape[1] if self._is_grid() else 1
+        return BankParams(int(problem), span, table, edge, bias, average, keep)
+
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            weights, intercepts = predicting(view, slice(0, view.n_features))
+            return view, weights, intercepts
+
+    def _check_change(self, state: Line | Grid | Bank) -> None:
+        if state.tally.rows[SEEN] == 0:
+            return
+        weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
+        if self.average and kept.shape[0] < weights.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0):
+            raise ValueError(
+                f"half_life={self.half_life!r} was set after learning began, and with average=True the mean of the "
+                "iterates cannot follow. Set it back, or fit anew."
+            )
+        size = len(self._members()) if self._is_grid() else 0
+        learned = 0 if isinstance(state, Line) else grid_size(state)
+        if -(-size // LANES) * LANES != learned:
+            raise ValueError(
+                f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
+                "far. Set them back, or fit anew."
+            )
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = predicting(view, indices)
+        return values[:, None] * weights, intercepts
+
+    # The grid of C="auto" ---------------------------------------------------------------------------
+
+    @property
+    def C_(self) -> float:
+        """The C that predicts: the one that has suffered least, where several learn; infinite for ``pa``."""
+        return self._predicting_member()[1]
+
+    @property
+    def step_(self) -> str:
+        """The step that predicts, where several learn."""
+        return self._predicting_member()[0].name.lower()
+
+    @property
+    def grid_(self) -> np.ndarray:
+        """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
+        model = self._attribute()
+        members = self._members()
+        fields = [("step", "U3"), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
+        table = np.zeros(len(members), fields)
+        table["step"] = [step.name.lower() for step, _ in members]
+        table["C"] = [C for _, C in members]
+        with model.reading() as view:
+            state = view.state
+            if self._is_grid():
+                table["loss"], table["mistakes"] = state.suffered[:, : len(members)] / max(state.weight[0], 1e-300)
+            else:
+                rows = max(state.tally.rows[SEEN], 1)
+                table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
+        return table
+
+    def _predicting_member(self) -> tuple[Step, float]:
+        state = self._attribute().state
+        return self._members()[0 if isinstance(state, Line) else int(state.choice[0])]
+
+
+def grid_size(state: Grid | Bank) -> int:
+    """How many members learn in this state, in whole eights; 0 for a single one."""
+    classes = state.tally.classes.shape[0] if isinstance(state, Bank) else 1
+    span = state.W.shape[1] // classes
+    return span if span > 1 else 0
+
+
+def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
+    state, params = view.state, view.params
+    if isinstance(state, Line):
+        W, U, b = state.w[which, None], state.u[:, None], state.b
+    else:
+        columns = slice(int(state.choice[0]), None, params.span)
+        W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+    scale = state.scale[WEIGHTS]
+    if not params.average or state.tally.rows[SEEN] == 0:
+        return W * scale, b[0] * scale
+    share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
+    return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch

@@ -36,14 +36,18 @@ def tau(step, gap, q, C):
 class Twin:
     """What both tasks count and keep."""
 
-    def __init__(self, width, *, step="pa1", C=1.0, edge, fit_intercept=True, average=False, stretch=1.0):
+    def __init__(
+        self, width, *, step="pa1", C=1.0, edge, fit_intercept=True, average=False, half_life=None, stretch=1.0
+    ):
         self.width, self.step, self.C, self.edge = width, step, C, edge
+        self.keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self.fit_intercept, self.average, self.stretch = fit_intercept, average, stretch
         self.seen = self.updates = self.mistakes = 0
         self.loss = 0.0
         self.history = []
         self.W = []  # iterates, by order of appearance
-        self.sums = []  # sums of the iterates after each row
+        self.sums = []  # sums of the iterates after each row; with a half-life, the older ones count less
+        self.rows = 0.0  # the weights in those sums
 
     def row(self, x):
         return [*map(float, x), 1.0] if self.fit_intercept else [*map(float, x)]
@@ -60,14 +64,20 @@ class Twin:
         self.loss += loss
         self.mistakes += mistake
         self.updates += updated
+        self.rows = self.keep * self.rows + 1.0
         for k, w in enumerate(self.W):
-            self.sums[k] = self.sums[k] + w
+            self.sums[k] = self.keep * self.sums[k] + w
         if bin(self.seen).count("1") == 1:
             self.history.append((self.seen, self.loss / self.seen, self.mistakes))
 
     def predictor(self):
         """The vectors that predict: the last iterates, or their means."""
-        return [total / max(1, self.seen) for total in self.sums] if self.average else self.W
+        return [total / max(1.0, self.rows) for total in self.sums] if self.average else self.W
+
+    def fade(self):
+        """What predicted is faded before it learns, unless it is an average that forgets."""
+        if not self.average:
+            self.W = [self.keep * w for w in self.W]
 
     def scores(self, v):
         """What was predicted for this row, before it is learned."""
@@ -90,6 +100,7 @@ class Regressor(Twin):
         v = self.row(x)
         q = dot(v, v)
         loss = max(0.0, abs(y - self.scores(v)[0]) - self.edge)
+        self.fade()
         residual = y - dot(self.W[0], v)
         updated = False
         if q > 0.0:
@@ -126,6 +137,7 @@ class Classifier(Twin):
             s *= (self.seen + 1) / (len(self.classes) * self.counts[c])
         v = self.row(x)
         loss, mistake = self.judge(self.scores(v), c, new)
+        self.fade()
         learn = self.learn_joint if self.joint else self.learn_rest if len(self.W) > 1 else self.learn_two
         self.count(loss, mistake, dot(v, v) > 0.0 and learn(v, dot(v, v), c, self.C * s))
 

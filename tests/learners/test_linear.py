@@ -35,6 +35,7 @@ settings_of_both = st.fixed_dictionaries(
         "step": st.sampled_from(STEPS),
         "fit_intercept": st.booleans(),
         "average": st.booleans(),
+        "half_life": st.sampled_from([None, None, 3.0, 200.0]),
     }
 )
 settings_of_classes = st.fixed_dictionaries(

@@ -85,11 +85,10 @@ def joint_moves(state, params, y, s, scores, left, q, m, moves):
 def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.W.shape[1])
     start = front(state, params)
-    scores, aims = out[start:], out[start + u8(2) * columns :]
-    moves = aims
-    aim(state, params, y, aims)
+    scores, moves = out[start:], out[start + u8(2) * columns :]
+    aim(state, params, y, moves)  # aims, until they become moves
     if params.span > 1:
-        suffer(state, params, y, s, scores[columns:] if params.average else scores, aims)
+        suffer(state, params, y, s, scores[columns:] if params.average else scores, moves)
     left = age(state, params, state.W, state.U)
     usable = TINY < q < HUGE
     moved = False
@@ -97,16 +96,17 @@ def learn(state, params, X, i, y, s, out, q):
         if params.problem == JOINT:
             joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
         for block in range(u8(0), columns, u8(LANES)):
+            f = load(scores, block)
             if params.problem == JOINT:
                 a = load(moves, block)
             else:
                 g = block % u8(params.members.shape[1])
-                a = member_moves(params, g, load(scores, block) * spread(left), load(aims, block), s, q)
+                a = member_moves(params, g, f * spread(left), load(moves, block), s, q)
                 store(moves, block, a)
-            usable &= all_below(size(a), spread(HUGE))
+            usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), spread(HUGE))
             moved |= any_set(a)
     if not usable:
-        moved = learn_far(state, params, X, i, y, s, scores, aims, moves, q)
+        moved = learn_far(state, params, X, i, y, s, scores, moves, q)
     elif moved:
         move(state, params, X, i, moves)
     if params.span > 1:
@@ -135,7 +135,7 @@ def move(state, params, X, i, moves):
 
 
 @rare
-def learn_far(state, params, X, i, y, s, scores, aims, moves, q):
+def learn_far(state, params, X, i, y, s, scores, moves, q):
     """The same steps for a row whose squared norm is no float: on the row divided by its largest entry.
 
     A squared norm that is merely too small is 0 to all steps that do not divide by it, and right for them.
@@ -145,12 +145,12 @@ def learn_far(state, params, X, i, y, s, scores, aims, moves, q):
         return False
     moved = False
     if q < TINY:
-        moved = far_moves(state, params, X, i, y, s, scores, aims, moves, 1.0, False)
-    return far_moves(state, params, X, i, y, s, scores, aims, moves, max(top, params.bias), True) or moved
+        moved = far_moves(state, params, X, i, y, s, scores, moves, 1.0, False)
+    return far_moves(state, params, X, i, y, s, scores, moves, max(top, params.bias), True) or moved
 
 
 @rare
-def far_moves(state, params, X, i, y, s, scores, aims, moves, m, dividing):
+def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
     """The steps along the row divided by m of the members that divide by q alone, or of the others.
 
     Where q is a float or too large for one, all members go the dividing way.
@@ -164,15 +164,18 @@ def far_moves(state, params, X, i, y, s, scores, aims, moves, m, dividing):
     tiny = norm(X, i) + params.bias < TINY
     if params.problem == JOINT:
         joint_moves(state, params, y, s, scores, 1.0, q, m, moves)
+    else:
+        aim(state, params, y, moves)
     moved = False
     for k in range(columns):
         g = k % span
         if params.problem == NUMBER:
-            residual = aims[k] / m - scores[k]
+            residual = moves[k] / m - scores[k]
             sign = 1.0 if residual >= 0.0 else -1.0
             moves[k] = sign * tau(members, g, abs(residual) - members[EDGE, g] / m, q, s, m)
         elif params.problem != JOINT:
-            moves[k] = aims[k] * tau(members, g, members[EDGE, g] / m - aims[k] * scores[k], q, s, m)
+            wanted = moves[k]
+            moves[k] = wanted * tau(members, g, members[EDGE, g] / m - wanted * scores[k], q, s, m)
         divides = members[RIDGE, g] == 0.0 and members[CAP, g] == np.inf
         if not np.isfinite(moves[k]) or (tiny and divides != dividing):
             moves[k] = 0.0

@@ -1,0 +1,95 @@
+"""Vectors of eight: each operation against NumPy, compiled and not."""
+
+from __future__ import annotations
+
+import operator
+
+import numba
+import numpy as np
+import pytest
+
+from aggro.engine import lanes
+from aggro.engine.lanes import LANES, load, madd, spread, store
+
+HARD = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310])
+EASY = np.array([1.0, 2.0, 1.5, -4.0, 3.0, -np.inf, 0.5, 2e-310])
+
+
+def compiled(function, arity):
+    """The operation as compiled code runs it, from arrays of eight."""
+
+    @numba.njit(error_model="numpy")
+    def one(a, out):
+        store(out, np.uint64(0), function(load(a, np.uint64(0))))
+
+    @numba.njit(error_model="numpy")
+    def two(a, b, out):
+        store(out, np.uint64(0), function(load(a, np.uint64(0)), load(b, np.uint64(0))))
+
+    def call(*arrays):
+        out = np.zeros(LANES)
+        (one if arity == 1 else two)(*arrays, out)
+        return out
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("function", "arity"),
+    [
+        (operator.add, 2),
+        (operator.sub, 2),
+        (operator.mul, 2),
+        (operator.truediv, 2),
+        (lanes.most, 2),
+        (lanes.least, 2),
+        (lanes.signed, 2),
+        (lanes.size, 1),
+        (lanes.not_positive, 1),
+    ],
+)
+@pytest.mark.parametrize("flip", [False, True])
+def test_an_operation_is_what_numpy_says(function, arity, flip):
+    arrays = (HARD, EASY)[:: -1 if flip else 1][:arity]
+    with np.errstate(all="ignore"):
+        expected = function(*arrays)  # with plain arrays it is the uncompiled twin
+    assert compiled(function, arity)(*arrays).tobytes() == np.asarray(expected, float).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "expected"),
+    [
+        (lambda a: lanes.any_set(a), np.zeros(LANES), False),
+        (lambda a: lanes.any_set(a), np.eye(LANES)[5], True),
+        (lambda a: lanes.any_set(a), np.full(LANES, np.nan), True),
+        (lambda a: lanes.all_below(a, spread(1.0)), np.zeros(LANES), True),
+        (lambda a: lanes.all_below(a, spread(1.0)), np.eye(LANES)[3], False),
+        (lambda a: lanes.all_below(a, spread(1.0)), np.where(np.arange(LANES) == 2, np.nan, 0.0), False),
+    ],
+)
+def test_questions_about_all_lanes(function, values, expected):
+    asked = numba.njit(function)
+
+    @numba.njit
+    def compiled_answer(a):
+        return asked(load(a, np.uint64(0)))
+
+    assert compiled_answer(values) is expected
+    assert function(values.copy()) is expected
+
+
+def test_a_matrix_times_a_row():
+    rng = np.random.default_rng(0)
+    W, x = rng.standard_normal((5, 2 * LANES)), rng.standard_normal(5)
+
+    @numba.njit
+    def scores(W, x, out):
+        for block in range(np.uint64(0), np.uint64(W.shape[1]), np.uint64(LANES)):
+            sums = spread(0.0)
+            for j in range(np.uint64(x.shape[0])):
+                sums = madd(spread(x[j]), load(W, j * np.uint64(W.shape[1]) + block), sums)
+            store(out, block, sums)
+
+    out = np.zeros(2 * LANES)
+    scores(W, x, out)
+    np.testing.assert_allclose(out, x @ W, rtol=1e-13)

@@ -19,9 +19,12 @@ __all__ = [entry.name for entry in LEARNERS]
 class Shell(BaseEstimator):
     """What all shells share."""
 
+    _least: Any  # from the learner
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._least() == 0.0
         return tags
 
     def __getstate__(self) -> dict[str, Any]:

@@ -31,6 +31,8 @@ class Entry:
 LEARNERS = (
     Entry("PAClassifier", "linear", "classification"),
     Entry("PARegressor", "linear", "regression"),
+    Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
+    Entry("MultiplicativePARegressor", "multiplicative", "regression"),
 )
 
 

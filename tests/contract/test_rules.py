@@ -129,7 +129,7 @@ def gaps(model, before, after, target):
     return [(m - y * f0, m - y * f1, 1) for y, f0, f1 in zip(signs, before, after, strict=True)]
 
 
-@each(skip=HIDDEN_ITERATE, where=lambda v: v.params.get("step") in ("pa", "pa1", "pa2", "ls"))
+@each(skip=HIDDEN_ITERATE, where=lambda v: v.entry.module == "linear")
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("weight", [1.0, 0.3])

@@ -106,10 +106,10 @@ class MultiplicativePAClassifier(Multiplicative, Classifier):
 
     Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [m − y f]₊ moves
 
-        p±_j ← p±_j exp(±τ y U x_j)/Z,   τ = ℓ/q,   q = U²‖x‖∞²
+        p±_j ← p±_j exp(±τ y x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²
 
     (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
-    q = U²‖x‖∞²/4; each class then has weights of its own, also where there are two.
+    q = ‖x‖∞²/4; each class then has weights of its own, also where there are two.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class MultiplicativePAClassifier(Multiplicative, Classifier):
     step : {"pa", "pa1", "pa2"}, default="pa"
         τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
     C : float, default=1.0
-        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none. Of the order of 1/q.
+        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
     max_iter : int, default=1
@@ -233,10 +233,10 @@ class MultiplicativePARegressor(Multiplicative, Regressor):
 
     Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [|y − f| − ε]₊ moves
 
-        p±_j ← p±_j exp(±τ σ U x_j)/Z,   τ = ℓ/q,   q = U²‖x‖∞²,   σ = sign(y − f)
+        p±_j ← p±_j exp(±τ σ x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²,   σ = sign(y − f)
 
     (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
-    q = U²‖x‖∞²/4.
+    q = ‖x‖∞²/4.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class MultiplicativePARegressor(Multiplicative, Regressor):
     step : {"pa", "pa1", "pa2"}, default="pa"
         τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
     C : float, default=1.0
-        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none. Of the order of 1/q.
+        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
     max_iter : int, default=1

@@ -1,43 +1,44 @@
-"""Weights on a simplex, in log form: the multiplicative passive-aggressive step for one model.
+"""Weights on a simplex, in log form: the multiplicative passive-aggressive step.
 
 The literal form has weights w = U p, p on the simplex of the features (x ≥ 0); the signed form has
 w = U(p⁺ − p⁻), (p⁺, p⁻) on the simplex of twice as many corners, so that any ‖w‖₁ ≤ U is there. The
 bias is the weight of a constant feature 1, one more corner (or two).
 
-A row with loss ℓ pulls along v, which is ±U x at the corners. The problem, softened with C as in
-``engine.steps``, and its dual are
+A row pulls along v, which is σU x_j at the corners (σ = y or sign(y − f), −σU x_j at those of p⁻), and has
+the loss ℓ. The problem, softened with C as in ``engine.steps``, and its dual are
 
-    min D_RE(p‖p_t)  s.t.  loss(p) = 0       max  τ(ℓ + v·p_t) − log Σ p_t e^{τv}  over τ ≥ 0
+    min U² D_RE(p‖p_t)  s.t.  loss(p) = 0,      max  τ(ℓ + v·p_t) − U² log Σ p_t e^{τv/U²}  over τ ≥ 0
 
-with p ∝ p_t e^{τv} at the solution. By Hoeffding's lemma the logarithm is at most τ v·p_t + τ²R²/8, R the
-range of v over the corners (U‖x‖∞, signed 2U‖x‖∞), so the dual is at least τℓ − τ²q/2 with q = R²/4.
-The step is where that is largest. It has the form of the additive one, with another q:
+with p ∝ p_t e^{τv/U²} at the solution. (U² D_RE is at least ½‖w − w_t‖₁², as the additive learner has
+½‖w − w_t‖².) By Hoeffding's lemma the last term is at most τ v·p_t + τ²q/2, where 2U√q is the range of v over
+the corners: q = ‖x̃‖∞², and ‖x̃‖∞²/4 in the literal form. So the dual is at least τℓ − τ²q/2. The step is where
+that is largest, and has the form of the additive one with another q:
 
-====== ============ ===================
-step   τ            (pa is the paper's 4ℓ/R²)
-====== ============ ===================
-pa     ℓ/q
+====== ================
+step   τ
+====== ================
+pa     ℓ/q                (the paper's)
 pa1    min(C, ℓ/q)
 pa2    ℓ/(q + 1/(2C))
-====== ============ ===================
+====== ================
 
-It never goes too far: v·p moves by at most τq ≤ ℓ. For any comparator p* and γ = 1/(2C), each step takes at least
-τ(ℓ − ℓ*) − τ²q/2 off D_RE(p*‖p), from which follow the bounds Σℓ²/q ≤ 2 D_RE(p*‖p_1) for ``pa`` where
-ℓ* = 0, and Σℓ²/(q + γ) ≤ 2 D_RE(p*‖p_1) + Σℓ*²/γ for ``pa2``.
+It never goes too far: the score moves by at most τq ≤ ℓ. For any comparator p* with losses ℓ*, a step takes at
+least τ(ℓ − ℓ*) − τ²q/2 off U² D_RE(p*‖p). From this follow the bounds, with D = D_RE(p*‖p_1) and γ = 1/(2C),
 
-Corners. A feature becomes a corner at the first row that moves its weight, with θ = 0, as if it had been there
-from the start; so a column of zeros is the same as no column. The row that brings it is judged again on the
-larger simplex before it is learned. In the signed form Z ≥ 2n for n features, hence m more of
-them raise log Z by at most log((n + m)/n), and the bounds hold as if all had been there: only the log of their
-number enters. In the literal form a missing corner is a missing comparator, and ``corners`` puts all of
-them there at once, as the paper does.
+    Σ ℓ²/q ≤ 2U²D  (``pa``, ℓ* = 0)       Σ ℓ²/(q + γ) ≤ 2U²D + Σ ℓ*²/γ  (``pa2``)
 
-Numbers. p⁺ ∝ e^θ and p⁻ ∝ e^{−θ}, so θ is all that is learned. Kept beside it are e^{θ−level} (± e^{−θ−level}) and
-their sum Z, so that a row costs O(non-zeros), and exponentials are taken only for those that move. ``level`` is 0,
-or the largest θ once that is far from 0; no exponential can overflow, and one that underflows is
-found again when the level comes down. Z is a double-double sum: N changes of it leave an
-error of less than N 2⁻¹⁰⁶ of the largest Z since it was last summed anew, which is done when Z has become
-2⁻³⁰ of that.
+Corners. A feature becomes a corner at the first row that asks to move its weight, with θ = 0, as if it had been
+there from the start; so a column of zeros is the same as no column. The row that brings it is judged again on
+the larger simplex before it is learned. In the signed form Z ≥ 2n for n features, hence k more of them raise
+log Z by at most log((n + k)/n), and the bounds hold as if all had been there: only the log of their number
+enters. In the literal form a missing corner is a missing comparator, and ``corners`` puts all of them there
+at the start, as the paper does.
+
+Numbers. p⁺ ∝ e^θ and p⁻ ∝ e^{−θ}, so θ is all that is learned. Kept beside it are e^{θ−level} (± e^{−θ−level})
+and their sum Z, so that a row costs O(non-zeros), and exponentials are taken only of what moves. ``level`` is
+0, or the largest θ once that is far from 0: no exponential overflows, and one that underflows is found
+again when the level comes down. Z is a double-double sum: N changes leave an error below N 2⁻¹⁰⁰ of the
+largest Z since it was last summed anew, which is done when Z has fallen to 2⁻³⁰ of that.
 """
 
 from __future__ import annotations
@@ -294,10 +295,8 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     sign, gap = pull(params, y, f)
     if gap <= 0.0:
         return joined
-    # With q = h² the move τ U x is κ(τh)(x/m), κ = Um/h, and τh is the step of the row divided by h.
-    kappa = 1.0 if params.signed else 2.0
-    h = params.radius * m / kappa
-    a = kappa * step_size(params.step, gap / h, 1.0, params.C * s, h)
+    h = m if params.signed else 0.5 * m  # q = h², and τh is the step for the row divided by h
+    a = m / h * step_size(params.step, gap / h, 1.0, params.C * s, h) / params.radius
     if a == 0.0 or a != a:
         return joined
     shift_all(X, i, params.bias, sign * min(a, HUGE), m, theta, slope, mass, norm)

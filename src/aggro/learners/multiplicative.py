@@ -97,8 +97,9 @@ def normalised(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
     """Weights of these features (features, scores) and intercepts."""
     slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
     total = norm[:, TOTAL] + norm[:, REST]
-    scale = view.params.radius / np.where(total > 0.0, total, 1.0)
-    return slope[:, 1:].T[which] * scale, slope[:, 0] * scale
+    with np.errstate(over="ignore"):  # a model file may hold any numbers
+        weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
+    return weights[1:][which], weights[0]
 
 
 class MultiplicativePAClassifier(Multiplicative, Classifier):

@@ -266,12 +266,12 @@ def far_score(X, i, slope, norm, radius):
 
 @inline
 def score(X, i, slope, norm, radius):
-    """w·x + b; NaN if the row is not finite."""
+    """w·x + b, cut at ±HUGE; NaN if the row is not finite."""
     f = dot(X, i, slope[1:]) + slope[0]
     if not abs(f) < HUGE:
         return far_score(X, i, slope, norm, radius)
     z = norm[TOTAL] + norm[REST]
-    return f / z * radius if z > 0.0 else 0.0
+    return min(max(f / z * radius, -HUGE), HUGE) if z > 0.0 else 0.0
 
 
 @inline

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aggro.estimators
-from aggro.learners.params import Choice, Flag
+from aggro.learners.params import Choice, Either, Flag, Number
 from aggro.learners.registry import LEARNERS, Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
@@ -21,6 +21,7 @@ NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
 }
+MOVING_RADIUS = {("epsilon", "auto"): "a radius that is learned moves on every row"}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
@@ -38,6 +39,10 @@ class Variant:
     def classifies(self) -> bool:
         return self.entry.task == "classification"
 
+    @property
+    def detects(self) -> bool:
+        return self.entry.task == "outlier"
+
     def has(self, *names: str) -> bool:
         """Whether the learner has these parameters."""
         return set(names) <= set(self.entry.load()._constraints)
@@ -47,9 +52,9 @@ class Variant:
 
 
 def variants(entry: Entry) -> list[Variant]:
-    """Every choice of words, crossed; each flag flipped once beside the defaults."""
+    """Every choice of words, crossed; each flag flipped once beside the defaults. A number or a word is both."""
     constraints = entry.load()._constraints
-    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
+    words = {name: choices(c) for name, c in constraints.items() if choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches = [{}] + [{name: not defaults[name]} for name in flags]
@@ -58,6 +63,15 @@ def variants(entry: Entry) -> list[Variant]:
         for chosen in product(*words.values())
         for switch in switches
     ]
+
+
+def choices(constraint: Any) -> tuple[Any, ...]:
+    if isinstance(constraint, Choice):
+        return constraint.words
+    if isinstance(constraint, Either) and isinstance(constraint.options[0], Number):
+        words = [word for option in constraint.options for word in choices(option)]
+        return (*words, 1.0) if words else ()
+    return ()
 
 
 PLAIN = [Variant(entry) for entry in LEARNERS]
@@ -79,7 +93,10 @@ def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = N
 def stream(
     variant: Variant, n: int = 60, d: int = 6, classes: int = 3, density: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with some zeros, and targets; the last class first appears a third of the way in."""
+    """Rows with some zeros, and targets; the last class first appears a third of the way in.
+
+    A detector's targets are there to be ignored.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     noise = rng.standard_normal((n, classes))

@@ -10,6 +10,7 @@ from aggro.learners.registry import LEARNERS
 if TYPE_CHECKING:
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "MultiplicativePARegressor",
     "PAClassifier",
     "PARegressor",
+    "PAUniclass",
     "evaluate",
     "interop",
     "load",

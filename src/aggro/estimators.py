@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 
 from aggro.learners.registry import LEARNERS, Entry
 
@@ -31,7 +31,7 @@ class Shell(BaseEstimator):
         return dict(super().__getstate__())
 
 
-MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin}
+MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin, "outlier": OutlierMixin}
 
 
 def shell(entry: Entry) -> type[Any]:

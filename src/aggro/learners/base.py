@@ -90,7 +90,7 @@ class Learner(OneRow, Counted):
         self, labels: Labels, y: np.ndarray, s: np.ndarray
     ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
         """The labels after these targets, the targets as numbers, weights, and where each class first appears."""
-        raise NotImplementedError
+        return labels, y, s, np.empty(0, np.int64)
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
         """The labels after one target, the target as a number, and its weight."""
@@ -102,7 +102,7 @@ class Learner(OneRow, Counted):
 
     def _models(self, classes: int) -> int:
         """How many models are kept for this many classes."""
-        raise NotImplementedError
+        return 1
 
     # Parameters -----------------------------------------------------------------------------------
 

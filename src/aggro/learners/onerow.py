@@ -179,3 +179,10 @@ class OneRow:
             parts, intercepts = self._contributions(view, indices, values)
             names = model.features.names
             return view.labels, [names[j] for j in indices] if names else indices.tolist(), parts, intercepts
+
+    def _explain_score(self, x: Any) -> Explanation:
+        """The explanation of a learner's one score."""
+        _, features, parts, intercepts = self._explain(x)
+        contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
+        intercept = float(intercepts[0])
+        return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))

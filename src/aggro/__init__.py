@@ -10,6 +10,7 @@ from aggro.learners.registry import LEARNERS
 if TYPE_CHECKING:
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
     from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
@@ -22,6 +23,7 @@ _MODULES = ("evaluate", "interop", "models", "streams")
 __all__ = [
     "MultiplicativePAClassifier",
     "MultiplicativePARegressor",
+    "MultiplicativePAUniclass",
     "PAClassifier",
     "PARegressor",
     "PAUniclass",

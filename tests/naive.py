@@ -348,7 +348,7 @@ class MultiplicativeUniclass:
             t = gap / (8.0 * np.abs(v).max() ** 2)
         else:
             t = tau(self.step, gap, 1.0 if model.signed else 0.5, C)
-        model.logs = [
-            None if a is None else a + unit * t * b / model.radius for a, b in zip(model.logs, v, strict=True)
-        ]
+        for j, log in enumerate(model.logs):
+            if log is not None:
+                model.logs[j] = log + unit * t * v[j] / model.radius
         return True

@@ -165,7 +165,7 @@ def test_identical_rows_stay_the_centre(row, epsilon, form):
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("form", FORMS)
 def test_one_step_solves_its_problem(step, epsilon, C, weight, form):
-    """The move is along x − w; then pa: loss 0. pa1: loss 0 or τ = C. pa2: loss = τ/(2C). In radii, if they are learned."""
+    """The move is along x − w; then pa: loss 0. pa1: loss 0 or τ = C (radii, if learned). pa2: loss = τ/(2C)."""
     X = np.random.default_rng(0).standard_normal((200, 4))
     model = PAUniclass(C, step=step, epsilon=epsilon, nu=0.3).fit(X[:50])
     C *= weight

@@ -208,6 +208,40 @@ class Uniclass:
     def predictor(self):
         return [v / self.seen for v in self.total] if self.average else self.w
 
+    def learn(self, x, s=1.0):
+        if s == 0.0:
+            return
+        x = [self.number(float(v)) for v in x]
+        if self.w is None:
+            self.w, self.total = x, [self.number(0)] * len(x)
+            self.updates += 1
+        else:
+            seen_from, d, radius = self.distance(x, self.predictor()), self.distance(x, self.w), self.radius
+            self.loss += max(self.number(0), seen_from - radius)
+            self.outside += seen_from > radius
+            if self.given is None:
+                self.learn_radius(seen_from)
+            if radius > 0 and d > radius:
+                self.move(x, d, radius, self.C * self.number(s))
+        self.seen += 1
+        self.total = [a + b for a, b in zip(self.total, self.w, strict=True)]
+
+    def learn_radius(self, d):
+        if self.radius == 0:
+            self.radius = d
+            return
+        self.radius_steps += 1
+        rate = 1 / self.number(self.radius_steps) ** self.number(0.5)
+        exponent = rate * ((1 if d > self.radius else 0) - self.nu)
+        self.radius *= exponent.exp() if hasattr(exponent, "exp") else np.exp(exponent)
+
+    def move(self, x, d, radius, C):
+        loss = d - radius
+        largest = C * (radius if self.given is None else 1)
+        step = {"pa": loss, "pa1": min(largest, loss), "pa2": loss / (1 + 1 / (2 * C))}[self.step] * self.stretch
+        self.w = [a + step * (b - a) / d for a, b in zip(self.w, x, strict=True)]
+        self.updates += 1
+
 
 class Simplex:
     """One vector of the multiplicative learners: log-weights of those features that are corners."""
@@ -342,38 +376,6 @@ class MultiplicativeUniclass:
     def learn(self, x, s=1.0):
         if s == 0.0:
             return
-        x = [self.number(float(v)) for v in x]
-        if self.w is None:
-            self.w, self.total = x, [self.number(0)] * len(x)
-            self.updates += 1
-        else:
-            seen_from, d, radius = self.distance(x, self.predictor()), self.distance(x, self.w), self.radius
-            self.loss += max(self.number(0), seen_from - radius)
-            self.outside += seen_from > radius
-            if self.given is None:
-                self.learn_radius(seen_from)
-            if radius > 0 and d > radius:
-                self.move(x, d, radius, self.C * self.number(s))
-        self.seen += 1
-        self.total = [a + b for a, b in zip(self.total, self.w, strict=True)]
-
-    def learn_radius(self, d):
-        if self.radius == 0:
-            self.radius = d
-            return
-        self.radius_steps += 1
-        rate = 1 / self.number(self.radius_steps) ** self.number(0.5)
-        exponent = rate * ((1 if d > self.radius else 0) - self.nu)
-        self.radius *= exponent.exp() if hasattr(exponent, "exp") else np.exp(exponent)
-
-    def move(self, x, d, radius, C):
-        loss = d - radius
-        largest = C * (radius if self.given is None else 1)
-        step = {"pa": loss, "pa1": min(largest, loss), "pa2": loss / (1 + 1 / (2 * C))}[self.step] * self.stretch
-        self.w = [a + step * (b - a) / d for a, b in zip(self.w, x, strict=True)]
-        self.updates += 1
-
-
         gap, old = self.gap(x), self.epsilon
         self.losses.append(max(0.0, gap))
         self.outside += gap > 0.0

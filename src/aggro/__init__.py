@@ -9,6 +9,9 @@ from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
+    from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
 __version__ = "0.1.0"
@@ -17,7 +20,19 @@ __version__ = "0.1.0"
 _HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
 _MODULES = ("evaluate", "interop", "models", "streams")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams"]
+__all__ = [
+    "MultiplicativePAClassifier",
+    "MultiplicativePARegressor",
+    "MultiplicativePAUniclass",
+    "PAClassifier",
+    "PARegressor",
+    "PAUniclass",
+    "evaluate",
+    "interop",
+    "load",
+    "models",
+    "streams",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from kit import as_pairs
 from models import forge
+from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import models
@@ -51,7 +52,9 @@ def use(model):
         model.predict_one(x)
     label = next(iter(model._model.labels.codes), 1.0)
     calls = [
-        lambda: [model.predict(X), model.coef_, model.history_, model.explain_one(X[0])],
+        lambda: [model.predict(X), model.history_, model.explain_one(X[0])],
+        lambda: getattr(model, "center_" if hasattr(model, "offset_") else "coef_"),
+        lambda: model.predict(csr_matrix(X)),
         lambda: [model.predict_one(x) for x in as_pairs(X)],
         lambda: model.predict_one({"f0": 1.0, "new": 2.0}),
         lambda: model.partial_fit(X, [label] * 6),
@@ -186,7 +189,8 @@ def test_arrays_of_other_shapes_that_fill_the_file(title, tmp_path, data):
         size = int(np.prod(shape, dtype=object)) * (1 if entry["dtype"] == "U8" else 8)
         grown[name] = {**entry, "shape": shape, "data_offsets": [len(content), len(content) + size]}
         content += (arrays[start:end] + bytes(size))[:size]
-    header["width"] = data.draw(st.sampled_from([header["width"], grown.get("W", grown.get("w"))["shape"][0]]))
+    widths = [grown[name]["shape"][0] for name in ("W", "w") if name in grown] or [header["width"] + 1]
+    header["width"] = data.draw(st.sampled_from([header["width"], *widths]))
     header["n_features"] = data.draw(st.sampled_from([header["n_features"], header["width"]]))
     model = opened(tmp_path / "m", forge.forge(header, grown, content))
     if model is not None:

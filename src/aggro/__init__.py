@@ -15,9 +15,9 @@ __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
 _HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
-_MODULES = ("evaluate", "interop", "models", "streams")
+_MODULES = ("evaluate", "interop", "models", "streams", "theory")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams"]
+__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams", "theory"]
 
 
 def __getattr__(name: str) -> Any:

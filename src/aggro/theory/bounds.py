@@ -1,0 +1,249 @@
+"""The theorems for learners: each learns the stream, and says what was proved about it.
+
+All of them take an estimator of this library, which is not changed: a copy starts where ``fit`` would (from nothing,
+or with ``warm_start`` from what was learned) and learns the rows once, in order. What a theorem does not cover is
+refused.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from aggro.learners.linear import Linear
+from aggro.learners.tasks import Classifier
+from aggro.theory.bound import Bound, Comparator
+from aggro.theory.comparators import as_vector, without_loss
+from aggro.theory.nearest import least_relative
+from aggro.theory.theorems import compared, euclid, lemma_2, theorem_1, theorem_3
+from aggro.theory.trial import Trial, learn
+
+__all__ = [
+    "hinge_bound",
+    "mistake_bound",
+    "norm_bound",
+    "realizable_bound",
+    "squared_hinge_bound",
+    "unrealizable_bound",
+]
+
+
+def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") -> Bound:
+    """Theorem 1: Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖², for ``step="pa"`` and any u without loss.
+
+    ε is the learner's edge (−margin for a classifier, else epsilon), ε* the least that u would need.
+
+    Parameters
+    ----------
+    estimator : learner
+        A linear learner of this library with ``step="pa"``; a copy learns.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows, in the order of the stream.
+    y : array of shape (n_samples,)
+        Their targets. Of two classes, the last in sorted order is the positive one.
+    comparator : array, (array, float), fitted linear model or "best", default="best"
+        u: weights, (weights, intercept), or a model with ``coef_`` and ``intercept_``, with loss 0 on every row.
+        "best" is the one nearest to w₁, found by cutting planes; the theorem holds for any.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row.
+
+    Examples
+    --------
+    >>> from aggro import PAClassifier, theory
+    >>> X, y = [[2.0, 1.0], [-1.0, -2.0], [1.0, 0.0], [0.0, -1.0]], [1, -1, 1, -1]
+    >>> bound = theory.realizable_bound(PAClassifier(step="pa", fit_intercept=False), X, y)
+    >>> bound.holds, bound.comparator.weights.round(3).tolist(), round(bound.limit, 3)
+    (True, [1.0, 1.0], 10.0)
+    """
+    trial, u = realized("Theorem 1", estimator, X, y, comparator)
+    return theorem_1(trial.problem, trial.losses, u, euclid(trial.problem, u, trial.start))
+
+
+def norm_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") -> Bound:
+    """Lemma 2: ‖w − w₁‖ ≤ 2‖u − w₁‖ after every row, for ``step="pa"`` and any u without loss.
+
+    Parameters
+    ----------
+    estimator, X, y, comparator
+        As in :func:`realizable_bound`.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row. The left one is measured on the weights themselves, which costs
+        O(n_features) a row.
+    """
+    trial, u = realized("Lemma 2", estimator, X, y, comparator, moves=True)
+    return lemma_2(trial.problem, trial.losses, trial.moves, u, trial.start)
+
+
+def unrealizable_bound(
+    estimator: Any, X: Any, y: Any = None, comparator: Any = "best", *, sample_weight: Any = None
+) -> Bound:
+    """Theorem 3: Σℓ² ≤ (γ + B)‖u − w₁‖² + (1 + B/γ)Σℓ(u)², for ``step="pa2"``, γ = 1/(2C), and any u at all.
+
+    With weights s, where a row learns with C s and so has a γ of its own, it reads
+    Σℓ²/(‖v‖² + γ) ≤ ‖u − w₁‖² + Σℓ(u)²/γ.
+
+    Parameters
+    ----------
+    estimator : learner
+        A linear learner of this library with ``step="pa2"``; a copy learns.
+    X, y
+        As in :func:`realizable_bound`.
+    comparator : array, (array, float), fitted linear model or "best", default="best"
+        u. "best" minimises the right side, by L-BFGS; the theorem holds for any.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows; those of the estimator's ``class_weight`` are multiplied with them.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row.
+
+    Examples
+    --------
+    >>> from aggro import PARegressor, theory
+    >>> learner = PARegressor(C=0.5, step="pa2", epsilon=0.0, fit_intercept=False)
+    >>> bound = theory.unrealizable_bound(learner, [[1.0], [1.0]], [1.0, -1.0], comparator=[0.0])
+    >>> bound.holds, bound.sums.tolist(), bound.limits.tolist()
+    (True, [1.0, 3.25], [2.0, 4.0])
+    """
+    check(estimator, "Theorem 3", ("pa2",), "For step='pa' see realizable_bound.")
+    if not isinstance(estimator.C, Real):
+        raise ValueError(f"Theorem 3 is about one C, got C={estimator.C!r}. Give a number.")
+    trial = learn(estimator, X, y, sample_weight)
+    problem, C = trial.problem, float(estimator.C)
+    weights = trial.weights if trial.weights.shape[0] else None
+    if isinstance(comparator, str) and comparator == "best":
+        u = least_relative(problem, trial.start, C * (np.ones(problem.n_rows) if weights is None else weights))
+    else:
+        u = as_vector(comparator, problem, classes_of(trial))
+    return theorem_3(problem, trial.losses, u, trial.start, C, weights)
+
+
+def squared_hinge_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> Bound:
+    """Corollary for two classes: Σℓ² ≤ m²B/γ̂², for ``step="pa"`` from w₁ = 0.
+
+    γ̂ = min y(u·x + b)/‖(u, b)‖ is the margin of a separator, m the learner's own.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As in :func:`realizable_bound`.
+    comparator : array, (array, float), fitted linear model or "best", default="best"
+        Any separator, of any length. "best" is the one with the largest γ̂.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row.
+    """
+    trial, u, m, reach = separated("squared_hinge_bound", estimator, X, y, comparator)
+    return corollary(trial, u, "Σℓ² ≤ m²B/γ̂²", np.cumsum(trial.losses**2), m**2 * reach)
+
+
+def hinge_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> Bound:
+    """Corollary for two classes: Σℓ ≤ 2mB/γ̂², for ``step="pa"`` from w₁ = 0.
+
+    Parameters
+    ----------
+    estimator, X, y, comparator
+        As in :func:`squared_hinge_bound`.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row.
+    """
+    trial, u, m, reach = separated("hinge_bound", estimator, X, y, comparator)
+    return corollary(trial, u, "Σℓ ≤ 2mB/γ̂²", np.cumsum(trial.losses), 2.0 * m * reach)
+
+
+def mistake_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> Bound:
+    """Corollary for two classes: there are at most B/γ̂² mistakes, for ``step="pa"`` from w₁ = 0.
+
+    Parameters
+    ----------
+    estimator, X, y, comparator
+        As in :func:`squared_hinge_bound`.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row; a mistake is y f ≤ 0, so the first row is one.
+    """
+    trial, u, _, reach = separated("mistake_bound", estimator, X, y, comparator)
+    return corollary(trial, u, "mistakes ≤ B/γ̂²", np.cumsum(trial.mistakes).astype(np.float64), reach)
+
+
+# What the theorems cover -------------------------------------------------------------------------
+
+
+def check(estimator: Any, asker: str, steps: tuple[str, ...], hint: str) -> None:
+    """Refuse what the theorem is not about."""
+    if not isinstance(estimator, Linear):
+        raise TypeError(f"{asker} is about the linear learners of this library, got {type(estimator).__name__}.")
+    estimator._check_params()
+    owner = type(estimator).__name__
+    if estimator.step not in steps:
+        raise ValueError(
+            f"{asker} holds for step={' or '.join(map(repr, steps))}, and this {owner} has {estimator.step!r}. {hint}"
+        )
+    if estimator.average:
+        raise ValueError(
+            f"{asker} is about the iterates, and with average=True their mean predicts. Set average=False."
+        )
+    class_weight = getattr(estimator, "class_weight", None)
+    if class_weight is not None and "pa2" not in steps:
+        raise ValueError(f"{asker} counts every row once: class_weight must be None, got {class_weight!r}.")
+    if class_weight == "balanced":
+        raise ValueError(f"{asker} needs weights that are known: give class_weight as a dict, not 'balanced'.")
+
+
+def realized(
+    asker: str, estimator: Any, X: Any, y: Any, comparator: Any, moves: bool = False
+) -> tuple[Trial, np.ndarray]:
+    """The stream learned with ``pa``, and a comparator without loss."""
+    check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
+    trial = learn(estimator, X, y, moves=moves)
+    return trial, without_loss(comparator, trial.problem, trial.start, classes_of(trial), asker)
+
+
+def separated(asker: str, estimator: Any, X: Any, y: Any, comparator: Any) -> tuple[Trial, np.ndarray, float, np.ndarray]:
+    """The stream learned with ``pa`` from 0, a separator scaled to margin m, m, and B/γ̂² after each row."""
+    if not isinstance(estimator, Classifier):
+        raise TypeError(f"{asker} is about classifiers, got {type(estimator).__name__}.")
+    check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
+    trial = learn(estimator, X, y)
+    if trial.start.any():
+        raise ValueError(f"{asker} is about learning from w₁ = 0. Set warm_start=False, or see realizable_bound.")
+    problem, m = trial.problem, -trial.problem.edge
+    if isinstance(comparator, str) and comparator == "best":
+        u = without_loss(comparator, problem, trial.start, classes_of(trial), asker)
+    else:
+        u = as_vector(comparator, problem, classes_of(trial))
+    margins = -problem.discrepancies(u)
+    row = int(margins.argmin())
+    if not margins[row] > 0.0:
+        raise ValueError(
+            f"{asker} needs a comparator that separates the classes, and this one has margin {margins[row]:.6g} on row "
+            f"{row}. Give another, or comparator='best'; for streams that have none see unrealizable_bound."
+        )
+    separation = margins[row] / np.linalg.norm(u)
+    return trial, u * (m / margins[row]), m, np.maximum.accumulate(problem.norms()) / separation**2
+
+
+def corollary(trial: Trial, u: np.ndarray, statement: str, sums: np.ndarray, limits: np.ndarray) -> Bound:
+    comparator: Comparator = compared(trial.problem, u)
+    B, distance = float(trial.problem.norms().max()), float((u**2).sum())
+    return Bound("Corollary", statement, sums, limits, trial.losses, comparator, B, distance)
+
+
+def classes_of(trial: Trial) -> np.ndarray | None:
+    return getattr(trial.learner, "classes_", None)

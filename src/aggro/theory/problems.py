@@ -1,0 +1,154 @@
+"""The problems of the paper on one stream: what the theorems need to know of it, and nothing of a learner.
+
+With x̃ the row (a constant 1 appended where there is an intercept), a vector w has on row t
+
+=============== ================ ============== ===========================
+problem         discrepancy δ_t  edge ε         direction v_t = −∇δ_t
+=============== ================ ============== ===========================
+classification  −y f             −m, the margin y x̃
+regression      |y − f|          ε              sign(y − f) x̃
+uniclass        ‖x − w‖          the radius     (x − w)/‖x − w‖
+=============== ================ ============== ===========================
+
+and the loss ℓ_t = [δ_t − ε]₊. Every δ_t is convex in w, and the theorems need no more than that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Classification", "Problem", "Regression", "Uniclass"]
+
+BLOCK = 2**22  # numbers of a sparse matrix that are made dense at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A stream and an edge ε. Vectors have ``size`` weights, and then the intercept where there is one."""
+
+    X: Any  # (n, d): an array, or a scipy CSR matrix
+    y: np.ndarray  # ±1, or numbers; of no meaning to uniclass
+    edge: float
+    size: int  # d, or more: weights beyond the columns of X are those of features that are 0 here
+    bias: float = 0.0  # 1.0 with an intercept
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def length(self) -> int:
+        """Numbers in a vector."""
+        return self.size + int(self.bias)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """f of every row."""
+        f: np.ndarray = self.X @ w[: self.X.shape[1]]
+        return f + w[-1] if self.bias else f
+
+    def add_up(self, a: np.ndarray) -> np.ndarray:
+        """Σ_t a_t x̃_t."""
+        total = np.zeros(self.length)
+        total[: self.X.shape[1]] = a @ self.X
+        if self.bias:
+            total[-1] = a.sum()
+        return total
+
+    def norms(self) -> np.ndarray:
+        """‖v_t‖², the same for every w."""
+        squares = self.X.power(2).sum(axis=1) if hasattr(self.X, "power") else np.einsum("ij,ij->i", self.X, self.X)
+        return np.asarray(squares, np.float64).ravel() + self.bias
+
+    def largest(self) -> np.ndarray:
+        """‖x̃_t‖∞²."""
+        top = np.asarray(abs(self.X).max(axis=1).todense() if hasattr(self.X, "power") else abs(self.X).max(axis=1))
+        return np.maximum(top.ravel().astype(np.float64), self.bias) ** 2
+
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        """The size of what is added and subtracted to find δ_t(w): its rounding is a small part of this."""
+        sums: np.ndarray = abs(self.X) @ abs(w[: self.X.shape[1]])
+        return sums + (abs(w[-1]) if self.bias else 0.0) + abs(self.y) + abs(self.edge)
+
+    def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        """δ_t(w)."""
+        raise NotImplementedError
+
+    def losses(self, w: np.ndarray) -> np.ndarray:
+        """ℓ_t(w)."""
+        return np.maximum(0.0, self.discrepancies(w) - self.edge)
+
+    def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Σ_t a_t v_t(w)."""
+        raise NotImplementedError
+
+    def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """v_t(w) of a few rows, dense."""
+        rows = np.zeros((which.shape[0], self.length))
+        chosen = self.X[which]
+        rows[:, : self.X.shape[1]] = chosen.toarray() if hasattr(chosen, "toarray") else chosen
+        if self.bias:
+            rows[:, -1] = 1.0
+        return rows
+
+
+class Classification(Problem):
+    """Two classes, y = ±1."""
+
+    def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        return -self.y * self.scores(w)
+
+    def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return self.add_up(a * self.y)
+
+    def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return self.y[which, None] * super().directions(w, which)
+
+
+class Regression(Problem):
+    """Numbers to predict."""
+
+    def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        return abs(self.y - self.scores(w))
+
+    def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return self.add_up(a * np.where(self.y >= self.scores(w), 1.0, -1.0))
+
+    def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
+        signs = np.where(self.y[which] >= self.scores(w)[which], 1.0, -1.0)
+        return signs[:, None] * super().directions(w, which)
+
+
+class Uniclass(Problem):
+    """One class: w is a centre that all rows should be near."""
+
+    def norms(self) -> np.ndarray:
+        return np.ones(self.n_rows)
+
+    def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        far = [np.linalg.norm(block - w[: block.shape[1]], axis=1) for block in self.blocks()]
+        beyond = np.linalg.norm(w[self.X.shape[1] :])
+        return np.hypot(np.concatenate(far), beyond)
+
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        squares = self.X.power(2).sum(axis=1) if hasattr(self.X, "power") else (self.X**2).sum(axis=1)
+        return np.sqrt(np.asarray(squares, np.float64).ravel()) + np.linalg.norm(w) + abs(self.edge)
+
+    def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        shares = a / np.maximum(self.discrepancies(w), np.finfo(np.float64).tiny)
+        return self.add_up(shares) - shares.sum() * w
+
+    def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
+        away = super().directions(w, which) - w
+        return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+
+    def blocks(self) -> Any:
+        """The rows, dense, some at a time: differences of sparse rows and a dense centre are dense."""
+        if not hasattr(self.X, "toarray"):
+            yield self.X
+            return
+        step = max(1, BLOCK // max(1, self.X.shape[1]))
+        for start in range(0, self.n_rows, step):
+            yield self.X[start : start + step].toarray()

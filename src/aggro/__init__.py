@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
+    from aggro.batch import fit_until
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.models import load
 
 __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
-_HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
+_HOMES = {
+    **{entry.name: "aggro.estimators" for entry in LEARNERS},
+    "fit_until": "aggro.batch",
+    "load": "aggro.models",
+}
 _MODULES = ("evaluate", "interop", "models", "streams", "theory")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams", "theory"]
+__all__ = ["PAClassifier", "PARegressor", "evaluate", "fit_until", "interop", "load", "models", "streams", "theory"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
+from aggro.engine.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import MISTAKES, UPDATES, judge, look
 
-__all__ = ["cycle", "largest_first", "trace"]
+__all__ = ["cycle", "largest_first", "trace", "worst"]
 
 u8 = np.uint64
 
@@ -36,7 +36,7 @@ def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses
     return bad
 
 
-@inline
+@kernel
 def present(state, params, X, y, none, order, i):
     """Learn row i; whether it moved the weights."""
     before = state.tally.rows[UPDATES]

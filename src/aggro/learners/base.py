@@ -134,7 +134,7 @@ class Learner(OneRow, Counted):
         return model
 
     def _begin(self) -> Model:
-        """What ``fit`` starts from, apart from the model in use: nothing learned, or with ``warm_start`` a copy of it."""
+        """What ``fit`` starts from, apart from the model in use: nothing, or with ``warm_start`` a copy of it."""
         self._check_params()
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
             model = self._model.copy()

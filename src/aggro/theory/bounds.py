@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.learners.linear import Linear
 from aggro.learners.tasks import Classifier
-from aggro.theory.bound import Bound, Comparator
+from aggro.theory.bound import Bound
 from aggro.theory.comparators import as_vector, without_loss
 from aggro.theory.nearest import least_relative
 from aggro.theory.theorems import compared, euclid, lemma_2, theorem_1, theorem_3
@@ -61,7 +61,8 @@ def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "b
     (True, [1.0, 1.0], 10.0)
     """
     trial, u = realized("Theorem 1", estimator, X, y, comparator)
-    return theorem_1(trial.problem, trial.losses, u, euclid(trial.problem, u, trial.start))
+    setting = trial.setting
+    return theorem_1(setting.problem, trial.losses, u, euclid(setting.problem, u, setting.start))
 
 
 def norm_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") -> Bound:
@@ -79,7 +80,7 @@ def norm_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") 
         O(n_features) a row.
     """
     trial, u = realized("Lemma 2", estimator, X, y, comparator, moves=True)
-    return lemma_2(trial.problem, trial.losses, trial.moves, u, trial.start)
+    return lemma_2(trial.setting.problem, trial.losses, trial.moves, u, trial.setting.start)
 
 
 def unrealizable_bound(
@@ -118,13 +119,13 @@ def unrealizable_bound(
     if not isinstance(estimator.C, Real):
         raise ValueError(f"Theorem 3 is about one C, got C={estimator.C!r}. Give a number.")
     trial = learn(estimator, X, y, sample_weight)
-    problem, C = trial.problem, float(estimator.C)
-    weights = trial.weights if trial.weights.shape[0] else None
+    setting, C = trial.setting, float(estimator.C)
     if isinstance(comparator, str) and comparator == "best":
-        u = least_relative(problem, trial.start, C * (np.ones(problem.n_rows) if weights is None else weights))
+        weights = np.ones(setting.problem.n_rows) if trial.weights is None else trial.weights
+        u = least_relative(setting.problem, setting.start, C * weights)
     else:
-        u = as_vector(comparator, problem, classes_of(trial))
-    return theorem_3(problem, trial.losses, u, trial.start, C, weights)
+        u = as_vector(comparator, setting)
+    return theorem_3(setting.problem, trial.losses, u, euclid(setting.problem, u, setting.start), C, trial.weights)
 
 
 def squared_hinge_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> Bound:
@@ -212,22 +213,22 @@ def realized(
     """The stream learned with ``pa``, and a comparator without loss."""
     check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
     trial = learn(estimator, X, y, moves=moves)
-    return trial, without_loss(comparator, trial.problem, trial.start, classes_of(trial), asker)
+    return trial, without_loss(comparator, trial.setting, asker)
 
 
-def separated(asker: str, estimator: Any, X: Any, y: Any, comparator: Any) -> tuple[Trial, np.ndarray, float, np.ndarray]:
+def separated(
+    asker: str, estimator: Any, X: Any, y: Any, comparator: Any
+) -> tuple[Trial, np.ndarray, float, np.ndarray]:
     """The stream learned with ``pa`` from 0, a separator scaled to margin m, m, and B/γ̂² after each row."""
     if not isinstance(estimator, Classifier):
         raise TypeError(f"{asker} is about classifiers, got {type(estimator).__name__}.")
     check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
     trial = learn(estimator, X, y)
-    if trial.start.any():
+    problem, m = trial.setting.problem, -trial.setting.problem.edge
+    if trial.setting.start.any():
         raise ValueError(f"{asker} is about learning from w₁ = 0. Set warm_start=False, or see realizable_bound.")
-    problem, m = trial.problem, -trial.problem.edge
-    if isinstance(comparator, str) and comparator == "best":
-        u = without_loss(comparator, problem, trial.start, classes_of(trial), asker)
-    else:
-        u = as_vector(comparator, problem, classes_of(trial))
+    best = isinstance(comparator, str) and comparator == "best"
+    u = without_loss(comparator, trial.setting, asker) if best else as_vector(comparator, trial.setting)
     margins = -problem.discrepancies(u)
     row = int(margins.argmin())
     if not margins[row] > 0.0:
@@ -240,10 +241,6 @@ def separated(asker: str, estimator: Any, X: Any, y: Any, comparator: Any) -> tu
 
 
 def corollary(trial: Trial, u: np.ndarray, statement: str, sums: np.ndarray, limits: np.ndarray) -> Bound:
-    comparator: Comparator = compared(trial.problem, u)
-    B, distance = float(trial.problem.norms().max()), float((u**2).sum())
-    return Bound("Corollary", statement, sums, limits, trial.losses, comparator, B, distance)
-
-
-def classes_of(trial: Trial) -> np.ndarray | None:
-    return getattr(trial.learner, "classes_", None)
+    problem = trial.setting.problem
+    B, distance = float(problem.norms().max()), float((u**2).sum())
+    return Bound("Corollary", statement, sums, limits, trial.losses, compared(problem, u), B, distance)

@@ -7,22 +7,23 @@ from typing import Any
 import numpy as np
 
 from aggro.theory.nearest import ROUNDING, nearest_without_loss
-from aggro.theory.problems import Problem
+from aggro.theory.trial import Setting
 
 __all__ = ["as_vector", "without_loss"]
 
 
-def as_vector(given: Any, problem: Problem, classes: np.ndarray | None) -> np.ndarray:
+def as_vector(given: Any, setting: Setting) -> np.ndarray:
     """A comparator as a vector of the problem.
 
     It may be weights, (weights, intercept), or a fitted model with ``coef_`` and ``intercept_``.
     """
+    problem, classes = setting.problem, setting.classes
     if hasattr(given, "coef_"):
         theirs = getattr(given, "classes_", None)
         if classes is not None and theirs is not None and list(theirs) != list(classes):
             raise ValueError(
-                f"The comparator knows the classes {list(theirs)}, but the stream has {list(classes)}. Both must agree, "
-                "since its weights are for the last of them."
+                f"The comparator knows the classes {list(theirs)}, but the stream has {list(classes)}. They must "
+                "agree, since its weights are for the last of them."
             )
         given = given.coef_, given.intercept_
     weights, intercept = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
@@ -54,19 +55,18 @@ def as_numbers(value: Any, what: str) -> np.ndarray:
     return array
 
 
-def without_loss(
-    given: Any, problem: Problem, start: np.ndarray, classes: np.ndarray | None, asker: str
-) -> np.ndarray:
+def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
     """A comparator that has loss 0 on every row, up to the rounding of its scores."""
+    problem = setting.problem
     if isinstance(given, str) and given == "best":
-        found = nearest_without_loss(problem, start)
+        found = nearest_without_loss(problem, setting.start)
         if found is None:
             raise ValueError(
                 f"{asker} needs a comparator without loss, and there is none: no vector has loss 0 on all of these "
                 f"{problem.n_rows:,} rows (or none of a reasonable size). For such streams see unrealizable_bound."
             )
         return found
-    u = as_vector(given, problem, classes)
+    u = as_vector(given, setting)
     excess = problem.discrepancies(u) - problem.edge
     row = int(np.argmax(excess - ROUNDING * problem.sizes(u)))
     if excess[row] > ROUNDING * problem.sizes(u)[row]:

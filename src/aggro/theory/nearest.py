@@ -5,11 +5,12 @@
     min ‖u − w₁‖   s.t.   δ_t(u) ≤ ε for every row t
 
 by cutting planes. A row that u violates gives the half-space v·(u′ − u) ≥ δ(u) − ε, which holds all solutions since
-δ is convex; the point of all half-spaces so far that is nearest to w₁ is the next u. In classification and regression the
-half-spaces are the constraints themselves, so this ends after finitely many rounds, and most rows never enter.
+δ is convex; the point of all half-spaces so far that is nearest to w₁ is the next u. In classification and regression
+the half-spaces are the constraints themselves, so this ends after finitely many rounds, and most rows never enter.
 
-That nearest point, min ‖z‖ s.t. Vz ≥ h, is a problem of non-negative least squares (Lawson and Hanson, chapter 23): with
-E = (V h)ᵀ and f = (0 … 0 1), if a ≥ 0 makes r = Ea − f smallest, then z = −r₁…d / r_{d+1}; r = 0 says that there is none.
+That nearest point, min ‖z‖ s.t. Vz ≥ h, is a problem of non-negative least squares (Lawson and Hanson, Solving Least
+Squares Problems, chapter 23): with E = (V h)ᵀ and f = (0 … 0 1), if a ≥ 0 makes r = Ea − f smallest, then z is the
+point of least norm on the half-spaces with a > 0; r = 0 says that there is none.
 
 ``least_relative`` minimises the right side of Theorem 3, ‖u − w₁‖² + Σ ℓ_t(u)²/γ_t, which is smooth and strongly
 convex, by L-BFGS.

@@ -15,6 +15,7 @@ and the loss ℓ_t = [δ_t − ε]₊. Every δ_t is convex in w, and the theore
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 __all__ = ["Classification", "Problem", "Regression", "Uniclass"]
 
 BLOCK = 2**22  # numbers of a sparse matrix that are made dense at a time
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +54,20 @@ class Problem:
     def add_up(self, a: np.ndarray) -> np.ndarray:
         """Σ_t a_t x̃_t."""
         total = np.zeros(self.length)
-        total[: self.X.shape[1]] = a @ self.X
+        total[: self.X.shape[1]] = self.X.T @ a
         if self.bias:
             total[-1] = a.sum()
         return total
 
     def norms(self) -> np.ndarray:
-        """‖v_t‖², the same for every w."""
-        squares = self.X.power(2).sum(axis=1) if hasattr(self.X, "power") else np.einsum("ij,ij->i", self.X, self.X)
-        return np.asarray(squares, np.float64).ravel() + self.bias
+        """‖v_t‖², the same for every w; infinity where it is no float."""
+        return squares(self.X) + self.bias
 
     def largest(self) -> np.ndarray:
-        """‖x̃_t‖∞²."""
-        top = np.asarray(abs(self.X).max(axis=1).todense() if hasattr(self.X, "power") else abs(self.X).max(axis=1))
-        return np.maximum(top.ravel().astype(np.float64), self.bias) ** 2
+        """‖x̃_t‖∞."""
+        top = abs(self.X).max(axis=1)
+        dense = np.asarray(top.todense() if hasattr(top, "todense") else top, np.float64)
+        return np.maximum(dense.ravel(), self.bias)
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """The size of what is added and subtracted to find δ_t(w): its rounding is a small part of this."""
@@ -86,6 +88,10 @@ class Problem:
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         """v_t(w) of a few rows, dense."""
+        raise NotImplementedError
+
+    def dense(self, which: np.ndarray) -> np.ndarray:
+        """x̃_t of a few rows."""
         rows = np.zeros((which.shape[0], self.length))
         chosen = self.X[which]
         rows[:, : self.X.shape[1]] = chosen.toarray() if hasattr(chosen, "toarray") else chosen
@@ -98,27 +104,32 @@ class Classification(Problem):
     """Two classes, y = ±1."""
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
-        return -self.y * self.scores(w)
+        negated: np.ndarray = -self.y * self.scores(w)
+        return negated
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.add_up(a * self.y)
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return self.y[which, None] * super().directions(w, which)
+        rows: np.ndarray = self.y[which, None] * self.dense(which)
+        return rows
 
 
 class Regression(Problem):
     """Numbers to predict."""
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
-        return abs(self.y - self.scores(w))
+        return np.abs(self.y - self.scores(w))
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
-        return self.add_up(a * np.where(self.y >= self.scores(w), 1.0, -1.0))
+        return self.add_up(a * self.signs(w))
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
-        signs = np.where(self.y[which] >= self.scores(w)[which], 1.0, -1.0)
-        return signs[:, None] * super().directions(w, which)
+        rows: np.ndarray = self.signs(w)[which, None] * self.dense(which)
+        return rows
+
+    def signs(self, w: np.ndarray) -> np.ndarray:
+        return np.where(self.y >= self.scores(w), 1.0, -1.0)
 
 
 class Uniclass(Problem):
@@ -127,28 +138,34 @@ class Uniclass(Problem):
     def norms(self) -> np.ndarray:
         return np.ones(self.n_rows)
 
-    def discrepancies(self, w: np.ndarray) -> np.ndarray:
-        far = [np.linalg.norm(block - w[: block.shape[1]], axis=1) for block in self.blocks()]
-        beyond = np.linalg.norm(w[self.X.shape[1] :])
-        return np.hypot(np.concatenate(far), beyond)
-
     def sizes(self, w: np.ndarray) -> np.ndarray:
-        squares = self.X.power(2).sum(axis=1) if hasattr(self.X, "power") else (self.X**2).sum(axis=1)
-        return np.sqrt(np.asarray(squares, np.float64).ravel()) + np.linalg.norm(w) + abs(self.edge)
+        return np.sqrt(squares(self.X)) + np.linalg.norm(w) + abs(self.edge)
+
+    def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        near = np.concatenate([np.linalg.norm(block - w[: block.shape[1]], axis=1) for block in self.blocks()])
+        far: np.ndarray = np.hypot(near, np.linalg.norm(w[self.X.shape[1] :]))
+        return far
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
-        shares = a / np.maximum(self.discrepancies(w), np.finfo(np.float64).tiny)
-        return self.add_up(shares) - shares.sum() * w
+        shares = a / np.maximum(self.discrepancies(w), TINY)
+        return self.add_up(shares) - float(shares.sum()) * w
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
-        away = super().directions(w, which) - w
-        return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        away: np.ndarray = self.dense(which) - w
+        return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), TINY)
 
-    def blocks(self) -> Any:
+    def blocks(self) -> Iterator[np.ndarray]:
         """The rows, dense, some at a time: differences of sparse rows and a dense centre are dense."""
         if not hasattr(self.X, "toarray"):
             yield self.X
             return
-        step = max(1, BLOCK // max(1, self.X.shape[1]))
+        step = max(1, BLOCK // self.X.shape[1])
         for start in range(0, self.n_rows, step):
             yield self.X[start : start + step].toarray()
+
+
+def squares(X: Any) -> np.ndarray:
+    """‖x_t‖² of every row."""
+    with np.errstate(over="ignore", under="ignore"):
+        sums = X.power(2).sum(axis=1) if hasattr(X, "power") else np.einsum("ij,ij->i", X, X)
+    return np.asarray(sums, np.float64).ravel()

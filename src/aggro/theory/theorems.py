@@ -27,10 +27,8 @@ __all__ = ["Geometry", "compared", "euclid", "lemma_2", "most_updates", "theorem
 class Geometry(NamedTuple):
     """How far u is from w₁, and how long directions are, in the sense that the step was made for."""
 
-    norms: np.ndarray  # ‖v_t‖², or ‖v_t‖∞²
-    distance: float  # ‖u − w₁‖², or D(u‖w₁)
-    factor: float = 1.0  # of the limit B · distance
-    statement: str = "Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖²"
+    norms: np.ndarray  # ‖v_t‖², or what stands for it
+    distance: float  # ‖u − w₁‖², or what stands for it
 
 
 def euclid(problem: Problem, u: np.ndarray, start: np.ndarray) -> Geometry:
@@ -47,15 +45,20 @@ def compared(problem: Problem, u: np.ndarray) -> Comparator:
 
 
 def theorem_1(
-    problem: Problem, losses: np.ndarray, u: np.ndarray, geometry: Geometry, theorem: str = "Theorem 1"
+    problem: Problem,
+    losses: np.ndarray,
+    u: np.ndarray,
+    geometry: Geometry,
+    name: str = "Theorem 1",
+    statement: str = "Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖²",
 ) -> Bound:
-    """Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖², for a u with loss 0; with another geometry, Theorem 4."""
+    """Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖², for a u with loss 0; in another geometry, Theorem 4."""
     comparator = compared(problem, u)
     gain = problem.edge - comparator.edge  # not below 0, but for rounding
     sums = np.cumsum(losses**2) + 2.0 * gain * np.cumsum(losses)
-    limits = geometry.factor * np.maximum.accumulate(geometry.norms) * geometry.distance
-    B = float(geometry.norms.max())
-    return Bound(theorem, geometry.statement, sums, limits, losses, comparator, B, geometry.distance)
+    norms, distance = geometry
+    limits = np.maximum.accumulate(norms) * distance if distance else np.zeros(norms.shape[0])
+    return Bound(name, statement, sums, limits, losses, comparator, float(norms.max()), distance)
 
 
 def lemma_2(problem: Problem, losses: np.ndarray, moves: np.ndarray, u: np.ndarray, start: np.ndarray) -> Bound:
@@ -68,16 +71,21 @@ def lemma_2(problem: Problem, losses: np.ndarray, moves: np.ndarray, u: np.ndarr
 
 
 def theorem_3(
-    problem: Problem, losses: np.ndarray, u: np.ndarray, start: np.ndarray, C: float, weights: np.ndarray | None = None
+    problem: Problem,
+    losses: np.ndarray,
+    u: np.ndarray,
+    geometry: Geometry,
+    C: float,
+    weights: np.ndarray | None = None,
 ) -> Bound:
     """Σℓ² ≤ (γ + B)‖u − w₁‖² + (1 + B/γ)Σℓ(u)², for any u; with weights, row by row over ‖v_t‖² + γ_t."""
     comparator = compared(problem, u)
-    norms, distance, *_ = euclid(problem, u, start)
+    norms, distance = geometry
     theirs = comparator.losses**2
     if weights is None:
         gamma, B = 0.5 / C, np.maximum.accumulate(norms)
         sums = np.cumsum(losses**2)
-        limits = (gamma + B) * distance + (1.0 + B / gamma) * np.cumsum(theirs)
+        limits = (gamma + B) * (distance + np.cumsum(theirs) / gamma)
         statement = "Σℓ² ≤ (γ + B)‖u − w₁‖² + (1 + B/γ)Σℓ(u)²"
     else:
         gammas = 0.5 / (C * weights)
@@ -97,7 +105,7 @@ def most_updates(step: Step, C: float, delta: float, gain: float, geometry: Geom
     nearer = np.sqrt(delta) + 2.0 * gain
     if nearer <= 0.0:
         return float("inf")
-    B = geometry.factor * float(geometry.norms.max())
+    B = float(geometry.norms.max())
     if B == 0.0 or geometry.distance == 0.0:
         return 0.0
     hard = np.sqrt(delta) / B

@@ -124,7 +124,7 @@ def fit_until(
     >>> report.converged, report.n_updates, round(report.limit)
     (True, 4, 1000)
     >>> report.estimator.coef_.round(1).tolist()
-    [[0.9, 0.9]]
+    [[1.0, 1.0]]
     """
     check(estimator, loss, order, max_updates)
     delta, most = float(loss), int(max_updates)
@@ -248,10 +248,10 @@ def outcome(
     converged: bool, n_updates: int, most: int, limit: float | None, delta: float, row: int, left: float
 ) -> str:
     """What happened, in words."""
-    beside = "" if limit is None else f" (the theorem allows {limit:,.0f})"
+    times = f"{n_updates:,} update{'s' * (n_updates != 1)}" + ("" if limit is None else f" (at most {limit:,.0f})")
     if converged:
-        return f"Every row has ℓ² ≤ {delta:g} after {n_updates:,} updates{beside}."
-    stopped = f"Stopped after {n_updates:,} updates{beside}: row {row} still has ℓ² = {left * left:.6g} > {delta:g}"
+        return f"Every row has ℓ² ≤ {delta:g} after {times}."
+    stopped = f"Stopped after {times}: row {row} still has ℓ² = {left * left:.6g} > {delta:g}"
     if n_updates < most:
         return f"{stopped}, and it cannot be learned: no step moves it. Is it all zeros?"
     return (

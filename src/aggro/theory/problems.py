@@ -119,7 +119,8 @@ class Regression(Problem):
     """Numbers to predict."""
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
-        return np.abs(self.y - self.scores(w))
+        distances: np.ndarray = np.abs(self.y - self.scores(w))
+        return distances
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.add_up(a * self.signs(w))
@@ -139,7 +140,8 @@ class Uniclass(Problem):
         return np.ones(self.n_rows)
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
-        return np.sqrt(squares(self.X)) + np.linalg.norm(w) + abs(self.edge)
+        lengths: np.ndarray = np.sqrt(squares(self.X)) + np.linalg.norm(w)
+        return lengths + abs(self.edge)
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
         near = np.concatenate([np.linalg.norm(block - w[: block.shape[1]], axis=1) for block in self.blocks()])
@@ -152,7 +154,8 @@ class Uniclass(Problem):
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         away: np.ndarray = self.dense(which) - w
-        return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), TINY)
+        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), TINY)
+        return away
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The rows, dense, some at a time: differences of sparse rows and a dense centre are dense."""

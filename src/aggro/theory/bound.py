@@ -39,9 +39,9 @@ class Bound:
     comparator : Comparator
         u, its losses and its edge ε*.
     B : float
-        The largest ‖v_t‖² (for multiplicative learners ‖v_t‖∞²).
+        The largest ‖v_t‖²; for multiplicative learners the largest q, as in their step.
     distance : float
-        ‖u − w₁‖²; for multiplicative learners the relative entropy D(u‖w₁).
+        ‖u − w₁‖²; for multiplicative learners 2U²D(u‖w₁), with the relative entropy D.
     """
 
     theorem: str

@@ -6,8 +6,8 @@ B‖u − w₁‖²/δ updates with ``step="pa"``, and ``theory.theorems.most_up
 ``pa2``. Where there is none it may go on for ever, even if some w has every ℓ² ≤ δ.
 
 Rows are presented in one of two orders. ``cyclic`` goes round the rows; a round costs O(non-zeros of X).
-``largest`` presents the row whose loss is largest; that takes fewer updates, and each of them costs a scoring of all
-rows, again O(non-zeros of X). Both are compiled, and serve every rule.
+``largest`` presents the row whose loss is largest; where δ is small that takes fewer updates, and each of them costs a
+scoring of all rows, again O(non-zeros of X). Both are compiled, and serve every rule.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def fit_until(
     loss : float
         δ > 0, the largest **squared** loss that a row may keep.
     order : {"cyclic", "largest"}, default="cyclic"
-        Go round the rows, or always present the one with the largest loss. "largest" needs fewer updates, each of
-        which costs as much as a round.
+        Go round the rows, or always present the one with the largest loss. "largest" needs fewer updates
+        where δ is small, each of which costs as much as a round.
     max_updates : int, default=1_000_000
         Stop after this many. Where no vector has loss 0 on all rows, this may be the only end.
     comparator : array, (array, float), fitted linear model or "best", default=None
@@ -191,22 +191,24 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
 
 
 def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float, order: str, max_updates: int) -> int:
-    """Learn rows with ℓ² > δ until there is none, nothing moves, or there were ``max_updates``; returns the rounds."""
-    rounds, left = 0, max_updates
+    """Learn rows with ℓ² > δ until there is none, nothing moves, or there were ``max_updates``.
+
+    Returns how often all rows were looked at.
+    """
+    looks, left = 0, max_updates
     a_call = max(1, BYTES_A_CALL // max(1, size_of(rows)))
     while left:
-        rounds += 1
         if order == "cyclic":
             learned, moved, _ = cycle(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, left)
-            done = learned == 0
+            looks, done = looks + 1, learned == 0
         else:
             room = min(left, a_call)
             learned, moved, _ = largest_first(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, room)
-            done = learned < room
+            looks, done = looks + int(learned) + (learned < room), learned < room
         left -= int(learned)
         if done or not moved:
             break
-    return rounds
+    return looks
 
 
 def chosen(comparator: Any, setting: Setting | None) -> tuple[np.ndarray | None, str]:

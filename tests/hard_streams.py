@@ -52,7 +52,7 @@ def realizable(draw, task):
     X, intercept = draw_rows(draw, rng)
     u = rng.standard_normal(X.shape[1] + intercept)
     if task == "classification" and intercept and draw(st.booleans()):
-        u[-1] = 1e-6 * u[-1] - X[0] @ u[:-1]  # the first row is almost on the boundary
+        u[-1] = 1e-5 * np.abs(X[0]) @ np.abs(u[:-1]) - X[0] @ u[:-1]  # the first row is almost on the boundary
     f = Stream(X, X[:, 0], intercept, 1.0, u, 0.0).extended @ u
     if task == "classification":
         strictest = np.abs(f).min()

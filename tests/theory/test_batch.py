@@ -142,9 +142,7 @@ def test_it_is_what_one_would_do_by_hand(kind, make, losses, order, sparse):
 def test_largest_first_takes_fewer_updates_where_the_loss_must_be_small():
     X, y = load_digits(return_X_y=True)
     X, y = X / 16, y == 0
-    cyclic, largest = (
-        fit_until(PAClassifier(step="pa"), X, y, loss=0.05, order=order) for order in ORDERS
-    )
+    cyclic, largest = (fit_until(PAClassifier(step="pa"), X, y, loss=0.05, order=order) for order in ORDERS)
     assert cyclic.converged
     assert largest.converged
     assert largest.n_updates < cyclic.n_updates < largest.limit

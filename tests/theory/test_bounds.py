@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from aggro import PAClassifier, PARegressor, theory
-from aggro.theory.nearest import nearest_without_loss
+from aggro.theory.nearest import least_relative, nearest_without_loss
 from aggro.theory.problems import Classification, Regression, Uniclass
 
 REALIZED = [theory.realizable_bound, theory.norm_bound]
@@ -231,6 +231,20 @@ def test_the_nearest_vector_meets_the_conditions_of_optimality(make):
     at_edge = np.flatnonzero(over > -1e-6)
     _, residual = nnls(problem.directions(u, at_edge).T, u - start)
     assert residual < 1e-6 * np.linalg.norm(u - start)
+
+
+@pytest.mark.parametrize("make", [Classification, Regression, Uniclass])
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_best_comparator_of_theorem_3_is_where_the_slope_is_0(make, wide):
+    """u − w₁ = Σ 2C ℓ v, also where the equations are too many to be solved directly."""
+    rng = np.random.default_rng(2)
+    n, d = (60, 1200) if wide else (200, 4)
+    X = rng.standard_normal((n, d)) / np.sqrt(d)
+    problem = make(X, np.sign(rng.standard_normal(n)), {Classification: -1.0, Regression: 0.1, Uniclass: 0.5}[make], d)
+    start, C = rng.standard_normal(d), rng.uniform(0.1, 2.0, n)
+    u = least_relative(problem, start, C)
+    pulled = problem.pull(u, 2 * C * problem.losses(u))
+    np.testing.assert_allclose(u - start, pulled, atol=1e-5 * np.linalg.norm(pulled))
 
 
 def test_margins_that_are_tiny_are_found():

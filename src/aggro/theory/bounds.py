@@ -98,7 +98,7 @@ def unrealizable_bound(
     X, y
         As in :func:`realizable_bound`.
     comparator : array, (array, float), fitted linear model or "best", default="best"
-        u. "best" minimises the right side, by L-BFGS; the theorem holds for any.
+        u. "best" minimises the right side; the theorem holds for any.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the rows; those of the estimator's ``class_weight`` are multiplied with them.
 

@@ -72,7 +72,7 @@ class Problem:
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """The size of what is added and subtracted to find δ_t(w): its rounding is a small part of this."""
         sums: np.ndarray = abs(self.X) @ abs(w[: self.X.shape[1]])
-        return sums + (abs(w[-1]) if self.bias else 0.0) + abs(self.y) + abs(self.edge)
+        return sums + (abs(w[-1]) if self.bias else 0.0) + abs(self.edge)
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
         """δ_t(w)."""
@@ -86,12 +86,16 @@ class Problem:
         """Σ_t a_t v_t(w)."""
         raise NotImplementedError
 
+    def along(self, w: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """v_t(w)·p of every row."""
+        raise NotImplementedError
+
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """v_t(w) of a few rows, dense."""
+        """v_t(w) of some rows, dense."""
         raise NotImplementedError
 
     def dense(self, which: np.ndarray) -> np.ndarray:
-        """x̃_t of a few rows."""
+        """x̃_t of some rows."""
         rows = np.zeros((which.shape[0], self.length))
         chosen = self.X[which]
         rows[:, : self.X.shape[1]] = chosen.toarray() if hasattr(chosen, "toarray") else chosen
@@ -110,6 +114,10 @@ class Classification(Problem):
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.add_up(a * self.y)
 
+    def along(self, w: np.ndarray, p: np.ndarray) -> np.ndarray:
+        products: np.ndarray = self.y * self.scores(p)
+        return products
+
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         rows: np.ndarray = self.y[which, None] * self.dense(which)
         return rows
@@ -122,8 +130,16 @@ class Regression(Problem):
         distances: np.ndarray = np.abs(self.y - self.scores(w))
         return distances
 
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        sums: np.ndarray = super().sizes(w) + np.abs(self.y)
+        return sums
+
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.add_up(a * self.signs(w))
+
+    def along(self, w: np.ndarray, p: np.ndarray) -> np.ndarray:
+        products: np.ndarray = self.signs(w) * self.scores(p)
+        return products
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         rows: np.ndarray = self.signs(w)[which, None] * self.dense(which)
@@ -151,6 +167,10 @@ class Uniclass(Problem):
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         shares = a / np.maximum(self.discrepancies(w), TINY)
         return self.add_up(shares) - float(shares.sum()) * w
+
+    def along(self, w: np.ndarray, p: np.ndarray) -> np.ndarray:
+        products: np.ndarray = (self.scores(p) - w @ p) / np.maximum(self.discrepancies(w), TINY)
+        return products
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         away: np.ndarray = self.dense(which) - w

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 import aggro.estimators
-from aggro.learners.params import Choice, Flag
+from aggro.learners.params import Choice, Either, Flag, Number
 from aggro.learners.registry import LEARNERS, Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
 NO_C = {("step", "pa"): "pa has no C for a weight to scale"}
-NOT_PASSIVE = {("step", "ls"): "least squares learns from every row, there is no hinge"}
+NOT_PASSIVE = {
+    ("step", "ls"): "least squares learns from every row, there is no hinge",
+    ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
+}
+MOVING_RADIUS = {("epsilon", "auto"): "a radius that is learned moves on every row"}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
@@ -35,6 +39,10 @@ class Variant:
     def classifies(self) -> bool:
         return self.entry.task == "classification"
 
+    @property
+    def detects(self) -> bool:
+        return self.entry.task == "outlier"
+
     def has(self, *names: str) -> bool:
         """Whether the learner has these parameters."""
         return set(names) <= set(self.entry.load()._constraints)
@@ -44,9 +52,9 @@ class Variant:
 
 
 def variants(entry: Entry) -> list[Variant]:
-    """Every choice of words, crossed; each flag flipped once beside the defaults."""
+    """Every choice of words, crossed; each flag flipped once beside the defaults. A number or a word is both."""
     constraints = entry.load()._constraints
-    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
+    words = {name: choices(c) for name, c in constraints.items() if choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches = [{}] + [{name: not defaults[name]} for name in flags]
@@ -55,6 +63,15 @@ def variants(entry: Entry) -> list[Variant]:
         for chosen in product(*words.values())
         for switch in switches
     ]
+
+
+def choices(constraint: Any) -> tuple[Any, ...]:
+    if isinstance(constraint, Choice):
+        return constraint.words
+    if isinstance(constraint, Either) and isinstance(constraint.options[0], Number):
+        words = [word for option in constraint.options for word in choices(option)]
+        return (*words, 1.0) if words else ()
+    return ()
 
 
 PLAIN = [Variant(entry) for entry in LEARNERS]
@@ -76,13 +93,20 @@ def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = N
 def stream(
     variant: Variant, n: int = 60, d: int = 6, classes: int = 3, density: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with some zeros, and targets; the last class first appears a third of the way in."""
+    """Rows with some zeros, and targets; the last class first appears a third of the way in.
+
+    A detector's targets are there to be ignored.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     noise = rng.standard_normal((n, classes))
+    felt = X
+    if not variant.params.get("signed", True):  # rows of one sign, around which no class is the largest
+        X = np.abs(X)
+        felt = X - X.mean(axis=0)
     if not variant.classifies:
-        return X, X @ rng.standard_normal(d) + 0.1 * noise[:, 0]
-    scores = X @ rng.standard_normal((d, classes)) + 0.5 * noise
+        return X, felt @ rng.standard_normal(d) + 0.1 * noise[:, 0]
+    scores = felt @ rng.standard_normal((d, classes)) + 0.5 * noise
     if classes > 2:
         scores[: n // 3, -1] = -np.inf
     return X, np.array(["b", "a", "c", "e", "d"][:classes])[scores.argmax(axis=1)]

@@ -187,3 +187,120 @@ class Classifier(Twin):
         elif order[-1] == 0:
             vectors = [-vectors[0]]
         return self.split(vectors)
+
+
+class Simplex:
+    """One vector of the multiplicative learners: log-weights of those features that are corners."""
+
+    def __init__(self, width, signed, radius, corners=0):
+        self.signed, self.radius = signed, radius
+        self.logs = [0.0 if j < corners else None for j in range(width)]
+
+    def turned(self):
+        """The same with every weight of the other sign."""
+        other = Simplex(len(self.logs), self.signed, self.radius)
+        other.logs = [None if log is None else -log for log in self.logs]
+        return other
+
+    def weights(self):
+        corners = [(j, 1.0, log) for j, log in enumerate(self.logs) if log is not None]
+        if self.signed:
+            corners += [(j, -1.0, -log) for j, _, log in corners]
+        top = max((log for _, _, log in corners), default=0.0)
+        Z = sum(np.exp(log - top) for _, _, log in corners)
+        w = np.zeros(len(self.logs))
+        for j, sign, log in corners:
+            w[j] += self.radius * sign * np.exp(log - top) / Z
+        return w
+
+    def learn(self, v, pull, step, C, stretch=1.0):
+        """One step; ``pull`` gives the direction and the gap for a score."""
+        top = max(map(abs, v))
+        if pull(dot(self.weights(), v))[1] <= 0.0 or top == 0.0:
+            return False
+        joined = False
+        for j, x in enumerate(v):
+            if x != 0.0 and self.logs[j] is None:
+                self.logs[j], joined = 0.0, True
+        sign, gap = pull(dot(self.weights(), v))
+        if gap <= 0.0:
+            return joined
+        t = stretch * tau(step, gap, top**2 if self.signed else top**2 / 4.0, C)
+        for j, x in enumerate(v):
+            if x != 0.0:
+                self.logs[j] += sign * t * x / self.radius
+        return True
+
+
+class Multiplicative:
+    """What both multiplicative twins share; stands before the additive twin of the task."""
+
+    def __init__(self, width, *, signed=True, radius=10.0, step="pa", n_features=None, **settings):
+        self.signed, self.radius, self.n_features = signed, radius, n_features
+        self.models = []
+        super().__init__(width, step=step, **settings)
+
+    def fresh(self):
+        """A vector that has learned nothing; with ``n_features`` every corner is there, the intercept's too."""
+        size = self.width + self.fit_intercept
+        return Simplex(size, self.signed, self.radius, size if self.n_features else 0)
+
+    def show(self):
+        self.W = [model.weights() for model in self.models]
+        self.sums = [0.0 for _ in self.models]
+
+    def approach(self, k, v, pull, C):
+        moved = self.models[k].learn(v, pull, self.step, C, self.stretch)
+        self.show()
+        return moved
+
+
+class MultiplicativeRegressor(Multiplicative, Regressor):
+    def __init__(self, width, **settings):
+        super().__init__(width, **settings)
+        self.models = [self.fresh()]
+        self.show()
+
+    def learn(self, x, y, s=1.0):
+        if s == 0.0:
+            return
+        v = self.row(x)
+        loss = max(0.0, abs(y - dot(self.W[0], v)) - self.edge)
+        updated = self.approach(0, v, lambda f: (1.0 if y >= f else -1.0, abs(y - f) - self.edge), self.C * s)
+        self.count(loss, False, updated)
+
+
+class MultiplicativeClassifier(Multiplicative, Classifier):
+    def begin(self, label):
+        self.classes.append(label)
+        self.counts.append(0)
+        if self.signed and len(self.classes) == 3:
+            self.models.insert(0, self.models[0].turned())
+        if not self.signed or len(self.classes) != 2:
+            self.models.append(self.fresh())
+        self.show()
+
+    def judge(self, scores, c, new):
+        if self.signed and len(scores) == 1:
+            return super().judge(scores, c, new)
+        rivals = [f for k, f in enumerate(scores) if k != c]
+        loss = max(0.0, self.edge - scores[c]) + sum(max(0.0, self.edge + f) for f in rivals)
+        return loss, new or max(rivals, default=-np.inf) >= scores[c]
+
+    def towards(self, y):
+        return lambda f: (y, self.edge - y * f)
+
+    def learn_two(self, v, q, c, C):
+        if not self.signed:
+            return self.learn_rest(v, q, c, C)
+        return self.approach(0, v, self.towards(1.0 if c == 1 else -1.0), C)
+
+    def learn_rest(self, v, q, c, C):
+        return max([self.approach(k, v, self.towards(1.0 if k == c else -1.0), C) for k in range(len(self.models))])
+
+    def shown(self):
+        if self.signed or len(self.classes) > 2:
+            return super().shown()
+        order = sorted(range(len(self.classes)), key=lambda k: self.classes[k])
+        last = self.W[order[-1]]
+        return self.split([last - self.W[order[0]] if len(order) == 2 else last])

@@ -10,6 +10,8 @@ from aggro.learners.registry import LEARNERS
 if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
 __version__ = "0.1.0"
@@ -22,7 +24,20 @@ _HOMES = {
 }
 _MODULES = ("evaluate", "interop", "models", "streams", "theory")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "fit_until", "interop", "load", "models", "streams", "theory"]
+__all__ = [
+    "MultiplicativePAClassifier",
+    "MultiplicativePARegressor",
+    "PAClassifier",
+    "PARegressor",
+    "PAUniclass",
+    "evaluate",
+    "fit_until",
+    "interop",
+    "load",
+    "models",
+    "streams",
+    "theory",
+]
 
 
 def __getattr__(name: str) -> Any:

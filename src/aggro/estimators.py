@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 
 from aggro.learners.registry import LEARNERS, Entry
 
@@ -19,16 +19,19 @@ __all__ = [entry.name for entry in LEARNERS]
 class Shell(BaseEstimator):
     """What all shells share."""
 
+    _least: Any  # from the learner
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._least() == 0.0
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(super().__getstate__())
 
 
-MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin}
+MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin, "outlier": OutlierMixin}
 
 
 def shell(entry: Entry) -> type[Any]:

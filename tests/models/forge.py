@@ -16,6 +16,9 @@ from aggro.models.container import BLANK, MAGIC
 SETTINGS = {
     "PAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
     "PARegressor": {"average": True},
+    "PAUniclass": {"average": True},
+    "MultiplicativePAClassifier": {"step": "pa1", "class_weight": {"a": 2.0, "b": 1.0}},
+    "MultiplicativePARegressor": {},
 }
 
 

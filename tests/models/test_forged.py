@@ -186,7 +186,8 @@ def test_arrays_of_other_shapes_that_fill_the_file(title, tmp_path, data):
         size = int(np.prod(shape, dtype=object)) * (1 if entry["dtype"] == "U8" else 8)
         grown[name] = {**entry, "shape": shape, "data_offsets": [len(content), len(content) + size]}
         content += (arrays[start:end] + bytes(size))[:size]
-    header["width"] = data.draw(st.sampled_from([header["width"], grown.get("W", grown.get("w"))["shape"][0]]))
+    widths = [grown[name]["shape"][0] for name in ("W", "w") if name in grown] or [header["width"] + 1]
+    header["width"] = data.draw(st.sampled_from([header["width"], *widths]))
     header["n_features"] = data.draw(st.sampled_from([header["n_features"], header["width"]]))
     model = opened(tmp_path / "m", forge.forge(header, grown, content))
     if model is not None:

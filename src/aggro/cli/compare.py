@@ -53,20 +53,21 @@ def compare(
     contenders = made(learners, set_ or [])
 
     from aggro.cli.reading import Rows, open_data
-    from aggro.cli.scoring import is_classifier
+    from aggro.cli.scoring import task_of
 
-    classifies = {is_classifier(learner) for learner in contenders.values()}
-    if len(classifies) > 1:
-        raise Mistake("Classifiers and regressors cannot be compared: take one kind.")
-    stream = open_data(data, reading)
-    rows = Rows(stream, classifies.pop())
+    tasks = {task_of(learner) for learner in contenders.values()}
+    if len(tasks) > 1:
+        raise Mistake("Classifiers, regressors and outlier detectors cannot be compared: take one kind.")
+    (task,) = tasks
+    stream = open_data(data, reading, task=task)
+    rows = Rows(stream, task)
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
     title = ", ".join(os.path.basename(path) for path in data)
     if plot is not None:
         from aggro.cli.plot import draw
 
-        draw(plot, title, curves, figures, rows.classifies)
+        draw(plot, title, curves, figures, task)
     if as_json:
         result = {
             "data": data,
@@ -77,7 +78,7 @@ def compare(
         }
         print(json.dumps(result, indent=2, ensure_ascii=False))
     else:
-        print_table(title, figures, rows.classifies, plot)
+        print_table(title, figures, task, plot)
 
 
 def check_plot(path: Path) -> None:
@@ -110,10 +111,10 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
         count = 0
         for chunk in chunks:
             yield chunk
-            count += len(chunk.y)
+            count += chunk.n_rows
             lines.advance(None, f"{count:,} rows")
 
-    with ledger(rows.classifies) as lines:
+    with ledger(rows.task) as lines:
         chunks = iter(rows)
         first = next(chunks, None)
         if first is None:
@@ -128,10 +129,9 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 
 
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
-    weight = None if chunk.weight is None else chunk.weight[:WARM_UP]
-    few = chunk._replace(X=chunk.X[:WARM_UP], y=chunk.y[:WARM_UP], weight=weight)
     from aggro.cli.widths import with_room
 
+    few = chunk.some(slice(0, WARM_UP))
     for learner in contenders.values():
         copy = type(learner)(**{name: learner.__dict__[name] for name in learner._constraints})
         for part in with_room([few], [copy]):
@@ -151,20 +151,24 @@ def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
     }
 
 
-def print_table(title: str, figures: dict[str, dict[str, Any]], classifies: bool, plot: Path | None) -> None:
+def print_table(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    from aggro.cli.ledger import COUNTED
+
     rows = next(iter(figures.values()))["rows"]
     table = Table(title=f"{title}, {rows:,} rows", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("learner", overflow="fold")
-    for name in (*(["mistakes"] if classifies else []), "mean loss", "updates", "rows/s"):
+    counted = COUNTED.get(task)
+    for name in (*([counted] if counted else []), "mean loss", "updates", "rows/s"):
         table.add_column(name, justify="right")
-    least = min(f["error" if classifies else "mean_loss"] for f in figures.values())
+    ranked = "error" if task == "classification" else "mean_loss"
+    least = min(f[ranked] for f in figures.values())
     for name, f in figures.items():
-        error = [f"{f['error']:.2%}"] if classifies else []
-        best = f["error" if classifies else "mean_loss"] == least
+        error = [f"{f['error']:.2%}"] if counted else []
+        best = f[ranked] == least and task != "outlier"  # radii differ: neither figure ranks detectors
         share = f["updates"] / max(f["rows"], 1)
         table.add_row(
             name,

@@ -1,7 +1,7 @@
 """How learning goes: a line on stderr at each power of two of rows, and a bar on a terminal.
 
 The columns are those that users of online learners know: rows so far, their mean loss, the mean loss since
-the last line, and what share of the rows was predicted wrongly before it was learned.
+the last line, and what share of the rows was predicted wrongly, or was outside, before it was learned.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-__all__ = ["Counts", "Ledger", "counts", "ledger"]
+__all__ = ["COUNTED", "Counts", "Ledger", "counts", "ledger"]
 
 PATIENCE = 2.0  # seconds without a word
+COUNTED = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
 
 
 class Counts(NamedTuple):
@@ -44,8 +45,8 @@ def counts(learner: Any) -> Counts:
 class Ledger:
     """Prints the lines; where they go is up to ``say``."""
 
-    def __init__(self, say: Any, bar: Any, classifies: bool) -> None:
-        self.say, self._bar, self.classifies = say, bar, classifies
+    def __init__(self, say: Any, bar: Any, task: str) -> None:
+        self.say, self._bar, self.counted = say, bar, COUNTED.get(task)
         self._begun = False
 
     def note(self, learner: Any) -> None:
@@ -63,12 +64,12 @@ class Ledger:
     def _line(self, now: Counts, history: Any) -> None:
         if not self._begun:
             self._begun = True
-            error = f"{'mistakes':>10}" if self.classifies else ""
+            error = f"{self.counted:>10}" if self.counted else ""
             self.say(f"{'rows':>13}{'mean loss':>12}{'since last':>12}{error}{'updates':>13}")
         earlier = history[history["rows"] < now.rows]
         rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
         recent = (now.loss - rows * loss) / (now.rows - rows)
-        error = f"{now.error:>10.2%}" if self.classifies else ""
+        error = f"{now.error:>10.2%}" if self.counted else ""
         self.say(f"{now.rows:>13,}{figure(now.mean_loss):>12}{figure(recent):>12}{error}{now.updates:>13,}")
 
     def advance(self, done: float | None, what: str) -> None:
@@ -82,7 +83,7 @@ def figure(value: float) -> str:
 
 
 @contextmanager
-def ledger(classifies: bool) -> Iterator[Ledger]:
+def ledger(task: str) -> Iterator[Ledger]:
     """A ledger on stderr. If nothing is heard for a while, it says why: kernels are compiled once."""
     bar: Any = None
     if sys.stderr.isatty():
@@ -97,20 +98,20 @@ def ledger(classifies: bool) -> Iterator[Ledger]:
             console=console,
             transient=True,
         )
-        task = bars.add_task("getting ready", total=None)
+        line = bars.add_task("getting ready", total=None)
 
         def bar(done: float | None, what: str) -> None:
-            bars.update(task, total=None if done is None else 1.0, completed=done or 0.0, description=what)
+            bars.update(line, total=None if done is None else 1.0, completed=done or 0.0, description=what)
 
         with bars, patience(lambda text: console.print(text, style="dim")):
-            yield Ledger(lambda text: console.print(text), bar, classifies)
+            yield Ledger(lambda text: console.print(text), bar, task)
         return
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     with patience(say):
-        yield Ledger(say, bar, classifies)
+        yield Ledger(say, bar, task)
 
 
 @contextmanager

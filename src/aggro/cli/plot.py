@@ -10,45 +10,46 @@ from aggro.cli.console import Mistake
 
 __all__ = ["draw"]
 
-MEASURES = {True: "Mistakes so far", False: "Mean loss so far"}
+MEASURES = {"classification": "Mistakes so far", "regression": "Mean loss so far", "outlier": "Outside so far"}
+COLUMNS = {"classification": "Mistakes", "regression": "Error", "outlier": "Outside"}
 
 
 def draw(
-    path: Path, title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], percent: bool
+    path: Path, title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], task: str
 ) -> None:
     """Write the curves to a file, in the form that its name says."""
     try:
         if path.suffix.lower() == ".png":
-            draw_png(path, title, curves, percent)
+            draw_png(path, title, curves, task)
         else:
-            path.write_text(page(title, curves, figures, percent), encoding="utf-8")
+            path.write_text(page(title, curves, figures, task), encoding="utf-8")
     except OSError as error:
         raise Mistake(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], percent: bool) -> str:
+def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], task: str) -> str:
     """A page that stands alone."""
     from aggro import __version__
     from aggro.evaluate.chart import Line, error_chart
     from aggro.evaluate.page import Section, Table, render
 
+    percent = task != "regression"
     rows = [
         (name, f"{f['error']:.2%}" if percent else f"{f['error']:.4g}", f"{f['mean_loss']:.4g}", f"{f['updates']:,}")
         for name, f in figures.items()
     ]
     least = min(f["error"] for f in figures.values())
-    best = frozenset((i, 1) for i, f in enumerate(figures.values()) if f["error"] == least)
-    columns = ("Learner", "Mistakes" if percent else "Error", "Mean loss", "Updates")
+    ranked = task != "outlier"  # the share outside is what was asked for, not a merit
+    best = frozenset((i, 1) for i, f in enumerate(figures.values()) if ranked and f["error"] == least)
+    columns = ("Learner", COLUMNS[task], "Mean loss", "Updates")
     table = Table(columns, rows, numbers=frozenset((1, 2, 3)), best=best)
-    chart = error_chart(
-        [Line(name, curve) for name, curve in curves.items()], measure=MEASURES[percent], percent=percent
-    )
+    chart = error_chart([Line(name, curve) for name, curve in curves.items()], measure=MEASURES[task], percent=percent)
     count = next(iter(figures.values()))["rows"]
     note = f"{count:,} rows, each predicted by all learners before they learn it."
     return render("Learners side by side", "", [Section(title, note, table, chart)], f"aggro {__version__}")
 
 
-def draw_png(path: Path, title: str, curves: Mapping[str, Any], percent: bool) -> None:
+def draw_png(path: Path, title: str, curves: Mapping[str, Any], task: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
@@ -62,10 +63,10 @@ def draw_png(path: Path, title: str, curves: Mapping[str, Any], percent: bool) -
     axes.set_xscale("log", base=2)
     axes.set_yscale("symlog" if any((curve.errors == 0).any() for curve in curves.values()) else "log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    shown = FuncFormatter(lambda value, _: f"{value:.3g}" if not percent else f"{100 * value:.3g}%")
+    shown = FuncFormatter(lambda value, _: f"{value:.3g}" if task == "regression" else f"{100 * value:.3g}%")
     axes.yaxis.set_major_formatter(shown)
     axes.yaxis.set_minor_formatter(shown)
-    axes.set(title=title, xlabel="rows seen", ylabel=MEASURES[percent])
+    axes.set(title=title, xlabel="rows seen", ylabel=MEASURES[task])
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)

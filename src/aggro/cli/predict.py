@@ -92,10 +92,13 @@ def score_lines(decisions: Any) -> Iterator[str]:
 
 
 def json_lines(learner: Any, labels: Any, decisions: Any) -> Iterator[str]:
+    outliers = hasattr(learner, "offset_")
     classes = getattr(learner, "classes_", None)
     names = None if classes is None else [str(name) for name in classes.tolist()]
     for label, score in zip(labels.tolist(), decisions.tolist(), strict=True):
-        if names is None:
+        if outliers:
+            yield json.dumps({"label": label, "score": score})
+        elif names is None:
             yield json.dumps({"value": label})
         else:
             scores = zip(names, score, strict=True) if isinstance(score, list) else [(names[-1], score)]

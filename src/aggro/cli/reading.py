@@ -60,8 +60,13 @@ def one_line(error: BaseException) -> str:
     return text
 
 
-def open_data(paths: Sequence[str], reading: Reading, start: Position | None = None, **more: Any) -> Stream:
-    """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is."""
+def open_data(
+    paths: Sequence[str], reading: Reading, start: Position | None = None, *, task: str = "", **more: Any
+) -> Stream:
+    """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is.
+
+    Outlier detectors have no use for labels: there the last column of a table is one like the others.
+    """
     from aggro import streams
     from aggro.streams.datasets import NAMES
 
@@ -70,8 +75,10 @@ def open_data(paths: Sequence[str], reading: Reading, start: Position | None = N
             raise Mistake(
                 f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
             )
+    if task == "outlier":
+        more = {"label": True, **more}
     with blaming_the_data():
-        return streams.open(list(paths), start=start, **{**reading.settings(), **more})
+        return streams.open(list(paths), start=start, **{**more, **reading.settings()})
 
 
 def read_again(stream: Stream) -> bool:
@@ -89,11 +96,11 @@ class Rows:
     """The chunks of a stream for a task, and what was left out of them.
 
     Labels that are whole numbers are integers. Rows without a label are left out of what is learned, and
-    counted in ``unlabelled``.
+    counted in ``unlabelled``; outlier detectors take all rows, and no labels.
     """
 
-    def __init__(self, stream: Stream, classifies: bool) -> None:
-        self.stream, self.classifies = stream, classifies
+    def __init__(self, stream: Stream, task: str) -> None:
+        self.stream, self.task = stream, task
         self.unlabelled = 0
         self.order = LabelOrder()
         self._before: Position = stream.start
@@ -107,16 +114,17 @@ class Rows:
                 self._before = chunk.position or self._before
 
     def _in_order(self, chunk: Chunk) -> Chunk:
+        if self.task == "outlier":
+            return chunk._replace(y=None)
         if chunk.y is None:
             raise Mistake(f"{self.stream.sources[0].title} has no label column. Name it with --label.")
         labelled = ~missing(chunk.y)
         if not labelled.all():
             self.unlabelled += int((~labelled).sum())
-            keep = np.flatnonzero(labelled)
-            weight = None if chunk.weight is None else chunk.weight[keep]
-            chunk = chunk._replace(X=chunk.X[keep], y=chunk.y[keep], weight=weight)
+            chunk = chunk.some(np.flatnonzero(labelled))
         y = chunk.y
-        if self.classifies and y.dtype.kind == "f":
+        classifies = self.task == "classification"
+        if classifies and y.dtype.kind == "f":
             whole = (y == np.trunc(y)) & (np.abs(y) < EXACT)
             if not whole.all():
                 bad = int(np.argmin(whole))
@@ -125,11 +133,11 @@ class Rows:
                     "To predict numbers, take --learner PARegressor."
                 )
             y = y.astype(np.int64)
-        elif not self.classifies and y.dtype.kind not in "fiub":
+        elif not classifies and y.dtype.kind not in "fiub":
             raise Mistake(
                 f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --learner PAClassifier."
             )
-        if self.classifies:
+        if classifies:
             self.order.add(y)
         return chunk._replace(y=y)
 

@@ -11,40 +11,46 @@ import numpy as np
 from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, open_data
 from aggro.cli.widths import as_wide_as_known
+from aggro.learners.outliers import decisions, sides
 from aggro.learners.registry import find
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
-__all__ = ["evaluate", "is_classifier", "label_and_scores"]
+__all__ = ["evaluate", "label_and_scores", "task_of"]
 
 
-def is_classifier(learner: Any) -> bool:
-    return find(type(learner).__name__).task == "classification"
+def task_of(learner: Any) -> str:
+    return find(type(learner).__name__).task
 
 
 def label_and_scores(learner: Any, chunks: Any) -> Iterator[tuple[np.ndarray, np.ndarray, Chunk]]:
     """What a model says of each chunk: the labels, the scores behind them, and the chunk.
 
-    A regressor's label is its score. For two classes there is one score, of the second; else one a class.
+    A regressor's label is its score, a detector's +1 or −1. For two classes there is one score, of the second;
+    else one a class.
     """
+    task = task_of(learner)
     for chunk in chunks:
         with blaming_the_data():
             known = as_wide_as_known(chunk, learner)
             view, scores = learner._scores(known.X, known.names)
-        if not is_classifier(learner):
+        if task == "classification":
+            decided = learner._by_class(view.labels, scores)
+            yield learner._name(view.labels, decided), decided, chunk
+        elif task == "outlier":
+            decided = decisions(scores)
+            yield sides(decided), decided, chunk
+        else:
             yield scores[:, 0], scores[:, 0], chunk
-            continue
-        decisions = learner._by_class(view.labels, scores)
-        yield learner._name(view.labels, decisions), decisions, chunk
 
 
 def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, Any]:
-    """Rows and error of a classifier; rows, R² and mean absolute error of a regressor."""
-    stream = open_data(paths, reading)
-    classifies = is_classifier(learner)
-    rows = Rows(stream, classifies)
-    measure: Mistakes | Gaps = Mistakes() if classifies else Gaps()
+    """Rows and error of a classifier; rows, R² and mean absolute error of a regressor; rows outside of a detector."""
+    task = task_of(learner)
+    stream = open_data(paths, reading, task=task)
+    rows = Rows(stream, task)
+    measure = MEASURES[task]()
     for predicted, _, chunk in label_and_scores(learner, rows):
         measure.add(predicted, chunk.y)
     return {"data": list(paths), **measure.result(), "bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
@@ -87,3 +93,25 @@ class Gaps:
             return {"rows": 0, "r2": None, "mae": None}
         r2 = 1.0 - self.squared / self.spread if self.spread else math.nan
         return {"rows": self.rows, "r2": r2 if math.isfinite(r2) else None, "mae": self.absolute / self.rows}
+
+
+class Outside:
+    """Counts rows outside; labels are not looked at."""
+
+    def __init__(self) -> None:
+        self.rows = self.outside = 0
+
+    def add(self, predicted: np.ndarray, y: Any) -> None:
+        self.rows += len(predicted)
+        self.outside += int(np.count_nonzero(predicted < 0))
+
+    def result(self) -> dict[str, Any]:
+        share = self.outside / self.rows if self.rows else None
+        return {"rows": self.rows, "outside": self.outside, "share_outside": share}
+
+
+MEASURES: dict[str, type[Mistakes | Gaps | Outside]] = {
+    "classification": Mistakes,
+    "regression": Gaps,
+    "outlier": Outside,
+}

@@ -56,7 +56,7 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
 
     header, seen = contents.header, max(contents.n_seen, 1)
     task = next((entry.task for entry in LEARNERS if entry.name == header.learner), "")
-    classifies = task == "classification"
+    classifies, detects = task == "classification", task == "outlier"
     position = header.position if isinstance(header.position, dict) else None
     return {
         "model": str(path),
@@ -70,6 +70,8 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "rows": contents.n_seen,
         "mean_loss": contents.mean_loss,
         **({"mistakes": contents.n_mistakes, "error": contents.n_mistakes / seen} if classifies else {}),
+        **({"outside": contents.n_mistakes, "share_outside": contents.n_mistakes / seen} if detects else {}),
+        **({"offset": load_model(path).offset_} if detects else {}),
         "updates": contents.n_updates,
         "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
         "checkpoint": position and {"passes": position.get("passes"), "stream": position.get("stream")},
@@ -122,5 +124,8 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     lines["mean loss"] = f"{facts['mean_loss']:.6g}"
     if "error" in facts:
         lines["mistakes"] = f"{facts['mistakes']:,} ({facts['error']:.2%}), before each row was learned"
+    if "outside" in facts:
+        lines["outside"] = f"{facts['outside']:,} ({facts['share_outside']:.2%}), before each row was learned"
+        lines["offset"] = f"{facts['offset']:.6g}; rows with a lower score are outside"
     lines["updates"] = f"{facts['updates']:,} ({facts['updates'] / max(facts['rows'], 1):.2%})"
     return lines

@@ -64,16 +64,18 @@ def train(
     check_writable(model)
     new = starting_learner(learner, set_ or [], from_)
     from aggro.cli.reading import open_data, read_again
-    from aggro.cli.scoring import evaluate
+    from aggro.cli.scoring import evaluate, task_of
 
-    stream = open_data(data, reading)
+    stream = open_data(data, reading, task=task_of(new))
     if not read_again(stream):
         for said, what in ((checkpoint, "--checkpoint"), (resume, "--resume"), (passes > 1, "--passes")):
             if said:
                 raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
     if resume and checkpoint is None:
         raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
-    tests = open_data(test, reading) if test else None  # a mistake there should not cost the training
+    tests = (
+        open_data(test, reading, task=task_of(new)) if test else None
+    )  # a mistake there should not cost the training
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading)
     run = Run(stream, new, passes, checkpoints)
     if resume:
@@ -111,10 +113,10 @@ class Run:
     """The passes over the data."""
 
     def __init__(self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints) -> None:
-        from aggro.cli.scoring import is_classifier
+        from aggro.cli.scoring import task_of
 
         self.stream, self.learner, self.passes, self.checkpoints = stream, learner, passes, checkpoints
-        self.classifies = is_classifier(learner)
+        self.task = task_of(learner)
         self.place = Place()
         self.seconds = 0.0
         self.order: Any = None  # of the labels, if they come sorted
@@ -131,7 +133,7 @@ class Run:
         from aggro.cli.ledger import ledger
 
         start = time.perf_counter()
-        with ledger(self.classifies) as lines:
+        with ledger(self.task) as lines:
             if self.place.stream is not None:
                 lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
             for number in range(self.place.passes, self.passes):
@@ -155,7 +157,7 @@ class Run:
 
         before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
-        rows = Rows(self.stream, self.classifies)
+        rows = Rows(self.stream, self.task)
         for chunk in with_room(rows, [self.learner]):
             for block in blocks(chunk, counts(self.learner).rows):
                 with rows.learned_from():
@@ -189,17 +191,20 @@ class Run:
         from aggro.cli.ledger import counts
 
         learner, now = self.learner, counts(self.learner)
+        classifies, detects = self.task == "classification", self.task == "outlier"
         return {
             "learner": type(learner).__name__,
             "parameters": {name: learner.__dict__[name] for name in learner._constraints},
             "rows": now.rows,
             "passes": self.passes,
             "mean_loss": now.mean_loss,
-            **({"mistakes": now.mistakes, "error": now.error} if self.classifies else {}),
+            **({"mistakes": now.mistakes, "error": now.error} if classifies else {}),
+            **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
             "updates": now.updates,
             "features": learner.n_features_in_,
-            **({"classes": learner.classes_.tolist()} if self.classifies else {}),
-            **({"sorted_labels": self.order is not None} if self.classifies else {}),
+            **({"offset": learner.offset_} if detects else {}),
+            **({"classes": learner.classes_.tolist()} if classifies else {}),
+            **({"sorted_labels": self.order is not None} if classifies else {}),
             "bad_lines": self.place.bad_lines,
             "unlabelled": self.place.unlabelled,
             "seconds": self.seconds,
@@ -226,8 +231,12 @@ def summary(result: dict[str, Any]) -> str:
     }
     if "error" in result:
         lines["mistakes"] = f"{result['mistakes']:,} ({result['error']:.2%}), before each row was learned"
+    if "outside" in result:
+        lines["outside"] = f"{result['outside']:,} ({result['share_outside']:.2%}), before each row was learned"
     lines["updates"] = f"{result['updates']:,} ({result['updates'] / rows:.2%})"
     lines["features"] = f"{result['features']:,}"
+    if "offset" in result:
+        lines["offset"] = f"{result['offset']:.6g}; rows with a lower score are outside"
     if "classes" in result:
         lines["classes"] = listed(result["classes"])
     left_out = [f"{result[key]:,} {what}" for key, what in LEFT_OUT.items() if result[key]]
@@ -250,5 +259,7 @@ def test_line(test: dict[str, Any]) -> str:
         return f"{name} has no rows"
     if "error" in test:
         return f"{test['error']:.2%} error on the {test['rows']:,} rows of {name}"
+    if "outside" in test:
+        return f"{test['share_outside']:.2%} outside of the {test['rows']:,} rows of {name}"
     r2 = "undefined" if test["r2"] is None else f"{test['r2']:.4f}"
     return f"R² {r2}, mean absolute error {test['mae']:.6g} on the {test['rows']:,} rows of {name}"

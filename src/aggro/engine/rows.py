@@ -94,6 +94,32 @@ def largest(X, i):
     return m if finite else np.nan
 
 
+@inline
+def dot(X, i, w):
+    """w·x."""
+    f = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            f += np.float64(X.data[k]) * w[u8(X.indices[k])]
+    else:
+        for j in range(u8(X.shape[1])):
+            f += np.float64(X[i, j]) * w[j]
+    return f
+
+
+@inline
+def below(X, i, low):
+    """Whether the row holds a value below ``low``."""
+    found = False
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            found |= np.float64(X.data[k]) < low
+    else:
+        for j in range(u8(X.shape[1])):
+            found |= np.float64(X[i, j]) < low
+    return found
+
+
 @exact
 def dot_norm_over(X, i, m, w):
     """w·(x/m) and ‖x/m‖²."""
@@ -201,17 +227,17 @@ def adds_over(X, i, a, m, W):
 
 
 @kernel
-def first_bad(X, start):
-    """The first row from ``start`` on with a value that is not finite, and its column; or -1, -1."""
+def first_bad(X, start, low=-np.inf):
+    """The first row from ``start`` on with a value that is not finite or below ``low``, and its column; or -1, -1."""
     for i in range(u8(start), u8(n_rows(X))):
-        if not largest(X, i) < np.inf:
+        if not largest(X, i) < np.inf or (low > -np.inf and below(X, i, low)):
             if hasattr(X, "indptr"):
                 for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-                    if not np.isfinite(X.data[k]):
+                    if not np.isfinite(X.data[k]) or X.data[k] < low:
                         return np.int64(i), np.int64(X.indices[k])
             else:
                 for j in range(u8(X.shape[1])):
-                    if not np.isfinite(X[i, j]):
+                    if not np.isfinite(X[i, j]) or X[i, j] < low:
                         return np.int64(i), np.int64(j)
     return np.int64(-1), np.int64(-1)
 

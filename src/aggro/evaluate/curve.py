@@ -16,7 +16,8 @@ class Curve:
     """The mean error over the first ``rows`` rows of a stream, for a rising number of rows.
 
     The error of a classifier's row is 1 for a mistake, else 0; of a regressor's row it is
-    [|y − f| − ε]₊ with the estimator's own ``epsilon`` (0 if it has none).
+    [|y − f| − ε]₊ with the estimator's own ``epsilon`` (0 if it has none); of an outlier detector's row 1 if it
+    was outside when it came, else 0, so that the curve is the share of rows outside.
     """
 
     rows: np.ndarray

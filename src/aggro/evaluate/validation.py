@@ -18,6 +18,7 @@ import numpy as np
 
 from aggro.evaluate.curve import Curve, Points
 from aggro.learners.base import Learner
+from aggro.learners.outliers import Detector
 from aggro.learners.tasks import Classifier
 from aggro.streams import Chunk
 
@@ -46,7 +47,7 @@ def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[An
     -------
     curve : Curve
         ``rows``, ``errors`` and ``seconds``. What comes before anything was learned counts as a mistake
-        of a classifier, and as a prediction of 0 by a regressor.
+        of a classifier, as a prediction of 0 by a regressor, and as inside for an outlier detector.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class Counting:
     def __init__(self, learner: Any) -> None:
         self.learner = learner
         self.points = Points()
-        self.column = "mistakes" if isinstance(learner, Classifier) else "loss"
+        self.column = "mistakes" if isinstance(learner, Classifier | Detector) else "loss"
         self.before = self.now() if "_model" in learner.__dict__ else (0, 0.0)
         self.last = self.before[0]
 
@@ -123,7 +124,7 @@ class Counting:
         return learner.n_seen_, float(learner._attribute().state.tally.loss[0])
 
     def take(self, chunk: Chunk) -> None:
-        if chunk.y.shape[0] == 0:
+        if chunk.n_rows == 0:
             return
         self.learner.learn_chunk(chunk)
         for rows, total in (*self.marks(), self.now()):
@@ -147,14 +148,13 @@ class Asking:
         self.classes = classes
         self.names: list[Any] | None = None
         self.rows, self.total = 0, 0.0
-        self.classifies = is_classifier(estimator)
-        self.epsilon = 0.0 if self.classifies else float(getattr(estimator, "epsilon", 0.0))
+        self.classifies, self.detects = kind_of(estimator)
+        self.epsilon = 0.0 if self.classifies or self.detects else float(getattr(estimator, "epsilon", 0.0))
 
     def take(self, chunk: Chunk) -> None:
         if chunk.weight is not None:  # as with the learners, a row of weight 0 is not there at all
-            there = np.flatnonzero(chunk.weight)
-            chunk = chunk._replace(X=chunk.X[there], y=chunk.y[there], weight=chunk.weight[there])
-        if chunk.y.shape[0] == 0:
+            chunk = chunk.some(np.flatnonzero(chunk.weight))
+        if chunk.n_rows == 0:
             return
         if self.rows == 0:
             self.names = None if chunk.names is None else list(chunk.names)
@@ -168,7 +168,7 @@ class Asking:
         for block in blocks(chunk, self.rows):
             self.total += self.errors(block)
             self.learn(block)
-            self.rows += block.y.shape[0]
+            self.rows += block.n_rows
             self.points.add(self.rows, self.total)
 
     def errors(self, block: Chunk) -> float:
@@ -179,7 +179,9 @@ class Asking:
         except NotFittedError:
             predicted = None
         if self.classifies:
-            return float(block.y.shape[0] if predicted is None else np.count_nonzero(predicted != block.y))
+            return float(block.n_rows if predicted is None else np.count_nonzero(predicted != block.y))
+        if self.detects:
+            return float(0 if predicted is None else np.count_nonzero(predicted == -1))
         gaps = np.abs(block.y if predicted is None else block.y - predicted) - self.epsilon
         return float(np.maximum(gaps, 0.0).sum())
 
@@ -192,20 +194,18 @@ class Asking:
         self.estimator.partial_fit(block.X, block.y, **options)
 
 
-def is_classifier(estimator: Any) -> bool:
-    if isinstance(estimator, Learner):
-        return isinstance(estimator, Classifier)
-    from sklearn.base import is_classifier
+def kind_of(estimator: Any) -> tuple[bool, bool]:
+    """Whether it is a classifier, and whether an outlier detector."""
+    from sklearn.base import is_classifier, is_outlier_detector
 
-    return bool(is_classifier(estimator))
+    return bool(is_classifier(estimator)), bool(is_outlier_detector(estimator))
 
 
 def blocks(chunk: Chunk, seen: int) -> Iterator[Chunk]:
     """The chunk, cut where the number of rows seen is a power of two."""
-    start, n = 0, chunk.y.shape[0]
+    start, n = 0, chunk.n_rows
     while start < n:
         here = seen + start
         stop = min(n, max(1, 1 << here.bit_length()) - seen)
-        weight = None if chunk.weight is None else chunk.weight[start:stop]
-        yield chunk._replace(X=chunk.X[start:stop], y=chunk.y[start:stop], weight=weight)
+        yield chunk.some(slice(start, stop))
         start = stop

@@ -57,9 +57,26 @@ class RiverRegressor(River):
     """A regressor."""
 
 
+class RiverDetector(River):
+    """An anomaly detector: there are no targets, and a high score is an anomaly."""
+
+    def learn_one(self, x: dict[Any, Any], w: float = 1.0) -> None:  # type: ignore[override]
+        """Learn one row: features by name, and how much it counts."""
+        super().learn_one(x, None, w)
+
+    def learn_many(self: Any, X: pd.DataFrame) -> None:  # type: ignore[override]
+        """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
+        super().learn_many(X, None)
+
+    def score_one(self, x: dict[Any, Any]) -> float:
+        """How unusual a row is: the negative of the learner's own score."""
+        return -super().score_one(x)  # type: ignore[misc, no-any-return]
+
+
 MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
     "classification": (RiverClassifier, base.MiniBatchClassifier),
     "regression": (RiverRegressor, base.MiniBatchRegressor),
+    "outlier": (RiverDetector, base.AnomalyDetector),
 }
 
 

@@ -74,6 +74,10 @@ class Learner(OneRow, Counted):
         """Each given feature's part in each score (features, scores), and the scores' intercepts."""
         raise NotImplementedError
 
+    def _least(self) -> float:
+        """The least value that a row may hold; the rule's ``look`` reports rows that hold a smaller one."""
+        return -np.inf
+
     # What a task adds (see tasks.py) --------------------------------------------------------------
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
@@ -86,7 +90,7 @@ class Learner(OneRow, Counted):
         self, labels: Labels, y: np.ndarray, s: np.ndarray
     ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
         """The labels after these targets, the targets as numbers, weights, and where each class first appears."""
-        raise NotImplementedError
+        return labels, y, s, np.empty(0, np.int64)
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
         """The labels after one target, the target as a number, and its weight."""
@@ -98,7 +102,7 @@ class Learner(OneRow, Counted):
 
     def _models(self, classes: int) -> int:
         """How many models are kept for this many classes."""
-        raise NotImplementedError
+        return 1
 
     # Parameters -----------------------------------------------------------------------------------
 
@@ -267,9 +271,9 @@ class Learner(OneRow, Counted):
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
         if size_of(rows) < size_of(model.state):  # cheaper to look first than to work on a copy
-            bad = doors.first_bad_row(rows, weights)
+            bad = doors.first_bad_row(rows, weights, self._least())
             if bad >= 0:
-                raise doors.bad_value(rows, bad, model.features.names)
+                raise doors.bad_value(rows, bad, model.features.names, self._least())
             with model.guard:
                 if not model.readers[0]:
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
@@ -315,7 +319,8 @@ class Learner(OneRow, Counted):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
             bad = run(state, params, X, targets, s, order, start, stop, model.balanced, model.averaged)
             if bad >= 0:
-                raise doors.bad_value(X, doors.first_bad_row(X, given), model.features.names)
+                first = doors.first_bad_row(X, given, self._least())
+                raise doors.bad_value(X, first, model.features.names, self._least())
         model.swap(state, params, labels, model.width)
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
@@ -399,5 +404,5 @@ class Learner(OneRow, Counted):
             scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
             bad = score(view.state, view.params, rows, scores)
         if bad >= 0:
-            raise doors.bad_value(rows, int(bad), model.features.names)
+            raise doors.bad_value(rows, int(bad), model.features.names, self._least())
         return view, scores

@@ -51,7 +51,7 @@ class Counted:
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows whose label was predicted wrongly just before it was learned; 0 for regressors."""
+        """Rows predicted wrongly just before they were learned; of detectors the rows outside; 0 for regressors."""
         return int(self._attribute().state.tally.rows[MISTAKES])
 
     @property

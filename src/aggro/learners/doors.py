@@ -152,24 +152,29 @@ def _as_csr(X: Any, owner: str) -> CSR:
     return CSR(frozen(indptr), frozen(positions), frozen(np.ascontiguousarray(data)), n_cols)
 
 
-def first_bad_row(X: Rows, weights: np.ndarray) -> int:
-    """The first row with a value that is not finite, or -1; rows of weight 0 are not there."""
-    row = int(first_bad(X, 0)[0])
+def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
+    """The first row with a value that is not finite or below ``low``, or -1; rows of weight 0 are not there."""
+    row = int(first_bad(X, 0, low)[0])
     while row >= 0 and weights.shape[0] and weights[row] == 0.0:
-        row = int(first_bad(X, row + 1)[0])
+        row = int(first_bad(X, row + 1, low)[0])
     return row
 
 
-def bad_value(X: Rows, row: int, names: list[Any] | None) -> ValueError:
-    """The error for a value that is not finite, found in this row or the first one after it."""
-    i, j = first_bad(X, row)
+def bad_value(X: Rows, row: int, names: list[Any] | None, low: float = -np.inf) -> ValueError:
+    """The error for a value that is not finite or below ``low``, found in this row or the first one after it."""
+    i, j = first_bad(X, row, low)
     if isinstance(X, CSR):
         stored = slice(X.indptr[i], X.indptr[i + 1])
         value = X.data[stored][X.indices[stored] == j][0]
     else:
         value = X[i, j]
-    what = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{np.asarray(value).dtype}')"
     column = f"column {names[j]!r}" if names and j < len(names) else f"column {j}"
+    if np.isfinite(value):
+        return ValueError(
+            f"Negative values in data passed to X: the first is {value} at row {i}, {column}. "
+            "With signed=False all values must be 0 or more; nothing was learned from this call."
+        )
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{np.asarray(value).dtype}')"
     return ValueError(
         f"Input X contains {what}: the first is at row {i}, {column}. "
         "Drop or impute such values; nothing was learned from this call."

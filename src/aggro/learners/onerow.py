@@ -46,6 +46,7 @@ class OneRow:
     _encode_one: Any
     _known_target: Any
     _contributions: Any
+    _least: Any
 
     def _row(self, model: Model, x: Any, learning: bool) -> Pinned:
         """One row as the kernel reads it: a dict, a 1-D array or (indices, values)."""
@@ -138,8 +139,8 @@ class OneRow:
                 if weight == 0.0:
                     return
                 row = self._row(model, x, True)
-                if first_bad(row.value[0], 0)[0] >= 0:
-                    raise doors.bad_value(row.value[0], 0, features.names)
+                if first_bad(row.value[0], 0, self._least())[0] >= 0:
+                    raise doors.bad_value(row.value[0], 0, features.names, self._least())
             except BaseException:
                 features.forget_from(*kept)
                 raise
@@ -161,7 +162,7 @@ class OneRow:
         row = self._known_row(model, x) or self._row(model, x, False)
         first = model.score_row(row)
         if first != first:
-            raise doors.bad_value(row.value[0], 0, model.features.names)
+            raise doors.bad_value(row.value[0], 0, model.features.names, self._least())
         return first
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
@@ -178,3 +179,10 @@ class OneRow:
             parts, intercepts = self._contributions(view, indices, values)
             names = model.features.names
             return view.labels, [names[j] for j in indices] if names else indices.tolist(), parts, intercepts
+
+    def _explain_score(self, x: Any) -> Explanation:
+        """The explanation of a learner's one score."""
+        _, features, parts, intercepts = self._explain(x)
+        contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
+        intercept = float(intercepts[0])
+        return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))

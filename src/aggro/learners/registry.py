@@ -20,7 +20,7 @@ class Entry:
 
     name: str  # the class's name
     module: str
-    task: str  # "classification" or "regression"
+    task: str  # "classification", "regression" or "outlier"
 
     def load(self) -> type[Any]:
         """The learner's class, without scikit-learn around it."""
@@ -31,6 +31,9 @@ class Entry:
 LEARNERS = (
     Entry("PAClassifier", "linear", "classification"),
     Entry("PARegressor", "linear", "regression"),
+    Entry("PAUniclass", "uniclass", "outlier"),
+    Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
+    Entry("MultiplicativePARegressor", "multiplicative", "regression"),
 )
 
 

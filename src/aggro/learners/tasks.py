@@ -1,4 +1,4 @@
-"""The two tasks: naming one of several classes, and predicting a number."""
+"""Two tasks: naming one of several classes, and predicting a number. The third is in ``outliers``."""
 
 from __future__ import annotations
 
@@ -284,24 +284,13 @@ class Regressor(Learner):
 
     def explain_one(self, x: Any) -> Explanation:
         """Each feature's contribution to the prediction for one row."""
-        _, features, parts, intercepts = self._explain(x)
-        contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
-        intercept = float(intercepts[0])
-        return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
+        return self._explain_score(x)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
         return doors.as_targets(y, n, type(self).__name__)
-
-    def _encode(
-        self, labels: Labels, y: np.ndarray, s: np.ndarray
-    ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
-        return labels, y, s, np.empty(0, np.int64)
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
         return labels, as_float(y, "target"), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return y if type(y) is float and isfinite(y) else None
-
-    def _models(self, classes: int) -> int:
-        return 1

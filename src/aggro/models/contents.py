@@ -16,7 +16,7 @@ from aggro.models.names import read_names
 __all__ = ["Contents", "Weight", "describe"]
 
 COUNTERS = Spec(np.dtype(np.int64), (5,))
-LOSS = Spec(np.dtype(np.float64), (1,))
+NUMBER = Spec(np.dtype(np.float64), (1,))
 
 
 class Weight(NamedTuple):
@@ -64,7 +64,7 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     with opened(path) as container:
         header = Header.parse(container.text)
         rows = _read(container, "tally.rows", COUNTERS).tolist()
-        loss = float(_read(container, "tally.loss", LOSS)[0])
+        loss = float(_read(container, "tally.loss", NUMBER)[0])
         return Contents(
             header=header,
             size=container.size,
@@ -84,12 +84,17 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
 
 
 def _largest(container: Container, header: Header, count: int) -> list[Weight]:
-    """The largest numbers in the array of weights, which by habit is called w or W and has a row for each feature."""
+    """The largest numbers in the array of weights, which by habit is called w or W and has a row for each feature.
+
+    An array called scale, of one number, multiplies them.
+    """
     name = "W" if "W" in container.specs else "w"
     spec = container.specs.get(name)
     if spec is None or len(spec.shape) not in (1, 2) or spec.shape[0] != header.width or not spec.nbytes:
         return []
     table = container.read(name).reshape(header.width, -1)[: header.n_features]
+    if container.specs.get("scale") == NUMBER:
+        table = table * container.read("scale")
     names = read_names(container) if header.named else []
     found = []
     for place in _top(np.abs(table).ravel(), count):

@@ -103,8 +103,11 @@ def check_state(state: Any, classes: int) -> None:
         raise Flaw(f"it counts {live} classes, and the header names {classes}")
     if marks != seen.bit_length():
         raise Flaw(f"its history has {marks} marks, and {seen.bit_length()} powers of two were passed")
-    if not (tally.history[:marks, 0] == 2.0 ** np.arange(marks)).all() or not (tally.history >= 0.0).all():
+    history = tally.history
+    if not (history[:marks, 0] == 2.0 ** np.arange(marks)).all() or not (history >= 0.0).all():
         raise Flaw("its history is not one")
+    if not (history[:, 2] <= history[:, 0]).all():
+        raise Flaw("its history has more mistakes than rows")
     if not tally.loss[0] >= 0.0:
         raise Flaw(f"its sum of losses is {tally.loss[0]}")
     counts = tally.classes

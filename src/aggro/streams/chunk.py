@@ -37,3 +37,13 @@ class Chunk(NamedTuple):
     weight: np.ndarray | None = None
     names: Sequence[Any] | None = None
     position: Position | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    def some(self, rows: Any) -> Chunk:
+        """These rows of it: a slice, or their numbers."""
+        y, weight = (None if column is None else column[rows] for column in (self.y, self.weight))
+        return self._replace(X=self.X[rows], y=y, weight=weight)

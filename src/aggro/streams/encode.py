@@ -38,9 +38,9 @@ class Roles(NamedTuple):
     def find(cls, columns: list[str], label: Any, weight: str | None, text: Any, title: str) -> Roles:
         """The roles as given, checked; the label by default the column of that name, or the last one."""
         texts = (text,) if isinstance(text, str) else tuple(text)
-        if label is None:
+        if label is None or label is True:
             named = [name for wanted in LABEL_NAMES for name in columns if name.lower() == wanted]
-            label = next(iter(named or columns[-1:]), None)
+            label = next(iter(named or (columns[-1:] if label is None else ())), None)
         for name in (*([label] if label else []), *([weight] if weight else []), *texts):
             if name not in columns:
                 raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.files import Paths, Source, find
@@ -85,7 +85,7 @@ def open(
     skip_bad: bool = False,
     start: Position | Sequence[int] | None = None,
     threads: int | None = None,
-    label: str | Literal[False] | None = None,
+    label: str | bool | None = None,
     weight: str | None = None,
     text: str | Sequence[str] = (),
     header: bool | None = None,
@@ -115,8 +115,8 @@ def open(
     threads
         How many threads parse, beside the one that reads; None for as many as there are processors, at most 4.
     label
-        tables: the column to predict. None for the one called label, target, y or class, else the last; False
-        for none.
+        tables: the column to predict. None for the one called label, target, y or class, else the last; True
+        for one of these names only; False for none.
     weight
         tables: the column of weights, if any.
     text

@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import LIVE, UPDATES
+from aggro.engine.passes import run
+from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
 from aggro.engine.trials import cycle, largest_first, worst
 from aggro.learners import doors
+from aggro.learners.ball import Ball
 from aggro.learners.base import Learner
 from aggro.learners.features import frozen
 from aggro.learners.model import NO_ORDER, NO_WEIGHTS, Model, size_of
@@ -29,8 +31,8 @@ from aggro.learners.params import Number
 from aggro.theory.comparators import as_vector
 from aggro.theory.nearest import nearest_without_loss
 from aggro.theory.problems import Classification
-from aggro.theory.theorems import euclid, most_updates
-from aggro.theory.trial import MANY_VECTORS, Setting, as_matrix, one_vector, setting_of, vector
+from aggro.theory.settings import Additive, NotCovered, Setting, as_matrix, setting_of, vector
+from aggro.theory.theorems import most_updates
 
 __all__ = ["Conversion", "fit_until"]
 
@@ -90,7 +92,8 @@ def fit_until(
     Parameters
     ----------
     estimator : learner
-        A learner of this library with ``step`` "pa", "pa1" or "pa2" and ``average=False``.
+        A learner of this library with ``step`` "pa", "pa1" or "pa2" and ``average=False``; of detectors with a given
+        ``epsilon``.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The rows.
     y : array of shape (n_samples,)
@@ -102,9 +105,10 @@ def fit_until(
         where δ is small, each of which costs as much as a round.
     max_updates : int, default=1_000_000
         Stop after this many. Where no vector has loss 0 on all rows, this may be the only end.
-    comparator : array, (array, float), fitted linear model or "best", default=None
-        The u of the limit. "best" is the one without loss that is nearest to the start. None takes, for two classes,
-        the separator that was found, which costs nothing but gives a larger limit.
+    comparator : array, (array, float), fitted model or "best", default=None
+        The u of the limit. "best" is the one without loss that is nearest to the start (not for multiplicative
+        learners). None takes, for two classes, the separator that was found, which costs nothing but gives a
+        larger limit.
 
     Returns
     -------
@@ -136,16 +140,24 @@ def fit_until(
     if bad >= 0:
         raise doors.bad_value(rows, bad, model.features.names)
     labels, codes, _, firsts = estimator._encode(model.labels, targets, NO_WEIGHTS)
-    setting = None
-    if one_vector(estimator, labels):
-        setting = setting_of(estimator, model, model.state, as_matrix(rows), labels, codes)
-    u, note = chosen(comparator, setting)
+    setting, note = None, ""
+    try:
+        setting = setting_of(estimator, model.state, model.features.n, as_matrix(rows), labels, codes)
+    except NotCovered as refusal:
+        if comparator is not None:
+            raise
+        note = str(refusal)
+    u = None
+    if setting is not None:
+        u, note = chosen(comparator, setting)
 
     rule = estimator._rule_for(max(1, len(labels.codes)))
     state, params = estimator._with_room(model.state, model.params, rule, model.width, firsts.shape[0])
     state.tally.rows[LIVE] = len(labels.codes)  # all the classes are there from the start
-    before = int(state.tally.rows[UPDATES])
     codes = frozen(codes)
+    if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
+        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, False, False)  # the first row is the first centre
+    before = int(state.tally.rows[UPDATES])
     model.n_iter = present(state, params, rows, codes, delta, order, most)
     row, left, _ = worst(state, params, rows, codes)
     converged = bool(left * left <= delta)
@@ -178,6 +190,8 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
     if not Number(1, integer=True).accepts(max_updates):
         raise ValueError(f"max_updates must be an int of at least 1, got {max_updates!r}.")
     settings = estimator.__dict__
+    if settings.get("epsilon") == "auto":
+        raise ValueError("fit_until needs a radius that stays as it is: give epsilon as a number, not 'auto'.")
     step = settings.get("step", "pa")
     if step not in GUARANTEED:
         raise ValueError(
@@ -211,23 +225,23 @@ def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float,
     return looks
 
 
-def chosen(comparator: Any, setting: Setting | None) -> tuple[np.ndarray | None, str]:
+def chosen(comparator: Any, setting: Setting) -> tuple[np.ndarray | None, str]:
     """The u that was asked for, and where it comes from."""
     if comparator is None:
-        return None, "no comparator was given" if setting is not None else "the theorem is about one vector, not many"
-    if setting is None:
-        raise ValueError(MANY_VECTORS)
-    if isinstance(comparator, str) and comparator == "best":
-        u = nearest_without_loss(setting.problem, setting.start)
-        return u, "for the nearest vector without loss" if u is not None else "no vector without loss was found"
-    return as_vector(comparator, setting), "for the comparator that was given"
+        return None, "no comparator was given"
+    if not isinstance(comparator, str):
+        return as_vector(comparator, setting), "for the comparator that was given"
+    if comparator != "best" or not isinstance(setting, Additive):
+        raise ValueError(f"The comparator {comparator!r} is unknown here: give the weights, or leave it out.")
+    u = nearest_without_loss(setting.problem, setting.start)
+    return u, "for the nearest vector without loss" if u is not None else "no vector without loss was found"
 
 
 def separator(state: Any, setting: Setting) -> tuple[np.ndarray | None, str]:
     """For two classes, what was learned, made long enough to have no loss."""
     problem = setting.problem
-    if not isinstance(problem, Classification):
-        return None, "no comparator was given; comparator='best' finds one"
+    if not isinstance(problem, Classification) or not isinstance(setting, Additive):
+        return None, "no comparator was given; give one" + ", or 'best'" * isinstance(setting, Additive)
     w = vector(state, problem, setting.sign)
     margin = -float(problem.discrepancies(w).max())
     if margin <= 0.0:
@@ -239,8 +253,7 @@ def limit_of(estimator: Any, setting: Setting, u: np.ndarray, delta: float, note
     """The most updates that there can be, for this u."""
     problem = setting.problem
     gain = problem.edge - float(problem.discrepancies(u).max())
-    geometry = euclid(problem, u, setting.start)
-    limit = most_updates(Step[estimator.step.upper()], float(estimator.C), delta, gain, geometry)
+    limit = most_updates(Step[estimator.step.upper()], float(estimator.C), delta, gain, setting.geometry(u))
     if limit == np.inf:
         return None, f"the comparator has the loss {-gain:.6g}, and only one below √δ/2 = {delta**0.5 / 2:.6g} serves"
     return limit, note

@@ -166,7 +166,7 @@ def test_the_limit_without_a_comparator():
     X, y = small_set("numbers")
     numbers = fit_until(PARegressor(step="pa"), X, y, loss=0.01)
     assert numbers.limit is None
-    assert "comparator='best'" in numbers.note
+    assert "or 'best'" in numbers.note
     assert "updates (at most " in fit_until(PARegressor(step="pa"), X, y, loss=0.01, comparator="best").message
 
 

@@ -115,7 +115,10 @@ def test_rows_of_weight_0_are_not_there(separable):
             for bound_of in REALIZED
         ),
         *((bound_of, PAClassifier(step="pa2"), ValueError, "has 'pa2'.*unrealizable") for bound_of in COROLLARIES),
-        *((bound_of, PARegressor(step="pa"), TypeError, "classifiers, got PARegressor") for bound_of in COROLLARIES),
+        *(
+            (bound_of, PARegressor(step="pa"), TypeError, "the kind PAClassifier, got PARegressor")
+            for bound_of in COROLLARIES
+        ),
         (theory.unrealizable_bound, PAClassifier(step="pa"), ValueError, "step='pa2'.*realizable_bound"),
         (theory.unrealizable_bound, PAClassifier(step="pa2", class_weight="balanced"), ValueError, "not 'balanced'"),
         (theory.realizable_bound, PAClassifier(step="pa", average=True), ValueError, "their mean predicts"),
@@ -123,7 +126,7 @@ def test_rows_of_weight_0_are_not_there(separable):
         (theory.realizable_bound, PAClassifier(step="pa", multi_class="joint"), ValueError, "about one vector"),
         (theory.realizable_bound, PAClassifier(step="pa", margin=-1.0), ValueError, "'margin' parameter"),
         (theory.realizable_bound, PARegressor(step="pa"), ValueError, "must be numbers"),
-        (theory.realizable_bound, LinearSVC(), TypeError, "linear learners of this library, got LinearSVC"),
+        (theory.realizable_bound, LinearSVC(), TypeError, "PARegressor or PAUniclass, got LinearSVC"),
     ],
 )
 def test_learners_that_a_theorem_does_not_cover_are_refused(separable, bound_of, model, error, message):

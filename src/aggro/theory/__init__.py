@@ -4,6 +4,7 @@ from aggro.theory.bound import Bound, Comparator
 from aggro.theory.bounds import (
     hinge_bound,
     mistake_bound,
+    multiplicative_bound,
     norm_bound,
     realizable_bound,
     squared_hinge_bound,
@@ -15,6 +16,7 @@ __all__ = [
     "Comparator",
     "hinge_bound",
     "mistake_bound",
+    "multiplicative_bound",
     "norm_bound",
     "realizable_bound",
     "squared_hinge_bound",

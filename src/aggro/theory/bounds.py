@@ -12,22 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.linear import Linear
-from aggro.learners.tasks import Classifier
+from aggro.learners.base import Learner
+from aggro.learners.linear import PAClassifier, PARegressor
+from aggro.learners.multiplicative import Multiplicative
+from aggro.learners.uniclass import PAUniclass
 from aggro.theory.bound import Bound
 from aggro.theory.comparators import as_vector, without_loss
+from aggro.theory.entropy import STATEMENT
 from aggro.theory.nearest import least_relative
-from aggro.theory.theorems import compared, euclid, lemma_2, theorem_1, theorem_3
+from aggro.theory.theorems import compared, lemma_2, theorem_1, theorem_3
 from aggro.theory.trial import Trial, learn
 
 __all__ = [
     "hinge_bound",
     "mistake_bound",
+    "multiplicative_bound",
     "norm_bound",
     "realizable_bound",
     "squared_hinge_bound",
     "unrealizable_bound",
 ]
+
+ADDITIVE = (PAClassifier, PARegressor, PAUniclass)
+OTHER_STEP = " For step='pa2' see unrealizable_bound."
 
 
 def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") -> Bound:
@@ -38,13 +45,14 @@ def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "b
     Parameters
     ----------
     estimator : learner
-        A linear learner of this library with ``step="pa"``; a copy learns.
+        ``PAClassifier``, ``PARegressor`` or ``PAUniclass`` with ``step="pa"``; a copy learns.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The rows, in the order of the stream.
     y : array of shape (n_samples,)
         Their targets. Of two classes, the last in sorted order is the positive one.
-    comparator : array, (array, float), fitted linear model or "best", default="best"
-        u: weights, (weights, intercept), or a model with ``coef_`` and ``intercept_``, with loss 0 on every row.
+    comparator : array, (array, float), fitted model or "best", default="best"
+        u: weights, (weights, intercept), or a model with ``coef_`` and ``intercept_`` (or ``center_``), with loss 0
+        on every row.
         "best" is the one nearest to w₁, found by cutting planes; the theorem holds for any.
 
     Returns
@@ -62,7 +70,7 @@ def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "b
     """
     trial, u = realized("Theorem 1", estimator, X, y, comparator)
     setting = trial.setting
-    return theorem_1(setting.problem, trial.losses, u, euclid(setting.problem, u, setting.start))
+    return theorem_1(setting.problem, trial.losses, u, setting.geometry(u))
 
 
 def norm_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "best") -> Bound:
@@ -94,10 +102,10 @@ def unrealizable_bound(
     Parameters
     ----------
     estimator : learner
-        A linear learner of this library with ``step="pa2"``; a copy learns.
+        ``PAClassifier``, ``PARegressor`` or ``PAUniclass`` with ``step="pa2"``; a copy learns.
     X, y
         As in :func:`realizable_bound`.
-    comparator : array, (array, float), fitted linear model or "best", default="best"
+    comparator : array, (array, float), fitted model or "best", default="best"
         u. "best" minimises the right side; the theorem holds for any.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the rows; those of the estimator's ``class_weight`` are multiplied with them.
@@ -115,7 +123,7 @@ def unrealizable_bound(
     >>> bound.holds, bound.sums.tolist(), bound.limits.tolist()
     (True, [1.0, 3.25], [2.0, 4.0])
     """
-    check(estimator, "Theorem 3", ("pa2",), "For step='pa' see realizable_bound.")
+    check(estimator, "Theorem 3", ADDITIVE, ("pa2",), " For step='pa' see realizable_bound.")
     if not isinstance(estimator.C, Real):
         raise ValueError(f"Theorem 3 is about one C, got C={estimator.C!r}. Give a number.")
     trial = learn(estimator, X, y, sample_weight)
@@ -125,7 +133,47 @@ def unrealizable_bound(
         u = least_relative(setting.problem, setting.start, C * weights)
     else:
         u = as_vector(comparator, setting)
-    return theorem_3(setting.problem, trial.losses, u, euclid(setting.problem, u, setting.start), C, trial.weights)
+    return theorem_3(setting.problem, trial.losses, u, setting.geometry(u), C, trial.weights)
+
+
+def multiplicative_bound(estimator: Any, X: Any, y: Any = None, *, comparator: Any) -> Bound:
+    """Theorem 4: Σℓ² + 2(ε − ε*)Σℓ ≤ 2U²D(u‖w₁)B, for multiplicative learners with ``step="pa"``, any u without loss.
+
+    D is the relative entropy on the learner's simplex of size U, and B the largest q of its steps: ‖x‖∞² with signs and
+    ‖x‖∞²/4 without, for uniclass 1 and ½. On the simplex itself, U = 1 without signs, that is the printed
+    ½ max‖x‖∞² D(u‖w₁); for uniclass it is D(u‖w₁), since what is printed there does not hold.
+
+    Parameters
+    ----------
+    estimator : learner
+        A multiplicative learner of this library with ``step="pa"`` and ``n_features``; a copy learns.
+    X, y
+        As in :func:`realizable_bound`.
+    comparator : array, (array, float) or fitted model
+        u, with loss 0 on every row and on the learner's simplex: ‖u‖₁ ≤ U with signs (where its place is the
+        one nearest to w₁), and not negative with the sum U without; the intercept is one of the weights.
+
+    Returns
+    -------
+    bound : Bound
+        Both sides after each row.
+
+    Examples
+    --------
+    >>> from aggro import MultiplicativePARegressor, theory
+    >>> X, y = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]], [2.0, 0.0, 2.0]
+    >>> learner = MultiplicativePARegressor(radius=2.0, epsilon=0.0, fit_intercept=False, n_features=3)
+    >>> bound = theory.multiplicative_bound(learner, X, y, comparator=[2.0, 0.0, 0.0])
+    >>> bound.holds, round(bound.limit, 3)
+    (True, 14.334)
+    """
+    asker = "Theorem 4"
+    check(estimator, asker, (Multiplicative,), ("pa",))
+    if isinstance(comparator, str):
+        raise TypeError(f"{asker} needs a comparator that is given: weights, a pair (weights, intercept), or a model.")
+    trial = learn(estimator, X, y)
+    u = without_loss(comparator, trial.setting, asker)
+    return theorem_1(trial.setting.problem, trial.losses, u, trial.setting.geometry(u), asker, STATEMENT)
 
 
 def squared_hinge_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> Bound:
@@ -137,7 +185,7 @@ def squared_hinge_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best"
     ----------
     estimator, X, y
         As in :func:`realizable_bound`.
-    comparator : array, (array, float), fitted linear model or "best", default="best"
+    comparator : array, (array, float), fitted model or "best", default="best"
         Any separator, of any length. "best" is the one with the largest γ̂.
 
     Returns
@@ -186,21 +234,23 @@ def mistake_bound(estimator: Any, X: Any, y: Any, comparator: Any = "best") -> B
 # What the theorems cover -------------------------------------------------------------------------
 
 
-def check(estimator: Any, asker: str, steps: tuple[str, ...], hint: str) -> None:
+def check(estimator: Any, asker: str, kinds: tuple[type[Learner], ...], steps: tuple[str, ...], hint: str = "") -> None:
     """Refuse what the theorem is not about."""
-    if not isinstance(estimator, Linear):
-        raise TypeError(f"{asker} is about the linear learners of this library, got {type(estimator).__name__}.")
-    estimator._check_params()
     owner = type(estimator).__name__
-    if estimator.step not in steps:
+    if not isinstance(estimator, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{asker} is about learners of the kind {names}, got {owner}.")
+    estimator._check_params()
+    settings = estimator.__dict__
+    if settings["step"] not in steps:
         raise ValueError(
-            f"{asker} holds for step={' or '.join(map(repr, steps))}, and this {owner} has {estimator.step!r}. {hint}"
+            f"{asker} holds for step={' or '.join(map(repr, steps))}, and this {owner} has {settings['step']!r}.{hint}"
         )
-    if estimator.average:
+    if settings.get("average"):
         raise ValueError(
             f"{asker} is about the iterates, and with average=True their mean predicts. Set average=False."
         )
-    class_weight = getattr(estimator, "class_weight", None)
+    class_weight = settings.get("class_weight")
     if class_weight is not None and "pa2" not in steps:
         raise ValueError(f"{asker} counts every row once: class_weight must be None, got {class_weight!r}.")
     if class_weight == "balanced":
@@ -211,7 +261,7 @@ def realized(
     asker: str, estimator: Any, X: Any, y: Any, comparator: Any, moves: bool = False
 ) -> tuple[Trial, np.ndarray]:
     """The stream learned with ``pa``, and a comparator without loss."""
-    check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
+    check(estimator, asker, ADDITIVE, ("pa",), OTHER_STEP)
     trial = learn(estimator, X, y, moves=moves)
     return trial, without_loss(comparator, trial.setting, asker)
 
@@ -220,9 +270,7 @@ def separated(
     asker: str, estimator: Any, X: Any, y: Any, comparator: Any
 ) -> tuple[Trial, np.ndarray, float, np.ndarray]:
     """The stream learned with ``pa`` from 0, a separator scaled to margin m, m, and B/γ̂² after each row."""
-    if not isinstance(estimator, Classifier):
-        raise TypeError(f"{asker} is about classifiers, got {type(estimator).__name__}.")
-    check(estimator, asker, ("pa",), "For step='pa2' see unrealizable_bound.")
+    check(estimator, asker, (PAClassifier,), ("pa",), OTHER_STEP)
     trial = learn(estimator, X, y)
     problem, m = trial.setting.problem, -trial.setting.problem.edge
     if trial.setting.start.any():

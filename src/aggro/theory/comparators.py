@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggro.theory.nearest import ROUNDING, nearest_without_loss
-from aggro.theory.trial import Setting
+from aggro.theory.settings import Setting
 
 __all__ = ["as_vector", "without_loss"]
 
@@ -15,7 +15,7 @@ __all__ = ["as_vector", "without_loss"]
 def as_vector(given: Any, setting: Setting) -> np.ndarray:
     """A comparator as a vector of the problem.
 
-    It may be weights, (weights, intercept), or a fitted model with ``coef_`` and ``intercept_``.
+    It may be weights, (weights, intercept), or a fitted model with ``coef_`` and ``intercept_``, or with ``center_``.
     """
     problem, classes = setting.problem, setting.classes
     if hasattr(given, "coef_"):
@@ -26,6 +26,8 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
                 "agree, since its weights are for the last of them."
             )
         given = given.coef_, given.intercept_
+    elif hasattr(given, "center_"):
+        given = given.center_
     weights, intercept = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
     u = as_numbers(weights, "weights")
     b = as_numbers(intercept, "intercept")
@@ -47,7 +49,7 @@ def as_numbers(value: Any, what: str) -> np.ndarray:
         array = np.asarray(value, np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            "A comparator is 'best', an array of weights, a pair (weights, intercept), or a fitted linear model; its "
+            "A comparator is 'best', an array of weights, a pair (weights, intercept), or a fitted model; its "
             f"{what} are not numbers: {error}."
         ) from error
     if not np.isfinite(array).all():

@@ -1,6 +1,6 @@
 """Theorem 4, the multiplicative one, literal and signed, for the three problems.
 
-The learner of this file is the formula itself, on weights that are plain numbers.
+First for the formula itself, on weights that are plain numbers, and then for the learners, which are compared with it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.sparse import csr_matrix
 
+from aggro import MultiplicativePAClassifier, MultiplicativePARegressor, PARegressor, fit_until, theory
 from aggro.theory.entropy import STATEMENT, on_signed_simplex, on_simplex, relative_entropy, simplex
 from aggro.theory.problems import Classification, Regression, Uniclass
 from aggro.theory.theorems import theorem_1
@@ -152,6 +154,89 @@ def test_the_printed_step_for_uniclass_breaks_the_printed_theorem():
     printed = bound("uniclass", X, y, edge, u, learn("uniclass", X, y, edge, printed=True))
     assert printed.sum > 1.3 * 8 * printed.limit
     assert bound("uniclass", X, y, edge, u, learn("uniclass", X, y, edge)).holds
+
+
+# The learners ------------------------------------------------------------------------------------------
+
+
+def learner(task, edge, radius, signed, width, **settings):
+    common = {"radius": radius, "signed": signed, "fit_intercept": False, "n_features": width, **settings}
+    if task == "classification":
+        return MultiplicativePAClassifier(margin=-edge, **common)
+    return MultiplicativePARegressor(epsilon=edge, **common)
+
+
+@pytest.mark.parametrize(("task", "signed"), [("classification", True), ("regression", True), ("regression", False)])
+@pytest.mark.parametrize("sparse", [False, True])
+@given(data=st.data())
+def test_theorem_4_for_the_learners(task, signed, sparse, data):
+    X, y, edge, u, radius = data.draw(streams(task, signed).filter(lambda s: s[2] != 0 or task == "regression"))
+    if task == "classification" and (y < 0).all():
+        y, u = -y, -u  # a class that is alone is the positive one
+    model = learner(task, edge, radius, signed, X.shape[1])
+    found = theory.multiplicative_bound(model, csr_matrix(X) if sparse else X, y, comparator=u)
+    losses = learn(task, X, y, edge, radius, signed)
+    expected = bound(task, X, y, edge, u, losses, radius, signed)
+    assert found.holds
+    np.testing.assert_allclose(found.losses, losses, rtol=1e-6, atol=1e-9 * np.abs(X).max() * radius)
+    np.testing.assert_allclose(found.limits, expected.limits, rtol=1e-7, atol=1e-12)
+
+
+def test_the_intercept_is_a_corner_too():
+    X = np.array([[0.5, 0.0], [0.0, 0.5], [0.3, 0.3]])
+    u = ([1.0, -1.0], 0.5)
+    model = MultiplicativePARegressor(radius=3.0, epsilon=0.0, n_features=2)
+    found = theory.multiplicative_bound(model, X, X @ u[0] + u[1], comparator=u)
+    extended = np.hstack([X, np.ones((3, 1))])
+    whole = np.append(*u)
+    expected = bound("regression", extended, extended @ whole, 0.0, whole, found.losses, 3.0, True)
+    assert found.holds
+    np.testing.assert_allclose(found.limits, expected.limits)
+    again = MultiplicativePARegressor(radius=3.0, epsilon=0.0, n_features=2, warm_start=True).fit(X, X @ u[0] + u[1])
+    later = theory.multiplicative_bound(again, X, X @ u[0] + u[1], comparator=u)
+    assert later.holds
+    assert later.distance < found.distance  # it has come nearer
+
+
+@pytest.mark.parametrize("step", ["pa", "pa1", "pa2"])
+@pytest.mark.parametrize("order", ["cyclic", "largest"])
+def test_batch_conversion_ends_below_the_limit(step, order):
+    rng = np.random.default_rng(1)
+    X = rng.choice([-1.0, 1.0], (200, 30))
+    u = np.zeros(30)
+    u[:2] = 1.5, -1.0
+    model = MultiplicativePAClassifier(radius=2.5, margin=0.5, step=step, C=0.1, fit_intercept=False, n_features=30)
+    report = fit_until(model, X, X @ u > 0, loss=0.01, order=order, comparator=u)
+    assert report.converged
+    assert 0 < report.n_updates <= report.limit
+    late = MultiplicativePAClassifier(radius=2.5, margin=0.5, step=step, C=0.1, fit_intercept=False)
+    assert "set n_features" in fit_until(late, X, X @ u > 0, loss=0.01, order=order).note
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "error", "message"),
+    [
+        (MultiplicativePARegressor(), {}, ValueError, "set n_features"),
+        (MultiplicativePARegressor(step="pa2", n_features=2), {}, ValueError, "step='pa', and this .* has 'pa2'"),
+        (MultiplicativePARegressor(n_features=2), {"comparator": "best"}, TypeError, "a comparator that is given"),
+        (
+            MultiplicativePARegressor(n_features=2),
+            {"comparator": [9.0, 9.0]},
+            ValueError,
+            r"has loss 7\.9 on row 0\. Give another\.$",
+        ),
+        (MultiplicativePARegressor(radius=0.5, n_features=2), {}, ValueError, "the radius allows 0.5"),
+        (MultiplicativePARegressor(signed=False, n_features=2), {}, ValueError, "sum to 2, and must sum to the radius"),
+        (MultiplicativePAClassifier(signed=False, n_features=2), {}, ValueError, "one for each class"),
+        (PARegressor(step="pa"), {}, TypeError, "the kind Multiplicative, got PARegressor"),
+    ],
+)
+def test_what_theorem_4_does_not_cover_is_refused(model, given, error, message):
+    with pytest.raises(error, match=message):
+        theory.multiplicative_bound(model, [[1.0, 0.0], [0.0, 1.0]], [1, 1], **{"comparator": [1.0, 1.0], **given})
+
+
+# The simplex -------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.2, 0.999, 1.0]), st.booleans())

@@ -17,7 +17,7 @@ from aggro.learners.linear import PAClassifier, PARegressor
 from aggro.learners.multiplicative import Multiplicative
 from aggro.learners.uniclass import PAUniclass
 from aggro.theory.bound import Bound
-from aggro.theory.comparators import as_vector, without_loss
+from aggro.theory.comparators import BETTER, as_vector, without_loss
 from aggro.theory.entropy import STATEMENT
 from aggro.theory.nearest import least_relative
 from aggro.theory.theorems import compared, lemma_2, theorem_1, theorem_3
@@ -282,7 +282,7 @@ def separated(
     if not margins[row] > 0.0:
         raise ValueError(
             f"{asker} needs a comparator that separates the classes, and this one has margin {margins[row]:.6g} on row "
-            f"{row}. Give another, or comparator='best'; for streams that have none see unrealizable_bound."
+            f"{row}. {BETTER}"
         )
     separation = margins[row] / np.linalg.norm(u)
     return trial, u * (m / margins[row]), m, np.maximum.accumulate(problem.norms()) / separation**2

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from aggro.theory.nearest import ROUNDING, nearest_without_loss
-from aggro.theory.settings import Setting
+from aggro.theory.settings import Additive, Setting
 
-__all__ = ["as_vector", "without_loss"]
+__all__ = ["BETTER", "as_vector", "without_loss"]
+
+BETTER = "Give another, or comparator='best'; for streams that have none see unrealizable_bound."
 
 
 def as_vector(given: Any, setting: Setting) -> np.ndarray:
@@ -74,6 +76,6 @@ def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
     if excess[row] > ROUNDING * problem.sizes(u)[row]:
         raise ValueError(
             f"{asker} needs a comparator without loss, and this one has loss {excess[row]:.6g} on row {row}. "
-            "Give another, or comparator='best'; for streams that have none see unrealizable_bound."
+            + (BETTER if isinstance(setting, Additive) else "Give another.")
         )
     return u

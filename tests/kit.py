@@ -16,10 +16,14 @@ from aggro.learners.registry import LEARNERS, Entry
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
-NO_C = {("step", "pa"): "pa has no C for a weight to scale"}
+NO_C = {
+    ("step", "pa"): "pa has no C for a weight to scale",
+    ("step", "printed"): "the paper's multiplicative uniclass step has no C",
+}
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
+    ("step", "printed"): "its steps are short: thirty do not reach the row",
 }
 MOVING_RADIUS = {("epsilon", "auto"): "a radius that is learned moves on every row"}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}

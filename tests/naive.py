@@ -304,3 +304,51 @@ class MultiplicativeClassifier(Multiplicative, Classifier):
         order = sorted(range(len(self.classes)), key=lambda k: self.classes[k])
         last = self.W[order[-1]]
         return self.split([last - self.W[order[0]] if len(order) == 2 else last])
+
+
+class MultiplicativeUniclass:
+    """A centre in the log-weights of a simplex, and a radius that is given or learned."""
+
+    def __init__(self, width, *, signed=True, radius=10.0, epsilon="auto", nu=0.1, step="pa", C=1.0, n_features=None):
+        self.model = Simplex(width, signed, radius, width if n_features else 0)
+        self.auto, self.epsilon, self.nu = epsilon == "auto", 0.0 if epsilon == "auto" else epsilon, nu
+        self.step, self.C = step, C
+        self.seen = self.updates = self.outside = self.moves = 0
+        self.losses = []
+
+    def gap(self, x):
+        return np.linalg.norm(np.array(x) - self.model.weights()) - self.epsilon
+
+    def learn(self, x, s=1.0):
+        if s == 0.0:
+            return
+        gap, old = self.gap(x), self.epsilon
+        self.losses.append(max(0.0, gap))
+        self.outside += gap > 0.0
+        self.seen += 1
+        if old > 0.0 and gap > 0.0:
+            self.updates += self.approach(x, old if self.auto else 1.0, self.C * s)
+        if self.auto and old == 0.0:
+            self.epsilon = gap
+        elif self.auto:
+            self.moves += 1
+            self.epsilon *= np.exp(((gap > 0.0) - self.nu) / np.sqrt(self.moves))
+
+    def approach(self, x, unit, C):
+        model = self.model
+        joined = [j for j, v in enumerate(x) if v != 0.0 and model.logs[j] is None]
+        for j in joined:
+            model.logs[j] = 0.0
+        gap = self.gap(x) / unit
+        if gap <= 0.0:
+            return bool(joined)
+        v = np.array(x) - model.weights()
+        v /= np.linalg.norm(v)
+        if self.step == "printed":
+            t = gap / (8.0 * np.abs(v).max() ** 2)
+        else:
+            t = tau(self.step, gap, 1.0 if model.signed else 0.5, C)
+        model.logs = [
+            None if a is None else a + unit * t * b / model.radius for a, b in zip(model.logs, v, strict=True)
+        ]
+        return True

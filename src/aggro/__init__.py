@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
     from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
@@ -27,6 +28,7 @@ _MODULES = ("evaluate", "interop", "models", "streams", "theory")
 __all__ = [
     "MultiplicativePAClassifier",
     "MultiplicativePARegressor",
+    "MultiplicativePAUniclass",
     "PAClassifier",
     "PARegressor",
     "PAUniclass",

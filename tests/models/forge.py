@@ -19,6 +19,7 @@ SETTINGS = {
     "PAUniclass": {"average": True},
     "MultiplicativePAClassifier": {"step": "pa1", "class_weight": {"a": 2.0, "b": 1.0}},
     "MultiplicativePARegressor": {},
+    "MultiplicativePAUniclass": {},
 }
 
 

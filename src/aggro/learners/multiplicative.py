@@ -5,7 +5,7 @@ Instead of the squared distance, a row moves the weights as little as it can in 
     w_{t+1} = argmin D_RE(w‖w_t)   s.t.  loss(w; x_t, y_t) = 0        (softened with C)
 
 over a simplex of size U. The step, which stops short of the exact solution and has a loss bound for
-it, is in ``learners.simplex``. The bound grows with log n, where that of the additive learner grows
+it, is in ``learners.simplex_lines``. The bound grows with log n, where that of the additive learner grows
 with ‖x‖², so thousands of features that do not matter cost little.
 
 References
@@ -26,7 +26,8 @@ from aggro.engine.steps import Step
 from aggro.learners.base import COMMON, NONE, Learner
 from aggro.learners.model import View
 from aggro.learners.params import Choice, Constraint, Either, Flag, Number
-from aggro.learners.simplex import REST, SIGNED, SIMPLEX, SIMPLEXES, TOTAL, Simplex, Simplexes, SimplexParams
+from aggro.learners.simplex import REST, SIGNED, TOTAL
+from aggro.learners.simplex_lines import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 __all__ = ["MultiplicativePAClassifier", "MultiplicativePARegressor"]

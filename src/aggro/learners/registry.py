@@ -34,6 +34,7 @@ LEARNERS = (
     Entry("PAUniclass", "uniclass", "outlier"),
     Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
     Entry("MultiplicativePARegressor", "multiplicative", "regression"),
+    Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
 )
 
 

@@ -136,9 +136,9 @@ def fit_until(
     rows = estimator._rows_to_learn(model, X)
     targets = estimator._check_targets(y, doors.n_rows_of(rows))
     estimator._check_enough(targets, NO_WEIGHTS)
-    bad = doors.first_bad_row(rows, NO_WEIGHTS)
+    bad = doors.first_bad_row(rows, NO_WEIGHTS, estimator._least())
     if bad >= 0:
-        raise doors.bad_value(rows, bad, model.features.names)
+        raise doors.bad_value(rows, bad, model.features.names, estimator._least())
     labels, codes, _, firsts = estimator._encode(model.labels, targets, NO_WEIGHTS)
     setting, note = None, ""
     try:

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
-from aggro import MultiplicativePAClassifier, MultiplicativePARegressor, PARegressor, fit_until, theory
+from aggro import (
+    MultiplicativePAClassifier,
+    MultiplicativePARegressor,
+    MultiplicativePAUniclass,
+    PARegressor,
+    fit_until,
+    theory,
+)
 from aggro.theory.entropy import STATEMENT, on_signed_simplex, on_simplex, relative_entropy, simplex
 from aggro.theory.problems import Classification, Regression, Uniclass
 from aggro.theory.theorems import theorem_1
@@ -160,13 +167,16 @@ def test_the_printed_step_for_uniclass_breaks_the_printed_theorem():
 
 
 def learner(task, edge, radius, signed, width, **settings):
-    common = {"radius": radius, "signed": signed, "fit_intercept": False, "n_features": width, **settings}
+    common = {"radius": radius, "signed": signed, "n_features": width, **settings}
+    if task == "uniclass":
+        return MultiplicativePAUniclass(epsilon=edge, **common)
+    common["fit_intercept"] = False
     if task == "classification":
         return MultiplicativePAClassifier(margin=-edge, **common)
     return MultiplicativePARegressor(epsilon=edge, **common)
 
 
-@pytest.mark.parametrize(("task", "signed"), [("classification", True), ("regression", True), ("regression", False)])
+@pytest.mark.parametrize(("task", "signed"), [case for case in TIGHT if case != ("classification", False)])
 @pytest.mark.parametrize("sparse", [False, True])
 @given(data=st.data())
 def test_theorem_4_for_the_learners(task, signed, sparse, data):
@@ -214,26 +224,35 @@ def test_batch_conversion_ends_below_the_limit(step, order):
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "error", "message"),
+    ("model", "comparator", "error", "message"),
     [
-        (MultiplicativePARegressor(), {}, ValueError, "set n_features"),
-        (MultiplicativePARegressor(step="pa2", n_features=2), {}, ValueError, "step='pa', and this .* has 'pa2'"),
-        (MultiplicativePARegressor(n_features=2), {"comparator": "best"}, TypeError, "a comparator that is given"),
+        (MultiplicativePARegressor(), [1, 1], ValueError, "set n_features"),
+        (MultiplicativePARegressor(step="pa2", n_features=2), [1, 1], ValueError, "step='pa', and this .* has 'pa2'"),
+        (MultiplicativePARegressor(n_features=2), "best", TypeError, "a comparator that is given"),
         (
             MultiplicativePARegressor(n_features=2),
-            {"comparator": [9.0, 9.0]},
+            [9, 9],
             ValueError,
             r"has loss 7\.9 on row 0\. Give another\.$",
         ),
-        (MultiplicativePARegressor(radius=0.5, n_features=2), {}, ValueError, "the radius allows 0.5"),
-        (MultiplicativePARegressor(signed=False, n_features=2), {}, ValueError, "sum to 2, and must sum to the radius"),
-        (MultiplicativePAClassifier(signed=False, n_features=2), {}, ValueError, "one for each class"),
-        (PARegressor(step="pa"), {}, TypeError, "the kind Multiplicative, got PARegressor"),
+        (MultiplicativePARegressor(radius=0.5, n_features=2), [1, 1], ValueError, "the radius allows 0.5"),
+        (MultiplicativePARegressor(signed=False, n_features=2), [1, 1], ValueError, "sum to 2, and must"),
+        (MultiplicativePAClassifier(signed=False, n_features=2), [1, 1], ValueError, "one for each class"),
+        (MultiplicativePAUniclass(n_features=2), [1, 1], ValueError, "give epsilon as a number"),
+        (MultiplicativePAUniclass(step="printed", n_features=2), [1, 1], ValueError, "has 'printed'"),
+        (PARegressor(step="pa"), [1, 1], TypeError, "the kind Multiplicative, got PARegressor"),
     ],
 )
-def test_what_theorem_4_does_not_cover_is_refused(model, given, error, message):
+def test_what_theorem_4_does_not_cover_is_refused(model, comparator, error, message):
     with pytest.raises(error, match=message):
-        theory.multiplicative_bound(model, [[1.0, 0.0], [0.0, 1.0]], [1, 1], **{"comparator": [1.0, 1.0], **given})
+        theory.multiplicative_bound(model, [[1.0, 0.0], [0.0, 1.0]], [1, 1], comparator=comparator)
+
+
+def test_values_below_0_are_refused_without_signs():
+    model = MultiplicativePARegressor(signed=False)
+    with pytest.raises(ValueError, match="row 1, column 0"):
+        fit_until(model, [[1.0], [-1.0]], [1.0, 1.0], loss=0.1)
+    assert "_model" not in model.__dict__
 
 
 # The simplex -------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from aggro.learners.bank import Bank
 from aggro.learners.labels import Labels
 from aggro.learners.linear import Linear
 from aggro.learners.outliers import Detector
-from aggro.learners.simplex import Simplexes
+from aggro.learners.simplex_lines import Simplexes
 from aggro.learners.tasks import Classifier
 from aggro.learners.uniclass import PAUniclass
 from aggro.theory.entropy import on_signed_simplex, on_simplex, relative_entropy, simplex

@@ -250,6 +250,12 @@ def test_the_best_comparator_of_theorem_3_is_where_the_slope_is_0(make, wide):
     np.testing.assert_allclose(u - start, pulled, atol=1e-5 * np.linalg.norm(pulled))
 
 
+def test_a_search_that_needs_too_much_memory_says_so(monkeypatch, separable):
+    monkeypatch.setattr("aggro.theory.nearest.LARGEST", 100)
+    with pytest.raises(ValueError, match="too much memory here: 0 rows with 5 weights.* Give one"):
+        theory.realizable_bound(PAClassifier(step="pa"), *separable)
+
+
 def test_margins_that_are_tiny_are_found():
     X, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
     u = nearest_without_loss(Classification(X, y, -1.0, 2), np.zeros(2))

@@ -7,6 +7,7 @@
 by cutting planes. A row that u violates gives the half-space v·(u′ − u) ≥ δ(u) − ε, which holds all solutions since
 δ is convex; the point of all half-spaces so far that is nearest to w₁ is the next u. In classification and regression
 the half-spaces are the constraints themselves, so this ends after finitely many rounds, and most rows never enter.
+Its time goes with the cube of the number of rows that end at the edge, which is at most that of the weights.
 
 That nearest point, min ‖z‖ s.t. Vz ≥ h, is a problem of non-negative least squares (Lawson and Hanson, Solving Least
 Squares Problems, chapter 23): with E = (V h)ᵀ and f = (0 … 0 1), if a ≥ 0 makes r = Ea − f smallest, then z is the
@@ -27,7 +28,8 @@ __all__ = ["ROUNDING", "least_relative", "nearest_without_loss"]
 
 ROUNDING = 1e-9  # a discrepancy above the edge by this share of what it is a difference of is rounding
 ROUNDS = 1000
-ROWS_A_ROUND = 64
+ROWS_A_ROUND = 64, 512  # the least and the most; in between, as many as there are weights
+LARGEST = 2**27  # numbers that are kept of the half-spaces
 DENSE = 1000  # vectors up to this size have their linear equations solved directly
 FARTHEST = 1e9  # a u this many times farther from w₁ than the farthest single half-space is not looked for
 
@@ -37,12 +39,18 @@ def nearest_without_loss(problem: Problem, start: np.ndarray) -> np.ndarray | No
     u = start.copy()
     V = np.empty((0, problem.length))
     h = np.empty(0)
+    many = int(np.clip(problem.length, *ROWS_A_ROUND))
     for _ in range(ROUNDS):
         excess = problem.discrepancies(u) - problem.edge
         violated = np.flatnonzero(excess > ROUNDING * problem.sizes(u))
         if violated.shape[0] == 0:
             return u
-        chosen = violated[np.argsort(-excess[violated], kind="stable")[:ROWS_A_ROUND]]
+        chosen = violated[np.argsort(-excess[violated], kind="stable")[:many]]
+        if (V.shape[0] + chosen.shape[0]) * problem.length > LARGEST:
+            raise ValueError(
+                f"Finding a comparator takes too much memory here: {V.shape[0]:,} rows with {problem.length:,} weights are "
+                "not enough to tell. Give one."
+            )
         v = problem.directions(u, chosen)
         length = np.linalg.norm(v, axis=1)
         if not length.all():

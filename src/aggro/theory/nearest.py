@@ -48,8 +48,8 @@ def nearest_without_loss(problem: Problem, start: np.ndarray) -> np.ndarray | No
         chosen = violated[np.argsort(-excess[violated], kind="stable")[:many]]
         if (V.shape[0] + chosen.shape[0]) * problem.length > LARGEST:
             raise ValueError(
-                f"Finding a comparator takes too much memory here: {V.shape[0]:,} rows with {problem.length:,} weights are "
-                "not enough to tell. Give one."
+                f"Finding a comparator takes too much memory here: {V.shape[0]:,} rows with {problem.length:,} weights "
+                "are not enough to tell. Give one."
             )
         v = problem.directions(u, chosen)
         length = np.linalg.norm(v, axis=1)

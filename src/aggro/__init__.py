@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
+    from aggro.batch import fit_until
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
-_HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
-_MODULES = ("evaluate", "interop", "models", "streams")
+_HOMES = {
+    **{entry.name: "aggro.estimators" for entry in LEARNERS},
+    "fit_until": "aggro.batch",
+    "load": "aggro.models",
+}
+_MODULES = ("evaluate", "interop", "models", "streams", "theory")
 
 __all__ = [
     "MultiplicativePAClassifier",
@@ -28,10 +33,12 @@ __all__ = [
     "PARegressor",
     "PAUniclass",
     "evaluate",
+    "fit_until",
     "interop",
     "load",
     "models",
     "streams",
+    "theory",
 ]
 
 

@@ -137,6 +137,15 @@ class Learner(OneRow, Counted):
         self._prepare(model)
         return model
 
+    def _begin(self) -> Model:
+        """What ``fit`` starts from, apart from the model in use: nothing, or with ``warm_start`` a copy of it."""
+        self._check_params()
+        if self.__dict__["warm_start"] and "_model" in self.__dict__:
+            model = self._model.copy()
+            self._prepare(model)
+            return model
+        return self._new_model()
+
     def _draw_seed(self) -> int:
         source = self.__dict__["random_state"]
         if source is None:
@@ -195,12 +204,7 @@ class Learner(OneRow, Counted):
         self : object
             The learner.
         """
-        self._check_params()
-        if self.__dict__["warm_start"] and "_model" in self.__dict__:
-            model = self._model.copy()
-            self._prepare(model)
-        else:
-            model = self._new_model()
+        model = self._begin()
         rows = self._rows_to_learn(model, X)
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
@@ -283,12 +287,20 @@ class Learner(OneRow, Counted):
             model.busy = False
 
     def _learn(
-        self, model: Model, X: Any, y: np.ndarray, s: np.ndarray, order: np.ndarray, state: Any, labels: Labels
+        self,
+        model: Model,
+        X: Any,
+        y: np.ndarray,
+        s: np.ndarray,
+        order: np.ndarray,
+        state: Any,
+        labels: Labels,
+        run: Any = run,
     ) -> None:
         """One pass over rows that came through the doors, into ``state``, which then is the model's.
 
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule.
+        next rule. ``run`` may be another pass with the arguments of the usual one.
         """
         given = s
         if order.shape[0]:

@@ -1,0 +1,24 @@
+"""Loss bounds: what was proved about a learner, beside what it did on a stream."""
+
+from aggro.theory.bound import Bound, Comparator
+from aggro.theory.bounds import (
+    hinge_bound,
+    mistake_bound,
+    multiplicative_bound,
+    norm_bound,
+    realizable_bound,
+    squared_hinge_bound,
+    unrealizable_bound,
+)
+
+__all__ = [
+    "Bound",
+    "Comparator",
+    "hinge_bound",
+    "mistake_bound",
+    "multiplicative_bound",
+    "norm_bound",
+    "realizable_bound",
+    "squared_hinge_bound",
+    "unrealizable_bound",
+]

@@ -1,0 +1,63 @@
+"""A learner on a stream, measured: it really learns the rows, and the loss of each is written down before."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.trials import trace
+from aggro.learners import doors
+from aggro.learners.base import Learner
+from aggro.learners.model import NO_ORDER
+from aggro.theory.settings import Setting, as_matrix, setting_of, vector
+
+__all__ = ["Trial", "learn"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a copy of the learner did. Rows of weight 0 are not there."""
+
+    setting: Setting
+    losses: np.ndarray
+    mistakes: np.ndarray
+    weights: np.ndarray | None  # of the rows; None if all are 1
+    moves: np.ndarray  # ‖w − w₁‖ after each row; empty if nobody asked
+
+
+def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool = False) -> Trial:
+    """One pass over the rows in order, by a copy that starts where ``fit`` would start.
+
+    ``moves`` looks at the whole vector after each row, which a single compiled pass does not.
+    """
+    learner: Learner = copy.deepcopy(estimator)
+    model = learner._begin()
+    rows = learner._rows_to_learn(model, X)
+    n = doors.n_rows_of(rows)
+    targets = learner._check_targets(y, n)
+    weights = doors.as_weights(sample_weight, n)
+    labels, codes, s, _ = learner._encode(model.labels, targets, weights)
+    live = np.flatnonzero(s) if s.shape[0] else np.arange(n)
+    if live.shape[0] == 0:
+        raise ValueError("Every row has weight 0: there is nothing to learn from.")
+    setting = setting_of(learner, model.state, model.features.n, as_matrix(rows)[live], labels, codes[live])
+    losses, mistakes, moved = np.zeros(n), np.zeros(n, bool), np.zeros(n if moves else 0)
+
+    def run(*arguments: Any) -> Any:
+        return trace(*arguments, losses, mistakes)
+
+    def run_and_look(*arguments: Any) -> Any:
+        *before, start, stop, balanced, averaged = arguments
+        for t in range(start, stop):
+            bad = run(*before, t, t + 1, balanced, averaged)
+            if bad >= 0:
+                return bad
+            moved[t] = np.linalg.norm(vector(before[0], setting.problem, setting.sign) - setting.start)
+        return -1
+
+    learner._learn(model, rows, targets, weights, NO_ORDER, model.state, model.labels, run_and_look if moves else run)
+    counted = s[live] if s.shape[0] else None
+    return Trial(setting, losses[live], mistakes[live], counted, moved[live] if moves else moved)

@@ -9,7 +9,7 @@ import numpy as np
 from aggro.streams.bits import PADDING
 from aggro.streams.problems import Problem
 
-__all__ = ["Block", "Parsed", "shrunk"]
+__all__ = ["Block", "Parsed"]
 
 
 class Block(NamedTuple):
@@ -53,13 +53,3 @@ class Parsed(NamedTuple):
     problem: Problem | None
     weight: np.ndarray | None = None
     names: list[str] | None = None
-
-
-def shrunk(array: np.ndarray, n: int) -> np.ndarray:
-    """The array cut to its first n entries, in place: the memory that was set aside in vain is given back.
-
-    Parsers set aside what the text could need at most. Memory that is never touched costs nothing, and
-    looking first how much is needed would cost a tenth of the parsing.
-    """
-    array.resize(n, refcheck=False)
-    return array

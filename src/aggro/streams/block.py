@@ -33,8 +33,13 @@ class Block(NamedTuple):
         text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 
+    @property
+    def lines(self) -> np.ndarray:
+        """The lines, without the padding."""
+        return self.text[: self.size]
+
     def bytes(self) -> bytes:
-        return self.text[: self.size].tobytes()
+        return self.lines.tobytes()
 
 
 class Parsed(NamedTuple):

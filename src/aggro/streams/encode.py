@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.streams.memory import room
 from aggro.streams.words import bag_of_words
 
 __all__ = ["Roles", "encode"]
@@ -60,7 +61,9 @@ class Coded(NamedTuple):
 def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray | None, list[str]]:
     """(X, y, weight, names) of a pyarrow table or record batch."""
     label = weight = None
-    numbers, coded, texts = True, [], []
+    numbers: dict[str, np.ndarray] = {}
+    coded: dict[str, Coded] = {}
+    texts = []
     for name in table.column_names:
         column = table.column(name)
         if name == roles.label:
@@ -70,18 +73,25 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
         elif name in roles.text:
             texts.append(_words(column, name))
         elif (values := _numbers(column, name)) is not None:
-            coded.append(_number_column(values, name))
+            numbers[name] = values
         else:
-            numbers = False
-            coded.append(_category_column(column, name))
-    names = [name for column in coded for name in column.names]
-    X = _dense(coded, table.num_rows) if numbers and not texts else _sparse(coded, table.num_rows)
+            coded[name] = _category_column(column, name)
+    rows = table.num_rows
+    if not coded and not texts:
+        X = _dense(list(numbers.values()), rows)
+        # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
+        if not np.isnan(X.sum()):
+            return X, label, weight, list(numbers)
+    features = [name for name in table.column_names if name in numbers or name in coded]
+    columns = [coded[name] if name in coded else _number_column(numbers[name], name) for name in features]
+    X = _sparse(columns, rows)
+    names = [name for column in columns for name in column.names]
     for matrix, places in texts:
         from scipy.sparse import hstack
 
         X = hstack([X, matrix], format="csr")
         names += places
-    return X, label, weight, names
+    return (X if coded or texts else X.toarray()), label, weight, names
 
 
 def _numbers(column: Any, name: str) -> np.ndarray | None:
@@ -90,7 +100,11 @@ def _numbers(column: Any, name: str) -> np.ndarray | None:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
+        column = column.chunk(0)  # which need not be copied
+    if kind == pa.float64():
+        pass
+    elif pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
         column = pc.divide(pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64()).cast(pa.float64()), 1e6)
     elif pa.types.is_null(kind):
         return np.full(len(column), np.nan)
@@ -120,8 +134,8 @@ def _is_text(kind: Any) -> bool:
 
 
 def _number_column(values: np.ndarray, name: str) -> Coded:
-    # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
-    if not np.isnan(values.sum()) or not (missing := np.isnan(values)).any():
+    missing = np.isnan(values)
+    if not missing.any():
         return Coded(np.zeros(0, np.int64), values, [name])
     return Coded(missing.astype(np.int64), np.where(missing, 1.0, values), [name, f"{name}=missing"])
 
@@ -146,15 +160,10 @@ def _category_column(column: Any, name: str) -> Coded:
     return Coded(codes, np.ones(len(codes)), names)
 
 
-def _dense(columns: list[Coded], n: int) -> np.ndarray:
-    X = np.zeros((n, sum(len(column.names) for column in columns)))
-    j = 0
-    for column in columns:
-        if len(column.names) == 1:
-            X[:, j] = column.values
-        else:
-            X[np.arange(n), j + column.codes] = column.values
-        j += len(column.names)
+def _dense(columns: list[np.ndarray], n: int) -> np.ndarray:
+    X = room(n * len(columns)).reshape(n, len(columns))
+    for j, values in enumerate(columns):
+        X[:, j] = values
     return X
 
 

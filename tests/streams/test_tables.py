@@ -249,7 +249,7 @@ def test_quotes_that_are_never_closed(tmp_path, monkeypatch):
     assert stream.bad_lines == 1
     path.write_bytes(b'text,y\n"x,1\n' + b"y,0\n" * 5000)
     monkeypatch.setattr("aggro.streams.csv_tables.LONGEST_ROW", 10_000)
-    with pytest.raises(ValueError, match="longer than 10000 bytes, from byte 7 on.*quotes that are closed"):
+    with pytest.raises(ValueError, match=r"longer than 10000 bytes, from byte 7 on.*quotes that are closed"):
         tables(path, chunk_bytes=1000)
 
 

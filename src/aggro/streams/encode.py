@@ -50,8 +50,14 @@ class Roles(NamedTuple):
         return cls(label or None, weight, texts)
 
 
+NO_CODES = np.zeros(0, np.int32)
+
+
 class Coded(NamedTuple):
-    """A column with one feature a row: ``codes`` count from 0 among ``names``, ``values`` go with them."""
+    """A column with one feature a row: ``codes`` count from 0 among ``names``, ``values`` go with them.
+
+    No codes are all 0.
+    """
 
     codes: np.ndarray
     values: np.ndarray
@@ -76,22 +82,21 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
             numbers[name] = values
         else:
             coded[name] = _category_column(column, name)
-    rows = table.num_rows
-    if not coded and not texts:
-        X = _dense(list(numbers.values()), rows)
-        # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
-        if not np.isnan(X.sum()):
-            return X, label, weight, list(numbers)
     features = [name for name in table.column_names if name in numbers or name in coded]
-    columns = [coded[name] if name in coded else _number_column(numbers[name], name) for name in features]
-    X = _sparse(columns, rows)
+    columns = [coded[name] if name in coded else Coded(NO_CODES, numbers[name], [name]) for name in features]
+    matrix = _sparse if coded or texts else _dense
+    X, total = matrix(columns, table.num_rows)
+    # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
+    if np.isnan(total):
+        columns = [_without_gaps(column) for column in columns]
+        X, _ = matrix(columns, table.num_rows)
     names = [name for column in columns for name in column.names]
-    for matrix, places in texts:
+    for words, places in texts:
         from scipy.sparse import hstack
 
-        X = hstack([X, matrix], format="csr")
+        X = hstack([X, words], format="csr")
         names += places
-    return (X if coded or texts else X.toarray()), label, weight, names
+    return X, label, weight, names
 
 
 def _numbers(column: Any, name: str) -> np.ndarray | None:
@@ -133,11 +138,13 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _number_column(values: np.ndarray, name: str) -> Coded:
-    missing = np.isnan(values)
+def _without_gaps(column: Coded) -> Coded:
+    """A column of numbers, where any are missing with a second feature for that."""
+    missing = np.isnan(column.values)
     if not missing.any():
-        return Coded(np.zeros(0, np.int64), values, [name])
-    return Coded(missing.astype(np.int64), np.where(missing, 1.0, values), [name, f"{name}=missing"])
+        return column
+    (name,) = column.names
+    return Coded(missing.astype(np.int32), np.where(missing, 1.0, column.values), [name, f"{name}=missing"])
 
 
 def _category_column(column: Any, name: str) -> Coded:
@@ -150,36 +157,47 @@ def _category_column(column: Any, name: str) -> Coded:
         column = column.dictionary_decode()
     column = pc.dictionary_encode(column)
     names = [f"{name}={value}" for value in column.dictionary.to_pylist()]
-    codes = pc.fill_null(column.indices, len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
-    if column.null_count:
+    if not column.null_count:
+        codes = column.indices.to_numpy().astype(np.int32, copy=False)
+    else:
+        codes = pc.fill_null(column.indices, len(names)).to_numpy().astype(np.int32)
         missing = f"{name}=missing"
         if missing in names:  # a category of that very name
             codes[codes == len(names)] = names.index(missing)
         else:
             names.append(missing)
-    return Coded(codes, np.ones(len(codes)), names)
+    return Coded(codes, np.broadcast_to(1.0, codes.shape), names)
 
 
-def _dense(columns: list[np.ndarray], n: int) -> np.ndarray:
-    X = room(n * len(columns)).reshape(n, len(columns))
-    for j, values in enumerate(columns):
-        X[:, j] = values
-    return X
+def _dense(columns: list[Coded], n: int) -> tuple[np.ndarray, float]:
+    """The matrix and the sum of its values."""
+    width = sum(len(column.names) for column in columns)
+    X = room(n * width).reshape(n, width)
+    j = 0
+    for column in columns:
+        if len(column.names) == 1:
+            X[:, j] = column.values
+        else:
+            X[:, j : j + len(column.names)] = 0.0
+            X[np.arange(n), j + column.codes] = column.values
+        j += len(column.names)
+    return X, X.sum()
 
 
-def _sparse(columns: list[Coded], n: int) -> Any:
-    """Every cell has one feature, and those of a column stand together, so the indices ascend by themselves."""
+def _sparse(columns: list[Coded], n: int) -> tuple[Any, float]:
+    """The same; every cell has one feature, and those of a column stand together, so the indices ascend."""
     from scipy.sparse import csr_array
 
     k = len(columns)
-    indices, data = np.empty((n, k), np.int32), np.empty((n, k))
-    width = 0
+    indices, data = room(n * k, np.int32).reshape(n, k), room(n * k).reshape(n, k)
+    widths = np.cumsum([0, *(len(column.names) for column in columns)], dtype=np.int32)
+    indices[:] = widths[:-1]
     for j, column in enumerate(columns):
-        indices[:, j] = width + column.codes if len(column.codes) else width
+        if len(column.codes):
+            indices[:, j] += column.codes
         data[:, j] = column.values
-        width += len(column.names)
-    indptr = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, np.int64)
-    return csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, width))
+    indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
+    return csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, int(widths[-1]))), data.sum()
 
 
 def _words(column: Any, name: str) -> tuple[Any, list[str]]:

@@ -103,7 +103,6 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
 def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
     """The curve of each."""
     from aggro.cli.ledger import ledger
-    from aggro.cli.widths import with_room
     from aggro.evaluate.validation import compare as compare_all
 
     def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
@@ -120,8 +119,7 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
             raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
         with rows.learned_from():
             warm_up(contenders, first)
-            learners = list(contenders.values())
-            curves = compare_all(contenders, shown(with_room(chain([first], chunks), learners), lines))
+            curves = compare_all(contenders, shown(chain([first], chunks), lines))
         if rows.order.is_sorted:
             lines.say(rows.order.warning())
         return curves
@@ -130,12 +128,9 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
     weight = None if chunk.weight is None else chunk.weight[:WARM_UP]
     few = chunk._replace(X=chunk.X[:WARM_UP], y=chunk.y[:WARM_UP], weight=weight)
-    from aggro.cli.widths import with_room
-
     for learner in contenders.values():
         copy = type(learner)(**{name: learner.__dict__[name] for name in learner._constraints})
-        for part in with_room([few], [copy]):
-            copy.learn_chunk(part)
+        copy.learn_chunk(few)
 
 
 def figures_of(learner: Any, curve: Any) -> dict[str, Any]:

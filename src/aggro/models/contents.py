@@ -20,7 +20,7 @@ LOSS = Spec(np.dtype(np.float64), (1,))
 
 
 class Weight(NamedTuple):
-    """One weight of the last iterate: the feature, the class it speaks for (None in regression), the value."""
+    """One weight of the model that predicts: the feature, the class it speaks for (None in regression), the value."""
 
     feature: Any
     label: Any
@@ -49,7 +49,7 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     path : path
         A file that ``save`` has written.
     weights : int, default=10
-        How many of the largest weights to show; those of the last iterate, where an average predicts.
+        How many of the largest weights to show.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
             n_updates=rows[UPDATES],
             n_mistakes=rows[MISTAKES],
             mean_loss=loss / max(rows[SEEN], 1),
-            weights=_largest(container, header, weights),
+            weights=_largest(container, header, weights, max(rows[SEEN], 1)),
         )
 
 
@@ -83,13 +83,19 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
     return container.read(name)
 
 
-def _largest(container: Container, header: Header, count: int) -> list[Weight]:
-    """The largest numbers in the array of weights, which by habit is called w or W and has a row for each feature."""
-    name = "W" if "W" in container.specs else "w"
+def _largest(container: Container, header: Header, count: int, seen: int) -> list[Weight]:
+    """The largest numbers in the array of weights, which by habit is called w or W and has a row for each feature.
+
+    Where an average predicts, what makes it of the last iterate is called u or U: w − u/T after T rows.
+    """
+    name, lag = ("W", "U") if "W" in container.specs else ("w", "u")
     spec = container.specs.get(name)
     if spec is None or len(spec.shape) not in (1, 2) or spec.shape[0] != header.width or not spec.nbytes:
         return []
-    table = container.read(name).reshape(header.width, -1)[: header.n_features]
+    table = container.read(name)
+    if header.parameters.get("average") and container.specs.get(lag) == spec:
+        table = table - container.read(lag) / seen
+    table = table.reshape(header.width, -1)[: header.n_features]
     names = read_names(container) if header.named else []
     found = []
     for place in _top(np.abs(table).ravel(), count):

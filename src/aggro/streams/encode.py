@@ -25,6 +25,7 @@ from aggro.streams.words import bag_of_words
 __all__ = ["Roles", "encode"]
 
 WORD_BITS = 18
+LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
 LABEL_NAMES = ("label", "target", "y", "class")
 
 
@@ -218,8 +219,22 @@ def _words(column: Any, name: str) -> tuple[Any, list[str]]:
 
 
 def _labels(column: Any) -> np.ndarray:
+    """Numbers, or else strings; an array of objects where any are missing (None) or very long."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     numbers = _numbers(column, "label")
-    return numbers if numbers is not None else np.array(column.to_pylist(), object)
+    if numbers is not None:
+        return numbers
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    names = column.dictionary.to_pylist()
+    as_objects = bool(column.null_count) or any(len(str(name)) > LONG_LABEL for name in names)
+    codes = pc.fill_null(column.indices, len(names)).to_numpy(zero_copy_only=False)
+    labels: np.ndarray = np.array([*names, None], object) if as_objects else np.array(names)
+    return np.asarray(labels[codes])
 
 
 def _weights(column: Any, name: str) -> np.ndarray:

@@ -9,7 +9,10 @@ import numpy as np
 from aggro.streams.bits import PADDING
 from aggro.streams.problems import Problem
 
-__all__ = ["Block", "Parsed"]
+__all__ = ["NEWLINE", "Block", "Parsed"]
+
+NEWLINE = 10
+LONG = 2**23  # bytes; a usual block is shorter
 
 
 class Block(NamedTuple):
@@ -32,6 +35,10 @@ class Block(NamedTuple):
             lines += b"\n"
         text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
+
+    def most_lines(self) -> int:
+        """How many lines there are at the most. They are counted where a line is so long that guessing would tell."""
+        return int(np.count_nonzero(self.lines == NEWLINE)) if self.size > LONG else self.size // 2 + 1
 
     @property
     def lines(self) -> np.ndarray:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.streams.block import Block
+from aggro.streams.block import NEWLINE, Block
 from aggro.streams.chunk import Chunk
 from aggro.streams.encode import Roles
-from aggro.streams.lines import BOM, NEWLINE, after_newline, whole_lines
+from aggro.streams.lines import BOM, after_newline, whole_lines
 from aggro.streams.quotes import QUOTE, last_row_end, row_ends
 from aggro.streams.text_tables import SAMPLE, Table, expected, read_tables, settled
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from aggro.streams.bits import PADDING
-from aggro.streams.block import Block
+from aggro.streams.block import NEWLINE, Block
 from aggro.streams.files import DAMAGE, Source, fill
 from aggro.streams.memory import room
 
@@ -23,7 +23,6 @@ LastEnd = Callable[[np.ndarray, int, int], int]
 
 LONGEST_LINE = 2**28
 BOM = b"\xef\xbb\xbf"
-NEWLINE = 10
 WINDOW = 4096  # bytes that are searched for a newline at once
 
 

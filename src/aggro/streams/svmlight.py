@@ -197,7 +197,7 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    n_pairs, n_lines = block.size // 4 + 1, block.size // 2 + 1  # at most: «1:1 » and «1\n»
+    n_pairs, n_lines = block.size // 4 + 1, block.most_lines()  # at most: «1:1 » and «1\n»
     labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
     indices, data = room(n_pairs, np.uint32), room(n_pairs)
     rows, pairs, lines, bad, code, line, byte = parse_lines(

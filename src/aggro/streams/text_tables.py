@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from aggro.streams.ahead import ahead
-from aggro.streams.block import Block
+from aggro.streams.block import NEWLINE, Block
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.encode import Roles, encode
-from aggro.streams.lines import NEWLINE
 from aggro.streams.problems import bad_line
 
 if TYPE_CHECKING:

@@ -189,8 +189,8 @@ def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, place
 
 def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    most = block.size // 2 + 1  # a line is at least «|\n», a feature « a»
-    labels, weights, indptr = room(most), room(most), room(most + 1, np.int64)
+    most, n_lines = block.size // 2 + 1, block.most_lines()  # a feature is at least « a», a line «|\n»
+    labels, weights, indptr = room(n_lines), room(n_lines), room(n_lines + 1, np.int64)
     keys, data, places = room(most, np.uint64), room(most), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
     rows, n, lines, weighted, bad, code, line, byte = parse_lines(
         block.text, block.size, skip_bad, labels, weights, indptr, keys, data, places

@@ -128,7 +128,7 @@ class Learner(OneRow, Counted):
         features = Features(None if n_features is None else int(n_features))
         rule = self._rule_for(0)
         params = self._params_for(rule)
-        width = features.n
+        width = max(1, features.n)  # an array of size 0 would say that a part of the state is switched off
         model = Model(rule.init(params, width, self._models(2)), width, features, Labels(), self._draw_seed())
         self._prepare(model)
         return model

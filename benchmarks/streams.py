@@ -13,6 +13,8 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,22 +145,28 @@ def tables(folder: Path, repeat: int) -> Iterator[Figure]:
     numbers = pa.table({**{f"x{j}": X[:, j] for j in range(FEATURES)}, "y": y})
     colours = np.array(["red", "green", "blue", "black"])[np.random.default_rng(1).integers(4, size=ROWS)]
     mixed = numbers.append_column("colour", pa.array(colours))
-    for what, table in (("numbers", numbers), ("numbers and a category", mixed)):
-        path = folder / "data.csv"
-        pyarrow.csv.write_csv(table, path)
-        ours, theirs = rounds_of(
-            lambda path=path: read(path, label="y"), lambda path=path: pyarrow.csv.read_csv(path), repeat=repeat
-        ).T
-        yield Figure.of(f"CSV, {what}, of the speed of pyarrow alone", theirs / ours, 0.5)
-        path = folder / "data.parquet"
-        pyarrow.parquet.write_table(table, path)
-        ours, theirs = rounds_of(
-            lambda path=path: read(path, label="y"), lambda path=path: pyarrow.parquet.read_table(path), repeat=repeat
-        ).T
-        yield Figure.of(f"Parquet, {what}, of the speed of pyarrow alone", theirs / ours, 0.5)
+    csv = "CSV", pyarrow.csv.write_csv, pyarrow.csv.read_csv
+    parquet = "Parquet", pyarrow.parquet.write_table, pyarrow.parquet.read_table
+    contents = ("numbers", numbers), ("numbers and a category", mixed)
+    for (what, table), (kind, write, alone) in product(contents, (csv, parquet)):
+        path = folder / f"data.{kind.lower()}"
+        write(table, path)
+        ours, theirs = rounds_of(partial(read, path, label="y"), partial(alone, path), repeat=repeat).T
+        yield Figure.of(f"{kind}, {what}, of the speed of pyarrow alone", theirs / ours, 0.5)
 
 
-PARTS = {"end_to_end": end_to_end, "parsers": parsers, "tables": tables}
+def labels(folder: Path, repeat: int) -> Iterator[Figure]:
+    """What labels of text cost a learner, over numbers."""
+    X, y = data()
+    words = np.where(y > 0, "a good one", "a bad one")
+    numbers, text, objects = rounds_of(
+        *(partial(PAClassifier().partial_fit, X, given) for given in (y, words, words.astype(object))), repeat=repeat
+    ).T
+    yield Figure.of("partial_fit, labels of text, of the speed with numbers", numbers / text)
+    yield Figure.of("partial_fit, labels of text as objects, of the speed with numbers", numbers / objects)
+
+
+PARTS = {"end_to_end": end_to_end, "parsers": parsers, "tables": tables, "labels": labels}
 
 
 def main() -> None:

@@ -19,7 +19,10 @@ def grows_by_index(rows: np.ndarray | CSR, features: Features) -> bool:
 def check_by_index(features: Features) -> None:
     """Refuse sparse rows of a stream without names where features have names: a number is no name."""
     if features.names is not None:
-        raise ValueError("The model knows its features by name, and these data have only numbers for theirs.")
+        raise ValueError(
+            "The model knows its features by name, and these data have only numbers for theirs. Give data with the "
+            "same names."
+        )
 
 
 def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:

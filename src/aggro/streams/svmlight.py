@@ -203,5 +203,12 @@ def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> 
     rows, pairs, lines, bad, code, line, byte = parse_lines(
         block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
     )
-    problem = Problem(code, line, byte) if bad else None
-    return Parsed(copied(labels[:rows]), copied(indptr[: rows + 1]), indices[:pairs], data[:pairs], lines, bad, problem)
+    return Parsed(
+        copied(labels[:rows]),
+        copied(indptr[: rows + 1]),
+        copied(indices[:pairs]),
+        copied(data[:pairs]),
+        lines,
+        bad,
+        Problem(code, line, byte) if bad else None,
+    )

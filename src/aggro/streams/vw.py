@@ -203,7 +203,7 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool =
         copied(labels[:rows]),
         copied(indptr[: rows + 1]),
         indices,
-        data[:n],
+        copied(data[:n]),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,

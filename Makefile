@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The recipe's shell asks for the name, not $(shell ...): that would not see NUMBA_BOUNDSCHECK.
 ENV = NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-$$($(BIN)/python tools/cache_key.py)"
 
-.PHONY: demo test test-checked lint bench docs clean
+.PHONY: demo test test-checked lint bench bench-streams bench-memory docs clean
 
 demo: $(VENV)/.package
 	$(ENV) $(BIN)/aggro demo
@@ -28,6 +28,12 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.bench
 	$(ENV) $(BIN)/python benchmarks/peers.py
+
+bench-streams: $(VENV)/.bench
+	$(ENV) $(BIN)/python benchmarks/streams.py
+
+bench-memory: $(VENV)/.bench
+	$(ENV) $(BIN)/python benchmarks/memory.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --site-dir site

@@ -172,6 +172,30 @@ def test_columns_of_named_chunks_come_go_and_move(variant, is_sparse):
 
 
 @each()
+@pytest.mark.parametrize("names", [None, [f"f{j}" for j in range(6)]])
+def test_sparse_chunks_of_any_width(variant, names):
+    """Rows of a stream may have more columns than were known, fewer, or none at all."""
+    X, y = stream(variant, d=6)
+    X[:10] = 0.0
+    X[10:30, 3:] = 0.0
+    X[45:, 2:] = 0.0
+    model = variant.new()
+    for rows, width in [(slice(0, 10), 0), (slice(10, 30), 3), (slice(30, 45), 6), (slice(45, 60), 2)]:
+        model.learn_chunk(Chunk(csr_matrix(X[rows, :width]), y[rows], None, names and names[:width]))
+    assert_same_model(model, variant.new().learn_chunk(Chunk(csr_matrix(X), y, None, names)))
+    plain = variant.new().learn_chunk(Chunk(csr_matrix(X), y))
+    chunk = Chunk(csr_matrix(np.hstack([X, X])), names=names and [*names, *(name.upper() for name in names)])
+    assert np.array_equal(model.decision_chunk(chunk), decisions(plain, csr_matrix(X)))
+    assert np.array_equal(model.predict_chunk(chunk), plain.predict(csr_matrix(X)))
+    none = Chunk(csr_matrix((2, 0)), names=names and [])
+    assert np.array_equal(model.decision_chunk(none), decisions(plain, csr_matrix((2, 6))))
+    if names:
+        for call in (model.learn_chunk, model.predict_chunk):
+            with pytest.raises(ValueError, match="knows its features by name"):
+                call(Chunk(csr_matrix(X), y))
+
+
+@each()
 def test_the_order_of_keys_does_not_matter(variant):
     """To the bit: known features are summed in index order, whatever the order of the keys."""
     X, y = stream(variant, density=1.0)

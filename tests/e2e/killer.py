@@ -66,7 +66,8 @@ def main(plan: dict) -> dict:
         else:
             assert status == -signal.SIGKILL, read(log)
             result["kills"] += 1
-    if not os.path.exists(plan["pieces"]):
+    # The last kill may have come after the model was saved and before its checkpoint was deleted.
+    if not os.path.exists(plan["pieces"]) or os.path.exists(plan["pieces"] + ".checkpoint"):
         whole_run([*arguments, "--model", plan["pieces"], *options, "--resume"], log)
     return result
 

@@ -276,8 +276,10 @@ def test_a_checkpoint_is_a_model_and_a_position(tmp_path):
         models.save(model, tmp_path / "m.aggro", float("nan"))
 
 
-def test_what_is_in_a_file(tmp_path):
-    model = PAClassifier()
+@pytest.mark.parametrize("average", [False, True])
+def test_what_is_in_a_file(tmp_path, average):
+    """The weights are those that predict."""
+    model = PAClassifier(average=average)
     for _ in range(3):
         model.learn_one({"good": 2, "day": 1}, "+").learn_one({"bad": 1, "day": 1}, "-")
     models.save(model, tmp_path / "m.aggro", position=5)

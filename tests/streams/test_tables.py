@@ -206,3 +206,74 @@ def test_options_that_mean_nothing_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
     with pytest.raises(ValueError, match="zero_based=True means nothing for csv"):
         aggro.streams.open(tmp_path / "a.csv", zero_based=True)
+
+
+QUOTED = b'text,"a\nb",y\n' + b"".join(
+    b'"line %d,\n with ""quotes""\r\n\n and more",%d,%d\n5" pipe,%d,0\n' % (k, k, k % 2, k) for k in range(300)
+)
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 50, 777, 10**6])
+def test_line_breaks_inside_quotes(tmp_path, chunk_bytes):
+    path = tmp_path / "a.csv"
+    path.write_bytes(QUOTED.replace(b'"a\nb"', b"a"))
+    chunks = tables(path, text="text", chunk_bytes=chunk_bytes)
+    whole = tables(path, text="text")
+    assert dicts(chunks) == dicts(whole)
+    assert [y for chunk in chunks for y in chunk.y] == [0, 0, 1, 0] * 150
+    assert chunks[-1].position[1:4] == (path.stat().st_size, path.read_bytes().count(b"\n"), 600)
+    middle = len(chunks) // 2
+    rest = aggro.streams.open(path, text="text", chunk_bytes=chunk_bytes, start=chunks[middle].position)
+    assert dicts(rest) == dicts(chunks[middle + 1 :])
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 50, 10**6])
+def test_malformed_lines_after_line_breaks_inside_quotes(tmp_path, chunk_bytes):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'text,a,y\n"x\n\ny",1,0\n\n"z\n",1,2,3\nu,two,1\n"v\n",4,1\n')
+    stream = aggro.streams.open(path, chunk_bytes=chunk_bytes, skip_bad=True)
+    if chunk_bytes > 50:
+        list(stream)
+        assert (stream.bad_lines, stream.first_bad.line) == (1, 6)  # a column with «two» in it holds text
+    with pytest.raises(BadLine, match=r"line 6, column 1: there are 4 fields\. Expected 3"):
+        tables(path, chunk_bytes=chunk_bytes)
+
+
+def test_quotes_that_are_never_closed(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'text,y\n"x\ny",1\nz,0\n"w,1\nv,0\n')
+    with pytest.raises(BadLine, match="line 5, column 1: a quote that opens in this row is never closed"):
+        tables(path)
+    stream = aggro.streams.open(path, skip_bad=True)
+    assert [y for chunk in stream for y in chunk.y] == [1, 0]
+    assert stream.bad_lines == 1
+    path.write_bytes(b'text,y\n"x,1\n' + b"y,0\n" * 5000)
+    monkeypatch.setattr("aggro.streams.csv_tables.LONGEST_ROW", 10_000)
+    with pytest.raises(ValueError, match=r"longer than 10000 bytes, from byte 7 on.*quotes that are closed"):
+        tables(path, chunk_bytes=1000)
+
+
+def test_rows_end_where_pyarrow_ends_them():
+    import random
+
+    import pyarrow.csv
+
+    from aggro.streams.quotes import row_ends
+
+    rng = random.Random(0)
+    for _ in range(2000):
+        text = "".join(rng.choice(["a", ",", '"', "\n", '""', "b", '"c\n"']) for _ in range(rng.randrange(1, 30)))
+        letters = np.frombuffer(b"k,k\n" + text.encode() + b"\n", np.uint8)
+        ends = row_ends(letters, len(letters), ",")
+        if not len(ends) or ends[-1] != len(letters):
+            continue  # a quote is open at the end
+        seen = []
+
+        def note(row, seen=seen):
+            seen.append(row.number)
+            return "skip"
+
+        parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note, ignore_empty_lines=False)
+        reading = pyarrow.csv.ReadOptions(column_names=["p", "q"], use_threads=False)
+        table = pyarrow.csv.read_csv(pa.BufferReader(letters.tobytes()), reading, parsing)
+        assert table.num_rows + len(seen) == len(ends), text

@@ -31,12 +31,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command(cls=ListsLearners)(train)
-app.command()(predict)
-app.command(cls=ListsLearners)(compare)
-app.command()(show)
-app.add_typer(data, name="data")
+app.command(short_help="Learners beside each other on a built-in stream.")(demo)
+app.command(short_help="Learn from files and save the model.", cls=ListsLearners)(train)
+app.command(short_help="What a model says of each row.")(predict)
+app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
+app.command(short_help="What is in a model file.")(show)
+app.add_typer(data, name="data", short_help="The named data sets.")
 
 
 def show_version(wanted: bool) -> None:

@@ -104,7 +104,6 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
 def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
     """The curve of each."""
     from aggro.cli.ledger import ledger
-    from aggro.cli.widths import with_room
     from aggro.evaluate.validation import compare as compare_all
 
     def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
@@ -121,21 +120,17 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
             raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
         with rows.learned_from():
             warm_up(contenders, first)
-            learners = list(contenders.values())
-            curves = compare_all(contenders, shown(with_room(chain([first], chunks), learners), lines))
+            curves = compare_all(contenders, shown(chain([first], chunks), lines))
         if rows.order.is_sorted:
             lines.say(rows.order.warning())
         return curves
 
 
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
-    from aggro.cli.widths import with_room
-
     few = chunk.some(slice(0, WARM_UP))
     for learner in contenders.values():
         copy = type(learner)(**{name: learner.__dict__[name] for name in learner._constraints})
-        for part in with_room([few], [copy]):
-            copy.learn_chunk(part)
+        copy.learn_chunk(few)
 
 
 def figures_of(learner: Any, curve: Any) -> dict[str, Any]:

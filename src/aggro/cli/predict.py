@@ -39,19 +39,15 @@ def predict(
         check_writable(output)
     learner = load_model(model)
 
-    from aggro.cli.reading import chunks_of
-    from aggro.cli.scoring import label_and_scores
+    from aggro.cli.reading import blaming_the_data, chunks_of
 
     stream = open_as_learned(data, reading, learner)
+    lines = json_lines if as_json else score_lines if scores else label_lines
     with written_to(output) as file:
-        for labels, decisions, _ in label_and_scores(learner, chunks_of(stream)):
-            if as_json:
-                lines = json_lines(learner, labels, decisions)
-            elif scores:
-                lines = score_lines(decisions)
-            else:
-                lines = map(str, labels.tolist())
-            file.write("\n".join(lines) + "\n")
+        for chunk in chunks_of(stream):
+            with blaming_the_data():
+                text = "\n".join(lines(learner, chunk)) + "\n"
+            file.write(text)
     if stream.bad_lines:
         print(f"Left out {stream.bad_lines:,} malformed lines.", file=sys.stderr)
 
@@ -86,20 +82,28 @@ def written_to(output: Path | None) -> Iterator[IO[str]]:
         raise Mistake(f"{output} cannot be written: {error.strerror}.") from error
 
 
-def score_lines(decisions: Any) -> Iterator[str]:
-    rows = decisions.tolist()
-    return map(repr, rows) if decisions.ndim == 1 else ("\t".join(map(repr, row)) for row in rows)
+def label_lines(learner: Any, chunk: Any) -> Iterator[str]:
+    return map(str, learner.predict_chunk(chunk).tolist())
 
 
-def json_lines(learner: Any, labels: Any, decisions: Any) -> Iterator[str]:
-    outliers = hasattr(learner, "offset_")
-    classes = getattr(learner, "classes_", None)
-    names = None if classes is None else [str(name) for name in classes.tolist()]
-    for label, score in zip(labels.tolist(), decisions.tolist(), strict=True):
-        if outliers:
-            yield json.dumps({"label": label, "score": score})
-        elif names is None:
-            yield json.dumps({"value": label})
-        else:
-            scores = zip(names, score, strict=True) if isinstance(score, list) else [(names[-1], score)]
-            yield json.dumps({"label": label, "scores": dict(scores)}, ensure_ascii=False)
+def score_lines(learner: Any, chunk: Any) -> Iterator[str]:
+    rows = learner.decision_chunk(chunk).tolist()
+    return ("\t".join(map(repr, row)) if isinstance(row, list) else repr(row) for row in rows)
+
+
+def json_lines(learner: Any, chunk: Any) -> Iterator[str]:
+    from aggro.cli.scoring import task_of
+
+    labels = learner.predict_chunk(chunk).tolist()
+    task = task_of(learner)
+    if task == "regression":
+        yield from (json.dumps({"value": label}) for label in labels)
+        return
+    scored = zip(labels, learner.decision_chunk(chunk).tolist(), strict=True)
+    if task == "outlier":
+        yield from (json.dumps({"label": label, "score": score}) for label, score in scored)
+        return
+    names = [str(name) for name in learner.classes_.tolist()]
+    for label, score in scored:
+        scores = zip(names, score, strict=True) if isinstance(score, list) else [(names[-1], score)]
+        yield json.dumps({"label": label, "scores": dict(scores)}, ensure_ascii=False)

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, open_data
-from aggro.cli.widths import as_wide_as_known
-from aggro.learners.outliers import decisions, sides
 from aggro.learners.registry import find
 
-if TYPE_CHECKING:
-    from aggro.streams import Chunk
-
-__all__ = ["evaluate", "label_and_scores", "task_of"]
+__all__ = ["evaluate", "task_of"]
 
 
 def task_of(learner: Any) -> str:
     return find(type(learner).__name__).task
-
-
-def label_and_scores(learner: Any, chunks: Any) -> Iterator[tuple[np.ndarray, np.ndarray, Chunk]]:
-    """What a model says of each chunk: the labels, the scores behind them, and the chunk.
-
-    A regressor's label is its score, a detector's +1 or −1. For two classes there is one score, of the second;
-    else one a class.
-    """
-    task = task_of(learner)
-    for chunk in chunks:
-        with blaming_the_data():
-            known = as_wide_as_known(chunk, learner)
-            view, scores = learner._scores(known.X, known.names)
-        if task == "classification":
-            decided = learner._by_class(view.labels, scores)
-            yield learner._name(view.labels, decided), decided, chunk
-        elif task == "outlier":
-            decided = decisions(scores)
-            yield sides(decided), decided, chunk
-        else:
-            yield scores[:, 0], scores[:, 0], chunk
 
 
 def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, Any]:
@@ -51,7 +25,9 @@ def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, 
     stream = open_data(paths, reading, task=task)
     rows = Rows(stream, task)
     measure = MEASURES[task]()
-    for predicted, _, chunk in label_and_scores(learner, rows):
+    for chunk in rows:
+        with blaming_the_data():
+            predicted = learner.predict_chunk(chunk)
         measure.add(predicted, chunk.y)
     return {"data": list(paths), **measure.result(), "bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
 

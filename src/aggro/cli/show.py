@@ -92,8 +92,8 @@ def print_facts(facts: dict[str, Any]) -> None:
             print(f"{'':<10} {line}")
     if not facts["weights"]:
         return
-    iterate = ", of the last iterate" if facts["parameters"].get("average") else ""
-    weights = Table(title=f"Largest weights{iterate}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    mean = ", of the average" if facts["parameters"].get("average") else ""
+    weights = Table(title=f"Largest weights{mean}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     weights.add_column("feature", overflow="fold")
     if "classes" in facts:
         weights.add_column("for class")

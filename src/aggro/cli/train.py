@@ -151,14 +151,13 @@ class Run:
     def _one_pass(self, number: int, lines: Any) -> None:
         from aggro.cli.ledger import counts
         from aggro.cli.reading import Rows
-        from aggro.cli.widths import with_room
         from aggro.evaluate.validation import blocks
         from aggro.streams import Position
 
         before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
         rows = Rows(self.stream, self.task)
-        for chunk in with_room(rows, [self.learner]):
+        for chunk in rows:
             for block in blocks(chunk, counts(self.learner).rows):
                 with rows.learned_from():
                     self.learner.learn_chunk(block)

@@ -23,7 +23,7 @@ from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, Model, View, size_of
 from aggro.learners.onerow import FIRST, Explanation, OneRow
 from aggro.learners.params import Constraint, Either, Flag, Kind, Number, check_params
-from aggro.learners.placing import grows_by_index, moved
+from aggro.learners.placing import check_by_index, grows_by_index, moved
 
 __all__ = ["COMMON", "Explanation", "Learner"]
 
@@ -132,7 +132,7 @@ class Learner(OneRow, Counted):
         features = Features(None if n_features is None else int(n_features))
         rule = self._rule_for(0)
         params = self._params_for(rule)
-        width = features.n
+        width = max(1, features.n)  # an array of size 0 would say that a part of the state is switched off
         model = Model(rule.init(params, width, self._models(2)), width, features, Labels(), self._draw_seed())
         self._prepare(model)
         return model
@@ -352,10 +352,12 @@ class Learner(OneRow, Counted):
                 self._widen(model)
             return moved(rows, positions, model.features.n)
         columns = doors.column_names(X)
-        rows = doors.as_rows(X, type(self).__name__)
+        rows = doors.as_rows(X, type(self).__name__, in_stream=in_stream)
         features = model.features
         with model.guard:
             width = doors.width_of(rows)
+            if in_stream and isinstance(rows, CSR):
+                check_by_index(features)
             fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
             if fresh and columns is not None and width <= (features.reserved or width):
                 features.name(columns)
@@ -379,7 +381,7 @@ class Learner(OneRow, Counted):
 
     def _named_rows(self, X: Any, names: Sequence[Any]) -> tuple[Any, list[Any]]:
         columns = list(names)
-        rows = doors.as_rows(X, type(self).__name__, n_cols=len(columns))
+        rows = doors.as_rows(X, type(self).__name__, n_cols=len(columns), in_stream=True)
         if len(set(columns)) != len(columns):
             twice = next(name for j, name in enumerate(columns) if name in columns[:j])
             raise ValueError(f"The chunk has two columns named {twice!r}.")
@@ -393,11 +395,12 @@ class Learner(OneRow, Counted):
         if names is not None:
             rows, listed = self._named_rows(X, names)
         else:
-            rows = doors.as_rows(X, type(self).__name__)
+            rows = doors.as_rows(X, type(self).__name__, in_stream=in_stream)
         with model.reading() as view:
             if names is not None:
                 rows = moved(rows, model.features.positions(listed, grow=False), view.n_features)
-            elif in_stream and isinstance(rows, CSR) and model.features.names is None:
+            elif in_stream and isinstance(rows, CSR):
+                check_by_index(model.features)
                 if rows.n_cols > view.n_features:
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:

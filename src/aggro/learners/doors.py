@@ -61,14 +61,17 @@ def column_names(X: Any) -> list[str] | None:
     return names
 
 
-def as_rows(X: Any, owner: str, n_cols: int | None = None) -> Rows:
-    """A matrix of rows that a kernel can read, dense or CSR."""
+def as_rows(X: Any, owner: str, n_cols: int | None = None, in_stream: bool = False) -> Rows:
+    """A matrix of rows that a kernel can read, dense or CSR.
+
+    A sparse chunk of a stream may have no columns, since none of its rows need have a feature.
+    """
     rows = _as_csr(X, owner) if hasattr(X, "tocsr") else _as_dense(X, owner)
     width = rows.n_cols if isinstance(rows, CSR) else rows.shape[1]
     shape = (n_rows_of(rows), width)
     if n_cols is not None and width != n_cols:
         raise ValueError(f"X has {width} features, but {owner} is expecting {n_cols} features as input.")
-    if width == 0:
+    if width == 0 and not (in_stream and isinstance(rows, CSR)):
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
     if shape[0] == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
@@ -211,8 +214,9 @@ def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
     labels = _as_column(y, n, owner)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN." if np.isnan(labels).any() else "Input y contains infinity.")
-    if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
-        raise ValueError("Input y contains NaN.")
+    if labels.dtype.kind == "O" and not {*map(type, labels.tolist())} <= {str, int, bool}:
+        if any(label is None or label != label for label in labels):
+            raise ValueError("Input y contains NaN.")
     return labels
 
 

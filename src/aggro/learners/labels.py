@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.compile import kernel
+from aggro.engine.compile import inline, kernel
 
 __all__ = ["Labels"]
 
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
+LETTERS = 64  # of a label in an array; longer ones are compared as objects
 
 
 @kernel
@@ -30,22 +31,35 @@ def encode_two(values, known, codes):
     return not others
 
 
+@inline
+def same(a, i, b, k):
+    """Whether label i of a is label k of b: a number, or a row of letters."""
+    if a.ndim == 1:
+        return a[i] == b[k]
+    else:
+        equal = True
+        for j in range(a.shape[1]):
+            equal &= a[i, j] == b[k, j]
+        return equal
+
+
 @kernel
-def encode_integers(values, weights, known, n_known, codes, firsts):
-    """Number integer labels by a search among the known; returns how many are known then, or -1."""
+def encode_known(values, weights, known, n_known, codes, firsts):
+    """Number labels by a search among the known; returns how many are known then, or -1 if there is no room."""
     last = 0
     untried = weights.shape[0] == 0
     for i in range(values.shape[0]):
-        if n_known == 2 and untried:
-            untried = False
-            if encode_two(values[i:], known, codes[i:]):
-                return 2
+        if values.ndim == 1:  # known when compiled
+            if n_known == 2 and untried:
+                untried = False
+                if encode_two(values[i:], known, codes[i:]):
+                    return 2
         if weights.shape[0] and weights[i] == 0.0:
             codes[i] = 0.0
             continue
-        if n_known == 0 or known[last] != values[i]:
+        if n_known == 0 or not same(values, i, known, last):
             last = 0
-            while last < n_known and known[last] != values[i]:
+            while last < n_known and not same(values, i, known, last):
                 last += 1
             if last == n_known:
                 if n_known == known.shape[0]:
@@ -104,7 +118,11 @@ class Labels:
         Rows of weight 0 are not there. The last array has one entry per known class, -1 for those known
         before.
         """
-        result = self._encode_numbers(y, weights) if y.dtype.kind in "iufb" else None
+        result = None
+        if y.dtype.kind in "iufb":
+            result = self._encode_numbers(y, weights)
+        elif y.dtype.kind == "U":
+            result = self._encode_text(y, weights)
         codes, added, firsts = result if result is not None else self._encode_any(y, weights)
         return self.adding(added), codes, np.concatenate([np.full(len(self.codes), -1, np.int64), firsts])
 
@@ -121,27 +139,50 @@ class Labels:
             return None
         known = np.zeros(SEARCHED, np.int64)
         known[: len(seen)] = seen
-        firsts = np.full(SEARCHED, -1, np.int64)
-        codes = np.empty(y.shape[0])
-        values = np.ascontiguousarray(y, np.int64)
-        n_known = encode_integers(values, weights, known, len(seen), codes, firsts)
+        return self._search(y, np.ascontiguousarray(y, np.int64), known, weights)
+
+    def _encode_text(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
+        seen = list(self.codes)
+        if len(seen) >= SEARCHED or not all(isinstance(label, str) and label[-1:] != "\0" for label in seen):
+            return None  # arrays do not keep a NUL at the end
+        width = max([y.dtype.itemsize // 4, 1, *map(len, seen)])
+        if width > LETTERS:
+            return None
+        known = np.zeros(SEARCHED, f"<U{width}")
+        known[: len(seen)] = seen
+        letters = np.ascontiguousarray(y, f"<U{width}").view(np.uint32).reshape(-1, width)
+        return self._search(y, letters, known.view(np.uint32).reshape(-1, width), weights)
+
+    def _search(
+        self, y: np.ndarray, values: np.ndarray, known: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, list, np.ndarray] | None:
+        """Numbers, new labels and where they appear first; None if they are too many to be searched."""
+        before = len(self.codes)
+        codes, firsts = np.empty(y.shape[0]), np.full(SEARCHED, -1, np.int64)
+        n_known = encode_known(values, weights, known, before, codes, firsts)
         if n_known < 0:
             return None
-        firsts = firsts[len(seen) : n_known]
+        firsts = firsts[before:n_known]
         return codes, plain_labels(y[firsts]), firsts
 
     def _encode_any(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray]:
-        codes = np.zeros(y.shape[0])
-        table = dict(self.codes)
-        firsts: list[int] = []
-        live = weights != 0.0 if weights.shape[0] else np.ones(y.shape[0], bool)
-        for i, label in enumerate(plain_labels(y)):
-            if live[i]:
-                code = table.setdefault(label, len(table))
-                if code == len(self.codes) + len(firsts):
-                    firsts.append(i)
-                codes[i] = code
-        return codes, list(table)[len(self.codes) :], np.asarray(firsts, np.int64)
+        """For objects and for many classes; the interpreter's own loops, over what a dict has of each label."""
+        labels, live = plain_labels(y), None
+        if weights.shape[0] and not weights.all():
+            live = np.flatnonzero(weights)
+            labels = [labels[i] for i in live.tolist()]
+        added = [label for label in dict.fromkeys(labels) if label not in self.codes]
+        firsts = np.empty(0, np.int64)
+        if added:
+            where = dict(zip(reversed(labels), range(len(labels) - 1, -1, -1), strict=True))
+            firsts = np.array([where[label] for label in added], np.int64)
+        table = {**self.codes, **{label: len(self.codes) + k for k, label in enumerate(added)}}
+        codes = np.fromiter(map(table.__getitem__, labels), np.float64, len(labels))
+        if live is not None:
+            whole = np.zeros(y.shape[0])
+            whole[live] = codes
+            codes, firsts = whole, live[firsts]
+        return codes, added, firsts
 
 
 def plain_labels(y: np.ndarray) -> list[Any]:
@@ -153,9 +194,10 @@ def plain_labels(y: np.ndarray) -> list[Any]:
     if y.dtype.kind not in "iufbUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()
-    if y.dtype.kind == "O" and not all(isinstance(v, str | int | float | bool) for v in labels):
-        bad = next(v for v in labels if not isinstance(v, str | int | float | bool))
-        raise ValueError(f"Unknown label type: {type(bad).__name__}. Labels must be strings, integers or booleans.")
+    if y.dtype.kind == "O":
+        for kind in dict.fromkeys(map(type, labels)):
+            if not issubclass(kind, str | int | float | bool):
+                raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
     return labels
 
 

@@ -91,7 +91,11 @@ class Detector(Learner):
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """Which rows of a chunk are inside (+1, else −1); columns that the model does not know are left out."""
-        return sides(decisions(self._scores(chunk.X, chunk.names, in_stream=True)[1]))
+        return sides(self.decision_chunk(chunk))
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """How far inside each row of a chunk is; columns that the model does not know are left out."""
+        return decisions(self._scores(chunk.X, chunk.names, in_stream=True)[1])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How far inside each row is: ``score_samples(X) - offset_``.

@@ -8,12 +8,21 @@ from aggro.engine.rows import CSR
 from aggro.learners import doors
 from aggro.learners.features import Features, frozen
 
-__all__ = ["grows_by_index", "moved"]
+__all__ = ["check_by_index", "grows_by_index", "moved"]
 
 
 def grows_by_index(rows: np.ndarray | CSR, features: Features) -> bool:
     """Whether columns are known by index alone, so that a stream may bring more of them."""
     return isinstance(rows, CSR) and features.names is None and features.reserved is None
+
+
+def check_by_index(features: Features) -> None:
+    """Refuse sparse rows of a stream without names where features have names: a number is no name."""
+    if features.names is not None:
+        raise ValueError(
+            "The model knows its features by name, and these data have only numbers for theirs. Give data with the "
+            "same names."
+        )
 
 
 def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:

@@ -40,8 +40,8 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, LANES, NO_ROW, below, largest
 from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
-from aggro.learners.bank import rival
 from aggro.learners.line import judge
+from aggro.learners.members import rival
 from aggro.learners.simplex import blank, grown_arrays, join_all, score, shift_all
 
 __all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
@@ -167,7 +167,7 @@ def look_many(state, params, X, i, out):
 @inline
 def judge_many(state, params, y, out):
     c = np.int64(y)
-    r = rival(state, c, out)
+    r = rival(state, c, out, u8(0), u8(1))
     # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
     mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
     loss = 0.0

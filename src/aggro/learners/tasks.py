@@ -83,6 +83,11 @@ class Classifier(Learner):
         view, scores = self._scores(X)
         return self._by_class(view.labels, scores)
 
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The scores of each row of a chunk, as ``decision_function`` gives them; unknown columns are left out."""
+        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
+        return self._by_class(view.labels, scores)
+
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
         model: Model | None = self.__dict__.get("_model")
@@ -269,6 +274,10 @@ class Regressor(Learner):
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The predicted number of each row of a chunk; columns that the model does not know are left out."""
         return self._scores(chunk.X, chunk.names, in_stream=True)[1][:, 0]
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The same as ``predict_chunk``: a regressor's score is its prediction."""
+        return self.predict_chunk(chunk)
 
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""

@@ -1,4 +1,4 @@
-"""What is in a model file, for people: read from the header and the arrays, without building a learner."""
+"""What is in a model file, for people."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aggro.engine.rule import MISTAKES, SEEN, UPDATES
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
+from aggro.models.loading import build
 from aggro.models.names import read_names
 
 __all__ = ["Contents", "Weight", "describe"]
@@ -20,7 +21,7 @@ NUMBER = Spec(np.dtype(np.float64), (1,))
 
 
 class Weight(NamedTuple):
-    """One weight of the last iterate: the feature, the class it speaks for (None in regression), the value."""
+    """One weight of the model that predicts: the feature, the class it speaks for (None in regression), the value."""
 
     feature: Any
     label: Any
@@ -49,7 +50,7 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     path : path
         A file that ``save`` has written.
     weights : int, default=10
-        How many of the largest weights to show; those of the last iterate, where an average predicts.
+        How many of the largest weights to show.
 
     Returns
     -------
@@ -84,27 +85,24 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
 
 
 def _largest(container: Container, header: Header, count: int) -> list[Weight]:
-    """The largest numbers in the array of weights, which by habit is called w or W and has a row for each feature.
-
-    An array called scale, of one number, multiplies them.
-    """
-    name = "W" if "W" in container.specs else "w"
-    spec = container.specs.get(name)
-    if spec is None or len(spec.shape) not in (1, 2) or spec.shape[0] != header.width or not spec.nbytes:
+    """The largest weights of the model that predicts, as the learner shows them; none if it has no such thing."""
+    learner = build(container, header, shell=False)
+    shown = getattr(learner, "coef_", None)
+    if shown is None:
+        shown = getattr(learner, "center_", None)
+    if shown is None or not header.n_features:
         return []
-    table = container.read(name).reshape(header.width, -1)[: header.n_features]
-    if container.specs.get("scale") == NUMBER:
-        table = table * container.read("scale")
+    table = np.atleast_2d(shown)
     names = read_names(container) if header.named else []
+    classes = learner.classes_.tolist() if header.classes else [None]
     found = []
     for place in _top(np.abs(table).ravel(), count):
-        feature, model = divmod(place, table.shape[1])
-        code = 1 if table.shape[1] == 1 else model  # one vector for two classes speaks for the second
+        model, feature = divmod(place, table.shape[1])
         found.append(
             Weight(
                 feature=names[feature] if feature < len(names) else feature,
-                label=header.classes[code] if code < len(header.classes) else None,
-                value=float(table[feature, model]),
+                label=classes[-1] if table.shape[0] == 1 else classes[model],  # one vector speaks for the second class
+                value=float(table[model, feature]),
             )
         )
     return found

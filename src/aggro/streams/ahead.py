@@ -4,59 +4,80 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = ["ahead"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Slot = SimpleQueue[tuple[Any, BaseException | None]]  # gets one entry: (result, None), or (None, error)
 
-PATIENCE = 1.0  # seconds to wait for a thread that may be waiting for input that never comes
+PATIENCE = 1.0  # seconds to wait for threads that may be waiting for input that never comes
 
 
 def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: int = 1) -> Iterator[Result]:
     """``function`` of every item, in their order.
 
-    One thread draws the items, ``workers`` more apply the function; at most ``workers + 2`` results wait.
-    An error among the items or in the function is raised where its result would have come. When the
-    consumer stops early, by an error of its own or by forgetting the iterator, the threads end and the
-    iterator of items is closed.
+    Each worker is a thread that draws an item when it is its turn, and applies the function. At most
+    ``workers + 2`` results are in the making or wait. An error among the items or in the function is raised
+    where its result would have come. When the consumer stops early, by an error of its own or by forgetting the
+    iterator, the threads end and the iterator of items is closed.
     """
-    ready: SimpleQueue[Future[Result] | None] = SimpleQueue()
+    slots: SimpleQueue[Slot | None] = SimpleQueue()  # of the results, in order; None ends them
     room = threading.Semaphore(workers + 2)
-    stopped = threading.Event()
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="aggro-parse")
+    turn = threading.Lock()
+    stopped = threading.Event()  # by the consumer
+    ended = False  # there are no more items, or nobody wants them
 
-    def feed() -> None:
-        try:
-            for item in items:
-                room.acquire()
-                if stopped.is_set():
-                    break
-                ready.put(pool.submit(function, item))
-        except BaseException as error:
-            failed: Future[Result] = Future()
-            failed.set_exception(error)
-            ready.put(failed)
-        finally:
-            ready.put(None)
+    def draw() -> tuple[Item, Slot] | None:
+        """The next item, and the slot for its result."""
+        nonlocal ended
+        with turn:
+            if ended:
+                return None
+            room.acquire()
+            slot: Slot = SimpleQueue()
+            try:
+                if not stopped.is_set():
+                    item = next(items)
+                    slots.put(slot)
+                    return item, slot
+            except StopIteration:
+                pass
+            except BaseException as error:
+                slot.put((None, error))
+                slots.put(slot)
+            ended = True
+            slots.put(None)
             close = getattr(items, "close", None)
             if close is not None:
                 close()
+            return None
 
-    feeder = threading.Thread(target=feed, name="aggro-read", daemon=True)
-    feeder.start()
+    def work() -> None:
+        while (drawn := draw()) is not None:
+            item, slot = drawn
+            try:
+                slot.put((function(item), None))
+            except BaseException as error:
+                slot.put((None, error))
+            del drawn, item, slot
+
+    threads = [threading.Thread(target=work, name=f"aggro-read-{k}", daemon=True) for k in range(workers)]
+    for thread in threads:
+        thread.start()
     try:
-        while (future := ready.get()) is not None:
+        while (slot := slots.get()) is not None:
+            result, error = slot.get()
             room.release()
-            result = future.result()
-            del future
+            if error is not None:
+                raise error
+            del slot
             yield result
             del result
     finally:
         stopped.set()
         room.release()
-        feeder.join(PATIENCE)
-        pool.shutdown(wait=False, cancel_futures=True)
+        for thread in threads:
+            thread.join(PATIENCE / workers)

@@ -9,7 +9,10 @@ import numpy as np
 from aggro.streams.bits import PADDING
 from aggro.streams.problems import Problem
 
-__all__ = ["Block", "Parsed", "shrunk"]
+__all__ = ["NEWLINE", "Block", "Parsed"]
+
+NEWLINE = 10
+LONG = 2**23  # bytes; a usual block is shorter
 
 
 class Block(NamedTuple):
@@ -33,8 +36,17 @@ class Block(NamedTuple):
         text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 
+    def most_lines(self) -> int:
+        """How many lines there are at the most. They are counted where a line is so long that guessing would tell."""
+        return int(np.count_nonzero(self.lines == NEWLINE)) if self.size > LONG else self.size // 2 + 1
+
+    @property
+    def lines(self) -> np.ndarray:
+        """The lines, without the padding."""
+        return self.text[: self.size]
+
     def bytes(self) -> bytes:
-        return self.text[: self.size].tobytes()
+        return self.lines.tobytes()
 
 
 class Parsed(NamedTuple):
@@ -53,13 +65,3 @@ class Parsed(NamedTuple):
     problem: Problem | None
     weight: np.ndarray | None = None
     names: list[str] | None = None
-
-
-def shrunk(array: np.ndarray, n: int) -> np.ndarray:
-    """The array cut to its first n entries, in place: the memory that was set aside in vain is given back.
-
-    Parsers set aside what the text could need at most. Memory that is never touched costs nothing, and
-    looking first how much is needed would cost a tenth of the parsing.
-    """
-    array.resize(n, refcheck=False)
-    return array

@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.streams.memory import room
 from aggro.streams.words import bag_of_words
 
 __all__ = ["Roles", "encode"]
 
 WORD_BITS = 18
+LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
 LABEL_NAMES = ("label", "target", "y", "class")
 
 
@@ -49,8 +51,14 @@ class Roles(NamedTuple):
         return cls(label or None, weight, texts)
 
 
+NO_CODES = np.zeros(0, np.int32)
+
+
 class Coded(NamedTuple):
-    """A column with one feature a row: ``codes`` count from 0 among ``names``, ``values`` go with them."""
+    """A column with one feature a row: ``codes`` count from 0 among ``names``, ``values`` go with them.
+
+    No codes are all 0.
+    """
 
     codes: np.ndarray
     values: np.ndarray
@@ -60,7 +68,9 @@ class Coded(NamedTuple):
 def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray | None, list[str]]:
     """(X, y, weight, names) of a pyarrow table or record batch."""
     label = weight = None
-    numbers, coded, texts = True, [], []
+    numbers: dict[str, np.ndarray] = {}
+    coded: dict[str, Coded] = {}
+    texts = []
     for name in table.column_names:
         column = table.column(name)
         if name == roles.label:
@@ -70,16 +80,22 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
         elif name in roles.text:
             texts.append(_words(column, name))
         elif (values := _numbers(column, name)) is not None:
-            coded.append(_number_column(values, name))
+            numbers[name] = values
         else:
-            numbers = False
-            coded.append(_category_column(column, name))
-    names = [name for column in coded for name in column.names]
-    X = _dense(coded, table.num_rows) if numbers and not texts else _sparse(coded, table.num_rows)
-    for matrix, places in texts:
+            coded[name] = _category_column(column, name)
+    features = [name for name in table.column_names if name in numbers or name in coded]
+    columns = [coded[name] if name in coded else Coded(NO_CODES, numbers[name], [name]) for name in features]
+    matrix = _sparse if coded or texts else _dense
+    X, total = matrix(columns, table.num_rows)
+    # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
+    if np.isnan(total):
+        columns = [_without_gaps(column) for column in columns]
+        X, _ = matrix(columns, table.num_rows)
+    names = [name for column in columns for name in column.names]
+    for words, places in texts:
         from scipy.sparse import hstack
 
-        X = hstack([X, matrix], format="csr")
+        X = hstack([X, words], format="csr")
         names += places
     return X, label, weight, names
 
@@ -90,7 +106,11 @@ def _numbers(column: Any, name: str) -> np.ndarray | None:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
+        column = column.chunk(0)  # which need not be copied
+    if kind == pa.float64():
+        pass
+    elif pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
         column = pc.divide(pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64()).cast(pa.float64()), 1e6)
     elif pa.types.is_null(kind):
         return np.full(len(column), np.nan)
@@ -119,11 +139,13 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _number_column(values: np.ndarray, name: str) -> Coded:
-    # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
-    if not np.isnan(values.sum()) or not (missing := np.isnan(values)).any():
-        return Coded(np.zeros(0, np.int64), values, [name])
-    return Coded(missing.astype(np.int64), np.where(missing, 1.0, values), [name, f"{name}=missing"])
+def _without_gaps(column: Coded) -> Coded:
+    """A column of numbers, where any are missing with a second feature for that."""
+    missing = np.isnan(column.values)
+    if not missing.any():
+        return column
+    (name,) = column.names
+    return Coded(missing.astype(np.int32), np.where(missing, 1.0, column.values), [name, f"{name}=missing"])
 
 
 def _category_column(column: Any, name: str) -> Coded:
@@ -136,41 +158,47 @@ def _category_column(column: Any, name: str) -> Coded:
         column = column.dictionary_decode()
     column = pc.dictionary_encode(column)
     names = [f"{name}={value}" for value in column.dictionary.to_pylist()]
-    codes = pc.fill_null(column.indices, len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
-    if column.null_count:
+    if not column.null_count:
+        codes = column.indices.to_numpy().astype(np.int32, copy=False)
+    else:
+        codes = pc.fill_null(column.indices, len(names)).to_numpy().astype(np.int32)
         missing = f"{name}=missing"
         if missing in names:  # a category of that very name
             codes[codes == len(names)] = names.index(missing)
         else:
             names.append(missing)
-    return Coded(codes, np.ones(len(codes)), names)
+    return Coded(codes, np.broadcast_to(1.0, codes.shape), names)
 
 
-def _dense(columns: list[Coded], n: int) -> np.ndarray:
-    X = np.zeros((n, sum(len(column.names) for column in columns)))
+def _dense(columns: list[Coded], n: int) -> tuple[np.ndarray, float]:
+    """The matrix and the sum of its values."""
+    width = sum(len(column.names) for column in columns)
+    X = room(n * width).reshape(n, width)
     j = 0
     for column in columns:
         if len(column.names) == 1:
             X[:, j] = column.values
         else:
+            X[:, j : j + len(column.names)] = 0.0
             X[np.arange(n), j + column.codes] = column.values
         j += len(column.names)
-    return X
+    return X, X.sum()
 
 
-def _sparse(columns: list[Coded], n: int) -> Any:
-    """Every cell has one feature, and those of a column stand together, so the indices ascend by themselves."""
+def _sparse(columns: list[Coded], n: int) -> tuple[Any, float]:
+    """The same; every cell has one feature, and those of a column stand together, so the indices ascend."""
     from scipy.sparse import csr_array
 
     k = len(columns)
-    indices, data = np.empty((n, k), np.int32), np.empty((n, k))
-    width = 0
+    indices, data = room(n * k, np.int32).reshape(n, k), room(n * k).reshape(n, k)
+    widths = np.cumsum([0, *(len(column.names) for column in columns)], dtype=np.int32)
+    indices[:] = widths[:-1]
     for j, column in enumerate(columns):
-        indices[:, j] = width + column.codes if len(column.codes) else width
+        if len(column.codes):
+            indices[:, j] += column.codes
         data[:, j] = column.values
-        width += len(column.names)
-    indptr = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, np.int64)
-    return csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, width))
+    indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
+    return csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, int(widths[-1]))), data.sum()
 
 
 def _words(column: Any, name: str) -> tuple[Any, list[str]]:
@@ -191,8 +219,22 @@ def _words(column: Any, name: str) -> tuple[Any, list[str]]:
 
 
 def _labels(column: Any) -> np.ndarray:
+    """Numbers, or else strings; an array of objects where any are missing (None) or very long."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     numbers = _numbers(column, "label")
-    return numbers if numbers is not None else np.array(column.to_pylist(), object)
+    if numbers is not None:
+        return numbers
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    names = column.dictionary.to_pylist()
+    as_objects = bool(column.null_count) or any(len(str(name)) > LONG_LABEL for name in names)
+    codes = pc.fill_null(column.indices, len(names)).to_numpy(zero_copy_only=False)
+    labels: np.ndarray = np.array([*names, None], object) if as_objects else np.array(names)
+    return np.asarray(labels[codes])
 
 
 def _weights(column: Any, name: str) -> np.ndarray:

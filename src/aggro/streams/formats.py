@@ -96,7 +96,7 @@ FORMATS = {
             "jsonl",
             (".jsonl", ".ndjson"),
             lambda head: _first_line(head).startswith(b"{"),
-            _table("text_tables", "read_json"),
+            _table("json_tables", "read_json"),
             TABLE,
         ),
         Format(
@@ -117,7 +117,7 @@ FORMATS = {
             "csv",
             (".csv", ".tsv"),
             lambda head: re.search(rb"[,;\t]", _first_line(head)) is not None and b"\0" not in head,
-            _table("text_tables", "read_csv"),
+            _table("csv_tables", "read_csv"),
             TABLE | {"delimiter", "header"},
         ),
     )

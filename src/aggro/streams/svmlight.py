@@ -23,7 +23,8 @@ import numpy as np
 
 from aggro.engine.compile import inline, kernel, rare
 from aggro.streams import problems
-from aggro.streams.block import Block, Parsed, shrunk
+from aggro.streams.block import Block, Parsed
+from aggro.streams.memory import copied, room
 from aggro.streams.numbers import BAD, LARGE, OK, number
 from aggro.streams.problems import Problem
 
@@ -196,17 +197,17 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    n_pairs, n_lines = block.size // 4 + 1, block.size // 2 + 1  # at most: «1:1 » and «1\n»
-    labels, indptr = np.empty(n_lines), np.empty(n_lines + 1, np.int64)
-    indices, data = np.empty(n_pairs, np.uint32), np.empty(n_pairs)
+    n_pairs, n_lines = block.size // 4 + 1, block.most_lines()  # at most: «1:1 » and «1\n»
+    labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
+    indices, data = room(n_pairs, np.uint32), room(n_pairs)
     rows, pairs, lines, bad, code, line, byte = parse_lines(
         block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
     )
     return Parsed(
-        shrunk(labels, rows),
-        shrunk(indptr, rows + 1),
-        shrunk(indices, pairs),
-        shrunk(data, pairs),
+        copied(labels[:rows]),
+        copied(indptr[: rows + 1]),
+        copied(indices[:pairs]),
+        copied(data[:pairs]),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,

@@ -12,6 +12,7 @@ from aggro.streams.ahead import ahead
 from aggro.streams.block import Block, Parsed
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.lines import whole_lines
+from aggro.streams.memory import copied
 from aggro.streams.order import tidy
 from aggro.streams.problems import describe
 
@@ -47,8 +48,10 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
             columns = _given_width(columns, stream.n_features, stream.sources[block.file].title)
         at = Position(block.file, block.end, at.line + parsed.lines, at.row + rows, columns)
         if rows:
-            indices = parsed.indices.view(np.int32)
-            X = csr_array((parsed.data, indices, parsed.indptr), shape=(rows, columns))
+            indices, indptr = parsed.indices.view(np.int32), parsed.indptr
+            if indptr[-1] < 2**31:  # SciPy would make both 64 bits wide if one of them is
+                indptr = copied(indptr, np.int32)
+            X = csr_array((parsed.data, indices, indptr), shape=(rows, columns))
             yield Chunk(X, parsed.y, parsed.weight, parsed.names, at)
 
 

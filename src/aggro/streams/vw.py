@@ -20,8 +20,9 @@ import numpy as np
 
 from aggro.engine.compile import inline, kernel, rare
 from aggro.streams import problems
-from aggro.streams.block import Block, Parsed, shrunk
+from aggro.streams.block import Block, Parsed
 from aggro.streams.hashing import hash_bytes, number_keys
+from aggro.streams.memory import copied, room
 from aggro.streams.numbers import BAD, OK, number
 from aggro.streams.problems import Problem
 
@@ -188,26 +189,25 @@ def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, place
 
 def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
-    most = block.size // 2 + 1  # a line is at least «|\n», a feature « a»
-    labels, weights, indptr = np.empty(most), np.empty(most), np.empty(most + 1, np.int64)
-    keys, data = np.empty(most, np.uint64), np.empty(most)
-    places = np.empty((most if named else 0, 4), np.uint32)
+    most, n_lines = block.size // 2 + 1, block.most_lines()  # a feature is at least « a», a line «|\n»
+    labels, weights, indptr = room(n_lines), room(n_lines), room(n_lines + 1, np.int64)
+    keys, data, places = room(most, np.uint64), room(most), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
     rows, n, lines, weighted, bad, code, line, byte = parse_lines(
         block.text, block.size, skip_bad, labels, weights, indptr, keys, data, places
     )
     if named:
         indices, names = _named(block, keys[:n], places)
     else:
-        indices, names = (keys[:n] >> u8(64 - bits)).astype(np.uint32), None
+        indices, names = copied(keys[:n] >> u8(64 - bits), np.uint32), None
     return Parsed(
-        shrunk(labels, rows),
-        shrunk(indptr, rows + 1),
+        copied(labels[:rows]),
+        copied(indptr[: rows + 1]),
         indices,
-        shrunk(data, n),
+        copied(data[:n]),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,
-        shrunk(weights, rows) if weighted else None,
+        copied(weights[:rows]) if weighted else None,
         names,
     )
 

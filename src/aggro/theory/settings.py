@@ -16,11 +16,11 @@ from aggro.learners import multiplicative
 from aggro.learners.ball import Ball, centre
 from aggro.learners.bank import Bank
 from aggro.learners.labels import Labels
-from aggro.learners.linear import Linear
 from aggro.learners.outliers import Detector
 from aggro.learners.simplex_lines import Simplexes
 from aggro.learners.tasks import Classifier
 from aggro.learners.uniclass import PAUniclass
+from aggro.learners.weights import Linear
 from aggro.theory.entropy import on_signed_simplex, on_simplex, relative_entropy, simplex
 from aggro.theory.problems import Classification, Problem, Regression, Uniclass
 from aggro.theory.theorems import Geometry, euclid

@@ -1,0 +1,49 @@
+"""Memory that is used again.
+
+A chunk's arrays are as large as its text, and new memory is not free: the system clears every page when it
+is first touched, and that can take as long as parsing the text. So large arrays get memory that an earlier one
+has left, and leave it when the last view of them is gone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+__all__ = ["copied", "room"]
+
+SMALL, LARGE = 2**14, 2**25  # bytes; what is smaller is cheap, what is larger is rare
+KEPT = 8  # pieces of a size: the chunks that are under way at once
+
+_left: defaultdict[int, deque[memoryview]] = defaultdict(lambda: deque(maxlen=KEPT))
+
+
+def room(n: int, dtype: DTypeLike = np.float64) -> np.ndarray:
+    """An array of n numbers that hold anything."""
+    size = n * np.dtype(dtype).itemsize
+    if not SMALL <= size <= LARGE:
+        return np.empty(n, dtype)
+    step = 2 ** (size.bit_length() - 3)
+    size = -(-size // step) * step  # arrays of nearly one size share memory
+    left = _left[size]
+    try:
+        memory = left.pop()
+    except IndexError:
+        memory = np.empty(size, np.uint8).data
+    array = np.frombuffer(memory, dtype, n)
+    # Views of this array keep it alive, because what it is made of is no array.
+    finalize(array, left.append, memory).atexit = False
+    return array
+
+
+def copied(array: np.ndarray, dtype: DTypeLike | None = None) -> np.ndarray:
+    """A copy, perhaps of another type: for a part of an array that was made larger than it had to be.
+
+    The array's memory is free again, and SciPy, which copies such parts into new memory, leaves the copy alone.
+    """
+    copy = room(array.shape[0], dtype or array.dtype)
+    np.copyto(copy, array, casting="unsafe")
+    return copy

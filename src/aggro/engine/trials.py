@@ -10,7 +10,7 @@ import numpy as np
 from aggro.engine.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import MISTAKES, UPDATES, judge, look
+from aggro.engine.rule import MISTAKES, UPDATES, judge, look, room
 
 __all__ = ["cycle", "largest_first", "trace", "worst"]
 
@@ -45,13 +45,13 @@ def present(state, params, X, y, none, order, i):
 
 
 @kernel
-def cycle(state, params, X, y, none, order, floor, room):
-    """One pass in which rows with ℓ² > ``floor`` are learned, at most ``room`` of them.
+def cycle(state, params, X, y, none, order, floor, most):
+    """One pass in which rows with ℓ² > ``floor`` are learned, at most ``most`` of them.
 
     Returns how many were, whether any of them moved the weights, and -1 or the first row that is not finite.
     ``none`` and ``order`` are empty.
     """
-    out = np.empty(2 * state.tally.classes.shape[0])
+    out = np.empty(room(state))
     learned = 0
     moved = False
     for i in range(u8(n_rows(X))):
@@ -60,7 +60,7 @@ def cycle(state, params, X, y, none, order, floor, room):
             return learned, moved, np.int64(i)
         loss, _ = judge(state, params, y[i], out)
         if loss * loss > floor:
-            if learned == room:
+            if learned == most:
                 break
             moved |= present(state, params, X, y, none, order, i)
             learned += 1
@@ -70,7 +70,7 @@ def cycle(state, params, X, y, none, order, floor, room):
 @kernel
 def worst(state, params, X, y):
     """The row with the largest loss (the first of equals), that loss, and -1 or the first row that is not finite."""
-    out = np.empty(2 * state.tally.classes.shape[0])
+    out = np.empty(room(state))
     row = u8(0)
     top = -1.0
     for i in range(u8(n_rows(X))):
@@ -84,14 +84,14 @@ def worst(state, params, X, y):
 
 
 @kernel
-def largest_first(state, params, X, y, none, order, floor, room):
-    """Learn the row with the largest loss, as long as its ℓ² > ``floor``, at most ``room`` times.
+def largest_first(state, params, X, y, none, order, floor, most):
+    """Learn the row with the largest loss, as long as its ℓ² > ``floor``, at most ``most`` times.
 
     Returns as ``cycle`` does. Each update costs one scoring of all rows.
     """
     learned = 0
     moved = False
-    while learned < room:
+    while learned < most:
         row, loss, bad = worst(state, params, X, y)
         if bad >= 0 or not loss * loss > floor:
             return learned, moved, bad

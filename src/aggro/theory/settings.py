@@ -15,6 +15,7 @@ from aggro.engine.rule import SEEN
 from aggro.learners import multiplicative
 from aggro.learners.ball import Ball, centre
 from aggro.learners.bank import Bank
+from aggro.learners.fading import WEIGHTS
 from aggro.learners.labels import Labels
 from aggro.learners.outliers import Detector
 from aggro.learners.simplex_lines import Simplexes
@@ -73,6 +74,10 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     kind: type = type(learner)
     if not issubclass(kind, COVERED):
         raise NotCovered(f"There is no theorem about {kind.__name__}.")
+    if issubclass(kind, Linear) and learner._is_grid():
+        raise NotCovered(f"The theorems are about one step and one C, got step={learner.step!r} and C={learner.C!r}.")
+    if getattr(learner, "half_life", None) is not None:
+        raise NotCovered("The theorems are about weights that do not fade: leave half_life out.")
     if learner._rule_for(max(1, len(labels.codes))).state in (Bank, Simplexes):
         raise NotCovered(
             "The theorems are about one vector, and this learner has one for each class. "
@@ -104,11 +109,11 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
 def vector(state: Any, problem: Problem, sign: float) -> np.ndarray:
     """The weights that learn, as a vector of the problem."""
     w = np.zeros(problem.length)
-    learned = centre(state, 0) if isinstance(state, Ball) else state.w
+    learned = centre(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS]
     known = min(problem.size, learned.shape[0])
     w[:known] = learned[:known]
     if problem.bias:
-        w[-1] = state.b[0]
+        w[-1] = state.b[0, 0] * state.scale[WEIGHTS]
     return sign * w
 
 

@@ -8,16 +8,34 @@ from typing import TYPE_CHECKING, Any
 from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
+    from aggro.engine.ownsteps import step
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.own import register
     from aggro.models import load
 
 __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
-_HOMES = {**{entry.name: "aggro.estimators" for entry in LEARNERS}, "load": "aggro.models"}
-_MODULES = ("evaluate", "interop", "models", "streams")
+_HOMES = {
+    **{entry.name: "aggro.estimators" for entry in LEARNERS},
+    "load": "aggro.models",
+    "register": "aggro.learners.own",
+    "step": "aggro.engine.ownsteps",
+}
+_MODULES = ("evaluate", "interop", "models", "streams", "testing")
 
-__all__ = ["PAClassifier", "PARegressor", "evaluate", "interop", "load", "models", "streams"]
+__all__ = [
+    "PAClassifier",
+    "PARegressor",
+    "evaluate",
+    "interop",
+    "load",
+    "models",
+    "register",
+    "step",
+    "streams",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:

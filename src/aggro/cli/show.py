@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.console import Mistake
-from aggro.cli.options import Json
+from aggro.cli.options import Json, Plugins
 
 __all__ = ["load_model", "show"]
 
@@ -32,6 +32,7 @@ def load_model(path: Path) -> Any:
 def show(
     model: Model,
     weights: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest weights.")] = 10,
+    plugin: Plugins = None,
     as_json: Json = False,
 ) -> None:
     """Show a model: its learner, parameters, classes, counters and largest weights."""
@@ -52,10 +53,10 @@ def show(
 
 def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     """What the file says, as plain values."""
-    from aggro.learners.registry import LEARNERS
+    from aggro.learners.registry import learners
 
     header, seen = contents.header, max(contents.n_seen, 1)
-    task = next((entry.task for entry in LEARNERS if entry.name == header.learner), "")
+    task = next((entry.task for entry in learners() if entry.name == header.learner), "")
     classifies = task == "classification"
     position = header.position if isinstance(header.position, dict) else None
     return {

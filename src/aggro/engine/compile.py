@@ -10,13 +10,14 @@ the passes find bad rows by looking for them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["direct", "exact", "inline", "kernel", "quick", "rare", "roomy"]
+__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "quick", "rare", "roomy"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -37,6 +38,27 @@ def quick(function: Callable[..., Any]) -> Any:
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a piece of a kernel; it disappears into its caller."""
     return njit(**INLINE)(function)
+
+
+def afresh(compiled: Any, **instead: Any) -> Any:
+    """The same entry point, never cached on disk, with other functions ``instead`` of globals of these names.
+
+    For code from outside this package. Numba's cache looks at the file that defines an entry point and not at
+    what that calls, so it would run what a user's file said before its last edit. It also keeps the types of all
+    its entries together, and a process that cannot import a user's types could not read any of them.
+    """
+    if numba.config.DISABLE_JIT:
+        return compiled
+    function = compiled.py_func
+    names = {**function.__globals__, **instead}
+    again = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    settings = {name: value for name, value in compiled.targetoptions.items() if name != "nopython"}
+    return njit(**settings)(again)
+
+
+def is_outside(kind: type) -> bool:
+    """Whether a type comes from outside this package."""
+    return str(kind.__module__).partition(".")[0] != "aggro"
 
 
 def direct(compiled: Any, *args: Any) -> Callable[..., Any]:

@@ -1,19 +1,23 @@
 """The two loops over rows, one that learns and one that scores, and their one-row calls.
 
-They serve every rule.
+They serve every rule. Those of this package find their compiled code on disk; for a rule, or a step, from outside
+it, the same functions are compiled in each process: see ``engine.compile.afresh``.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from aggro.engine.compile import inline, kernel, quick
+from aggro.engine.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.dicts import read_dict
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, glance, judge, learn, look, nudge, peek
 
-__all__ = ["learn_dict", "learn_row", "run", "score", "score_dict", "score_row"]
+__all__ = ["Layout", "Passes", "layout_of", "passes_for", "run", "score"]
 
 u8 = np.uint64
 
@@ -175,3 +179,36 @@ def score_dict(model, plan, x):
     if score(state, params, X, scores) >= 0:
         return np.nan
     return scores[0, 0]
+
+
+class Passes(NamedTuple):
+    """The entry points, as Python calls them."""
+
+    run: Any
+    score: Any
+    learn_row: Any
+    score_row: Any
+    learn_dict: Any
+    score_dict: Any
+
+
+CACHED = Passes(run, score, learn_row, score_row, learn_dict, score_dict)
+Layout = tuple[type, ...]
+
+
+def layout_of(state: Any, params: Any) -> Layout:
+    """The types by which Numba tells a state and its settings from others."""
+    return (type(state), type(params), *map(type, params))
+
+
+@cache
+def passes_for(layout: Layout) -> Passes:
+    """The entry points for a state and settings of these types."""
+    return uncached() if any(issubclass(kind, tuple) and is_outside(kind) for kind in layout) else CACHED
+
+
+@cache
+def uncached() -> Passes:
+    loops = {"run": afresh(run), "score": afresh(score)}
+    rest = {name: afresh(getattr(CACHED, name), **loops) for name in Passes._fields if name not in loops}
+    return Passes(**loops, **rest)

@@ -24,7 +24,7 @@ import numpy as np
 from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, LANES, NO_ROW, TINY, adds_over, dots_norm, dots_norm_over, largest, over_squared
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
-from aggro.engine.steps import LS, PA, step_size
+from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 
 __all__ = ["BANK", "Bank", "BankParams"]
 
@@ -44,7 +44,7 @@ class BankParams(NamedTuple):
     """The numbers of one-vs-rest (joint = 0) and multi-prototype (joint = 1) learning."""
 
     joint: int
-    step: int
+    step: int | OwnCode
     C: float
     margin: float
     bias: float  # 1.0 with an intercept, else 0.0
@@ -162,7 +162,7 @@ def learn(state, params, X, i, y, s, out, q):
     m = 1.0
     if q < TINY and largest(X, i) < NO_ROW:
         return False
-    if q >= HUGE or top >= HUGE or (q < TINY and params.step == PA):
+    if q >= HUGE or top >= HUGE or (q < TINY and not right_at_zero(params.step)):
         m = max(largest(X, i), params.bias)
         q = dots_norm_over(X, i, m, state.W, out) + over_squared(params.bias, m)
         for k in range(models):
@@ -175,7 +175,7 @@ def learn(state, params, X, i, y, s, out, q):
         r = rival(state, c, out)
         if r >= 0:
             gap = params.margin / m - (out[u8(c)] - out[u8(r)])
-            if gap > 0.0 or params.step == LS:
+            if gap > 0.0 or not has_hinge(params.step):
                 tau = step_size(params.step, gap, 2.0 * q, C, m)
                 a[u8(c)] = tau
                 a[u8(r)] = -tau
@@ -184,7 +184,7 @@ def learn(state, params, X, i, y, s, out, q):
         for k in range(state.tally.rows[LIVE]):
             sign = 1.0 if k == c else -1.0
             gap = params.margin / m - sign * out[u8(k)]
-            if gap > 0.0 or params.step == LS:
+            if gap > 0.0 or not has_hinge(params.step):
                 tau = step_size(params.step, gap, q, C, m)
                 if tau != 0.0 and np.isfinite(tau):
                     a[u8(k)] = sign * tau

@@ -23,18 +23,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.ownsteps import OwnStep, code_of
 from aggro.engine.rule import SEEN, Rule, grown_tally
-from aggro.engine.steps import Step
 from aggro.learners.bank import BANK, Bank, BankParams
 from aggro.learners.base import COMMON, Learner
 from aggro.learners.line import LINE, Line, LineParams
 from aggro.learners.model import View
-from aggro.learners.params import Choice, Constraint, Number
+from aggro.learners.params import Choice, Constraint, Number, StepChoice
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 __all__ = ["PAClassifier", "PARegressor"]
 
-STEPS = Choice(tuple(step.name.lower() for step in Step))
+STEPS = StepChoice()
 POSITIVE = Number(0.0, open_low=True)
 
 
@@ -42,7 +42,7 @@ class Linear(Learner):
     """The weights of linear models, as users see them."""
 
     C: float
-    step: str
+    step: str | OwnStep
     fit_intercept: bool
     average: bool
 
@@ -92,8 +92,8 @@ class PAClassifier(Linear, Classifier):
     C : float, default=1.0
         Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
         (``pa2``, ``ls``). ``pa`` has no C.
-    step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+    step : {"pa", "pa1", "pa2", "ls"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
     multi_class : {"ovr", "joint"}, default="ovr"
@@ -153,7 +153,7 @@ class PAClassifier(Linear, Classifier):
         self,
         C: float = 1.0,
         *,
-        step: str = "pa1",
+        step: str | OwnStep = "pa1",
         margin: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
@@ -184,7 +184,7 @@ class PAClassifier(Linear, Classifier):
         return LINE if self.multi_class == "ovr" and classes <= 2 else BANK
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams:
-        step, C, margin = int(Step[self.step.upper()]), float(self.C), float(self.margin)
+        step, C, margin = code_of(self.step), float(self.C), float(self.margin)
         bias, average = float(self.fit_intercept), int(self.average)
         if rule is LINE:
             return LineParams(0, step, C, margin, bias, average)
@@ -233,8 +233,8 @@ class PARegressor(Linear, Regressor):
     ----------
     C : float, default=1.0
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+    step : {"pa", "pa1", "pa2", "ls"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name.
     epsilon : float, default=0.1
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
@@ -279,7 +279,7 @@ class PARegressor(Linear, Regressor):
         self,
         C: float = 1.0,
         *,
-        step: str = "pa1",
+        step: str | OwnStep = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         average: bool = False,
@@ -308,7 +308,7 @@ class PARegressor(Linear, Regressor):
     def _params_for(self, rule: Rule) -> LineParams:
         return LineParams(
             1,
-            int(Step[self.step.upper()]),
+            code_of(self.step),
             float(self.C),
             float(self.epsilon),
             float(self.fit_intercept),

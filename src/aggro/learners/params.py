@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "check_params"]
+from aggro.engine.ownsteps import BUILT_IN, OWN_STEPS, OwnStep
+
+__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "StepChoice", "check_params"]
 
 
 HUGE = sys.float_info.max
@@ -61,6 +63,19 @@ class Choice:
 
     def __str__(self) -> str:
         return "a str among {" + ", ".join(map(repr, self.words)) + "}"
+
+
+@dataclass(frozen=True)
+class StepChoice(Choice):
+    """A built-in step by its name, or one of one's own, itself or by its name."""
+
+    words: tuple[str, ...] = BUILT_IN
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) or isinstance(value, OwnStep) or (isinstance(value, str) and value in OWN_STEPS)
+
+    def __str__(self) -> str:
+        return f"{Choice((*self.words, *OWN_STEPS))} or a step made with aggro.step"
 
 
 @dataclass(frozen=True)

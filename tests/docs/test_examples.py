@@ -76,7 +76,7 @@ def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
     assert done.stdout == "".join(example.output or "" for example in rest)
 
     checks = [
-        ROOT / "tests" / "contract" / "test_streams.py",
+        ROOT / "tests" / "contract" / "test_contract.py",
         "-k",
         "Perceptron and (to_the_bit or goes_on or by_name)",
     ]

@@ -52,7 +52,9 @@ def is_from(module: Any, path: Path) -> bool:
 def blame(error: Exception, name: str) -> str:
     """The error in one line, with the line of the plugin that it came from."""
     what = " ".join(str(error).split()) or type(error).__name__
-    if not isinstance(error, TypeError | SyntaxError):
-        what = f"{type(error).__name__}: {what}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).name == Path(name).name]
-    return f"{what} (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else what
+    if isinstance(error, SyntaxError):  # which names its line itself
+        return what
+    file = Path(name).name
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).name == file]
+    said = what if isinstance(error, TypeError) else f"{type(error).__name__}: {what}"
+    return f"{said} (line {lines[-1]})" if lines else said

@@ -107,14 +107,15 @@ def print_facts(facts: dict[str, Any]) -> None:
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.learners import parameters_of, spelled
     from aggro.cli.train import listed
-    from aggro.learners.registry import find
+    from aggro.learners.registry import learners
 
-    settable = parameters_of(find(facts["learner"]).load())
+    known = next((entry for entry in learners() if entry.name == facts["learner"]), None)
+    settable = facts["parameters"] if known is None else parameters_of(known.load())
     lines = {"model": f"{facts['model']} ({facts['bytes']:,} bytes, written by aggro {facts['aggro']})"}
     if facts["checkpoint"]:
         passes, stream = facts["checkpoint"]["passes"], facts["checkpoint"]["stream"]
         lines["checkpoint"] = f"not finished: pass {passes + 1}, after row {stream[3]:,} of file {stream[0] + 1}"
-    lines["learner"] = spelled(facts["learner"], facts["parameters"])
+    lines["learner"] = facts["learner"] if known is None else spelled(known.name, facts["parameters"])
     lines["parameters"] = ", ".join(f"{k}={v}" for k, v in facts["parameters"].items() if k in settable)
     if "classes" in facts:
         lines["classes"] = listed(facts["classes"])

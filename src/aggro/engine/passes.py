@@ -7,7 +7,7 @@ it, the same functions are compiled in each process: see ``engine.compile.afresh
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,18 @@ from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, glance, judge, learn, look, nudge, peek
 
-__all__ = ["Layout", "Passes", "layout_of", "passes_for", "run", "score"]
+__all__ = [
+    "Layout",
+    "from_outside",
+    "layout_of",
+    "learn_dict",
+    "learn_row",
+    "run",
+    "score",
+    "score_dict",
+    "score_row",
+    "suited",
+]
 
 u8 = np.uint64
 
@@ -181,18 +192,6 @@ def score_dict(model, plan, x):
     return scores[0, 0]
 
 
-class Passes(NamedTuple):
-    """The entry points, as Python calls them."""
-
-    run: Any
-    score: Any
-    learn_row: Any
-    score_row: Any
-    learn_dict: Any
-    score_dict: Any
-
-
-CACHED = Passes(run, score, learn_row, score_row, learn_dict, score_dict)
 Layout = tuple[type, ...]
 
 
@@ -202,13 +201,11 @@ def layout_of(state: Any, params: Any) -> Layout:
 
 
 @cache
-def passes_for(layout: Layout) -> Passes:
-    """The entry points for a state and settings of these types."""
-    return uncached() if any(issubclass(kind, tuple) and is_outside(kind) for kind in layout) else CACHED
+def from_outside(layout: Layout) -> bool:
+    """Whether a state or its settings are of types from outside this package."""
+    return any(issubclass(kind, tuple) and is_outside(kind) for kind in layout)
 
 
-@cache
-def uncached() -> Passes:
-    loops = {"run": afresh(run), "score": afresh(score)}
-    rest = {name: afresh(getattr(CACHED, name), **loops) for name in Passes._fields if name not in loops}
-    return Passes(**loops, **rest)
+def suited(entry_point: Any, layout: Layout) -> Any:
+    """The entry point to call with a state and settings of these types."""
+    return afresh(entry_point) if from_outside(layout) else entry_point

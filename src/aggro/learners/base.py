@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.passes import layout_of, passes_for
+from aggro.engine.passes import layout_of, run, score, suited
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
@@ -301,8 +301,8 @@ class Learner(OneRow, Counted):
         params = model.params
         for (start, rule), stop in zip(stages, ends, strict=True):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
-            run = passes_for(layout_of(state, params)).run
-            bad = run(state, params, X, targets, s, order, start, stop, model.balanced, model.averaged)
+            learn_rows = suited(run, layout_of(state, params))
+            bad = learn_rows(state, params, X, targets, s, order, start, stop, model.balanced, model.averaged)
             if bad >= 0:
                 raise doors.bad_value(X, doors.first_bad_row(X, given), model.features.names)
         model.swap(state, params, labels, model.width)
@@ -386,8 +386,8 @@ class Learner(OneRow, Counted):
             else:
                 self._check_features(model, columns, doors.width_of(rows), view.n_features)
             scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
-            score = passes_for(layout_of(view.state, view.params)).score
-            bad = score(view.state, view.params, rows, scores)
+            score_rows = suited(score, layout_of(view.state, view.params))
+            bad = score_rows(view.state, view.params, rows, scores)
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names)
         return view, scores

@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.compile import direct
-from aggro.engine.passes import CACHED, Layout, Passes, layout_of, passes_for
+from aggro.engine.passes import (
+    Layout,
+    from_outside,
+    layout_of,
+    learn_dict,
+    learn_row,
+    score_dict,
+    score_row,
+    suited,
+)
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import RULES, copy_state
 from aggro.learners.features import Features, frozen
@@ -31,7 +40,7 @@ __all__ = ["Model", "View", "size_of"]
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
-_COMPILED: dict[Layout, dict[tuple[str, type], Any]] = {}
+_COMPILED: dict[Layout, dict[tuple[Any, type], Any]] = {}
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -72,8 +81,8 @@ class Model:
         self.busy = False  # a pass is learning into a copy of the state
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
-        self.passes: Passes = CACHED
-        self.entries: dict[tuple[str, type], Any] = {}  # machine code of one-row calls, by kind of row
+        self.layout: Layout = ()
+        self.entries: dict[tuple[Any, type], Any] = {}  # machine code of one-row calls, by kind of row
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = (-1,)
         self.dense_row = np.zeros(0)
@@ -131,23 +140,22 @@ class Model:
         target, weight = np.zeros(1), np.zeros(1)
         flags = (self.balanced, self.averaged)
         arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
-        layout = layout_of(self.state, self.params)
-        self.passes, self.entries = passes_for(layout), _COMPILED.setdefault(layout, {})
-        outside = self.passes is not CACHED
-        self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=outside)
+        self.layout = layout = layout_of(self.state, self.params)
+        self.entries = _COMPILED.setdefault(layout, {})
+        self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
-    def _compiled(self, function: str, *args: Any) -> Any:
+    def _compiled(self, function: Any, *args: Any) -> Any:
         """The machine code of a one-row function for this state and kind of row."""
         key = (function, type(args[0].value[0]))
         if key not in self.entries:
-            self.entries[key] = direct(getattr(self.passes, function), self.pinned, *args)
+            self.entries[key] = direct(suited(function, self.layout), self.pinned, *args)
         return self.entries[key]
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
-        first: float = self._compiled("score_row", row)(pinned, row)
+        first: float = self._compiled(score_row, row)(pinned, row)
         return first
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
@@ -155,7 +163,7 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
-        learned: bool = self._compiled("learn_row", row, 0.0, 1.0)(pinned, row, target, weight)
+        learned: bool = self._compiled(learn_row, row, 0.0, 1.0)(pinned, row, target, weight)
         return learned
 
     def score_dict(self, x: Any) -> float:
@@ -164,7 +172,7 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
             return INFINITY
         if self._score_dict is None:
-            self._score_dict = self._compiled("score_dict", plan.reader, 0)
+            self._score_dict = self._compiled(score_dict, plan.reader, 0)
         first: float = self._score_dict(self.pinned, plan.reader, id(x))
         return first
 
@@ -174,6 +182,6 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
             return -1
         if self._learn_dict is None:
-            self._learn_dict = self._compiled("learn_dict", plan.reader, 0, 0.0, 1.0)
+            self._learn_dict = self._compiled(learn_dict, plan.reader, 0, 0.0, 1.0)
         learned: int = self._learn_dict(self.pinned, plan.reader, id(x), target, 1.0)
         return learned

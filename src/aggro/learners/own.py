@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -56,8 +56,7 @@ def register(cls: Kind) -> Kind:
     from aggro.estimators import shell  # scikit-learn is imported where it is used
 
     OWN[name] = Entry(name, cls.__module__, task, cls)
-    made: Kind = shell(OWN[name])
-    return made
+    return cast(Kind, shell(OWN[name]))
 
 
 def check_name(cls: type[Any]) -> None:

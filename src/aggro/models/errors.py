@@ -8,7 +8,7 @@ from contextlib import contextmanager
 __all__ = ["Flaw", "ModelFileError", "blaming"]
 
 RESTORE = "Take the file from a backup, or train the model again."
-PLUGIN = "If it is your own, import the file that defines it first (--plugin FILE on the command line); else upgrade aggro."
+PLUGIN = "If it is your own, import what defines it first (on the command line: --plugin FILE); else upgrade aggro."
 UPGRADE = "Upgrade aggro, or train the model again with this one."
 WRONG_FILE = "Give a file that aggro has saved."
 

@@ -17,7 +17,7 @@ class ModelFileError(ValueError):
     """A file that is not a whole model; ``file``, ``fault`` and ``remedy`` are the parts of the message."""
 
     def __init__(self, file: str, fault: str, remedy: str) -> None:
-        super().__init__(f"{file}: {fault}. {remedy}")
+        super().__init__(f"{file}: {fault}{'' if fault.endswith('?') else '.'} {remedy}")
         self.file, self.fault, self.remedy = file, fault, remedy
 
     def __reduce__(self) -> tuple:

@@ -1,6 +1,6 @@
 """What a parameter may be: checks that say what was given, what was expected and what to do.
 
-scikit-learn's own constraint classes are private and cost its import; these four are enough.
+scikit-learn's own constraint classes are private and cost its import; these few are enough.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class StepChoice(Choice):
         return super().accepts(value) or isinstance(value, OwnStep) or (isinstance(value, str) and value in OWN_STEPS)
 
     def __str__(self) -> str:
-        return f"{Choice((*self.words, *OWN_STEPS))} or a step made with aggro.step"
+        return f"{super().__str__()} or a step made with aggro.step"
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ def check_params(owner: str, constraints: Mapping[str, Constraint], values: Mapp
             continue
         hint = ""
         words = [w for c in (constraint, *getattr(constraint, "options", ())) for w in getattr(c, "words", ())]
+        words += OWN_STEPS if isinstance(constraint, StepChoice) else ()
         if isinstance(value, str) and (near := difflib.get_close_matches(value, words, 1)):
             hint = f" Did you mean {near[0]!r}?"
         raise ValueError(f"The {name!r} parameter of {owner} must be {constraint}. Got {value!r} instead.{hint}")

@@ -37,7 +37,7 @@ def bare(mine):
 
 
 def test_one_step_solves_its_problem(mine):
-    """The weights after a row are where the derivative of the problem vanishes: d·(w′ − w) = τ·sign·x, loss 0 or τ = C."""
+    """The derivative of the problem vanishes: d·(w′ − w) = ±τ·x, with loss 0 or τ = C."""
     rng = np.random.default_rng(0)
     model = mine.MetricRegressor(C=0.2, epsilon=0.1).fit(rng.standard_normal((30, 4)), rng.standard_normal(30))
     for x, y in zip(rng.standard_normal((40, 4)), 3.0 * rng.standard_normal(40), strict=True):
@@ -146,7 +146,7 @@ def test_a_learner_that_breaks_the_contract_is_told_what_it_breaks(mine, monkeyp
 def test_skips_have_names_and_unknown_learners_are_refused(mine):
     with pytest.raises(ValueError, match="There is no check 'dense'"):
         check_learner(mine.MetricRegressor, skip={"dense": "why not"})
-    with pytest.raises(TypeError, match="Regressor is not in the registry: enter it with aggro.register"):
+    with pytest.raises(TypeError, match=r"Regressor is not in the registry: enter it with aggro\.register"):
         check_learner(Regressor)
 
 

@@ -22,7 +22,9 @@ def dot(a, b):
 
 
 def tau(step, gap, q, C):
-    """The step size for a signed gap (loss before the hinge) and ‖v‖² = q > 0."""
+    """The step size for a signed gap (loss before the hinge) and ‖v‖² = q > 0; a step may be such a function itself."""
+    if callable(step):
+        return step(gap, q, C)
     if step == "ls":
         return gap / (q + 1.0 / (2.0 * C))
     loss = max(0.0, gap)

@@ -9,9 +9,11 @@ from aggro.learners.registry import LEARNERS
 
 if TYPE_CHECKING:
     from aggro.batch import fit_until
+    from aggro.engine.ownsteps import step
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
+    from aggro.learners.own import register
     from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
@@ -22,8 +24,10 @@ _HOMES = {
     **{entry.name: "aggro.estimators" for entry in LEARNERS},
     "fit_until": "aggro.batch",
     "load": "aggro.models",
+    "register": "aggro.learners.own",
+    "step": "aggro.engine.ownsteps",
 }
-_MODULES = ("evaluate", "interop", "models", "streams", "theory")
+_MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 
 __all__ = [
     "MultiplicativePAClassifier",
@@ -37,7 +41,10 @@ __all__ = [
     "interop",
     "load",
     "models",
+    "register",
+    "step",
     "streams",
+    "testing",
     "theory",
 ]
 

@@ -7,11 +7,12 @@ a service which has no use for it starts without it.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 
-from aggro.learners.registry import LEARNERS, Entry
+from aggro.learners.registry import LEARNERS, OWN, Entry
 
 __all__ = [entry.name for entry in LEARNERS]
 
@@ -34,11 +35,20 @@ class Shell(BaseEstimator):
 MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin, "outlier": OutlierMixin}
 
 
+@cache
 def shell(entry: Entry) -> type[Any]:
     """The learner of this entry as a scikit-learn estimator."""
     learner = entry.load()
     body = {"__doc__": learner.__doc__, "__module__": __name__, "__init__": learner.__init__}
+    if entry.own is not None:  # it takes its class's place, where pickle looks for it
+        body |= {"__module__": learner.__module__, "__qualname__": learner.__qualname__}
     return type(entry.name, (MIXINS[entry.task], learner, Shell), body)
 
 
 globals().update({entry.name: shell(entry) for entry in LEARNERS})
+
+
+def __getattr__(name: str) -> Any:
+    if name in OWN:
+        return shell(OWN[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The examples of docs/cli.md, run one after another as the page says."""
+"""The commands of the docs, run one after another as the page says."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
-SOURCE = Path(__file__).parents[2] / "src"
+import pytest
+from pages import ROOT, save_files
+
+PAGE = ROOT / "docs" / "cli.md"
+PAGES = [PAGE, *sorted((ROOT / "docs" / "tutorials").glob("a*-of-your-own.md"))]
 
 
 def examples(text: str) -> list[tuple[str, list[str]]]:
@@ -34,7 +37,7 @@ def examples(text: str) -> list[tuple[str, list[str]]]:
 def output(command: str, folder: Path) -> list[str]:
     """What a command prints, as a terminal of 80 columns would show it."""
     program = f'aggro() {{ "{sys.executable}" -m aggro.cli "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
-    path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
         ["bash", "-c", program + command],
         stdout=subprocess.PIPE,
@@ -47,9 +50,11 @@ def output(command: str, folder: Path) -> list[str]:
     return [line.rstrip() for line in ran.stdout.splitlines()]
 
 
-def test_the_examples_do_what_the_page_says(tmp_path):
-    commands = examples(PAGE.read_text(encoding="utf-8"))
-    assert len(commands) > 15
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_do_what_the_page_says(page, tmp_path):
+    save_files(page, tmp_path)
+    commands = examples(page.read_text(encoding="utf-8"))
+    assert len(commands) >= 3
     for command, expected in commands:
         found = [line for line in output(command, tmp_path) if not line.startswith("Compiling for this computer")]
         assert len(found) == len(expected), (command, found)

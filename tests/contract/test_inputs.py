@@ -10,15 +10,6 @@ from kit import PLAIN, assert_close, assert_same_model, decisions, each, learn_r
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
 
-@each()
-def test_dense_is_csr(variant):
-    X, y = stream(variant)
-    dense, sparse = variant.new().fit(X, y), variant.new().fit(csr_matrix(X), y)
-    assert (dense.n_updates_, dense.n_mistakes_) == (sparse.n_updates_, sparse.n_mistakes_)
-    assert_close(decisions(dense, X), decisions(sparse, csr_matrix(X)))
-    assert_close(decisions(dense, csr_matrix(X)), decisions(dense, X))
-
-
 @each(PLAIN)
 @pytest.mark.parametrize(
     "spelled",
@@ -104,39 +95,6 @@ def test_pairs_may_be_unsorted_and_repeat_an_index(variant):
     tidy = variant.new().learn_one(([1, 4], [3.0, 2.0]), y[0])
     untidy = variant.new().learn_one(([4, 1, 4], [0.5, 3.0, 1.5]), y[0])
     assert_same_model(tidy, untidy)
-
-
-@each(PLAIN)
-def test_input_is_untouched_and_may_be_read_only(variant):
-    X, y = stream(variant)
-    weights = np.linspace(0.5, 2.0, len(y))
-    kept = [part.copy() for part in (X, y, weights)]
-    sparse = csr_matrix(X)
-    for part in (X, y, weights, sparse.data, sparse.indices, sparse.indptr):
-        part.flags.writeable = False
-    model = variant.new().fit(X, y, sample_weight=weights)
-    model.partial_fit(sparse, y, sample_weight=weights)
-    learn_rows(model, X, y)
-    model.learn_one((sparse.indices[:3], sparse.data[:3]), y[0])
-    model.predict(X), model.predict(sparse), model.predict_one(X[0])
-    assert all(np.array_equal(a, b) for a, b in zip(kept, (X, y, weights), strict=True))
-
-
-@each(PLAIN)
-def test_rows_are_not_kept(variant):
-    """Who reuses a buffer for the next row does not change what was learned."""
-    X, y = stream(variant)
-    buffer, row = np.empty(X.shape[1]), {}
-    reused, by_name = variant.new(), variant.new()
-    for x, target in zip(X, y, strict=True):
-        buffer[:] = x
-        row.update({f"f{j}": v for j, v in enumerate(x)})
-        reused.learn_one(buffer, target)
-        by_name.learn_one(row, target)
-    buffer[:] = np.nan
-    row.clear()
-    assert_same_model(reused, variant.new().fit(X, y))
-    assert np.isfinite(by_name.decision_one({f"f{j}": 1.0 for j in range(X.shape[1])})).all()
 
 
 @each(PLAIN)

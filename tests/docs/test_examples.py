@@ -1,7 +1,7 @@
 """Every example of the README and the docs runs, and prints what the page says it prints.
 
-The ``python`` blocks of a page are executed in order, in one namespace. A ``text`` block right after
-one holds what it prints. CONTRIBUTING.md adds a learner to the package, so it is executed on a copy.
+The files of a page are saved, and its other ``python`` blocks executed in order, in one namespace. A ``text`` block
+right after one holds what it prints. CONTRIBUTING.md adds a learner to the package, so it is executed on a copy.
 """
 
 from __future__ import annotations
@@ -14,24 +14,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from pages import ROOT, examples, save_files
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.M | re.S)
-
-
-class Example(NamedTuple):
-    code: str
-    line: int
-    output: str | None
-
-
-def examples(page: Path) -> list[Example]:
-    text = page.read_text(encoding="utf-8")
-    return [Example(m[1], text.count("\n", 0, m.start()) + 2, m[2]) for m in BLOCK.finditer(text)]
 
 
 def named(pages: list[Path]) -> list[pytest.param]:
@@ -41,8 +28,13 @@ def named(pages: list[Path]) -> list[pytest.param]:
 @pytest.mark.parametrize("page", named(PAGES))
 def test_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for module in save_files(page, tmp_path):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     namespace: dict = {"__name__": "page"}
     for example in examples(page):
+        if example.file:
+            continue
         printed = io.StringIO()
         # Blank lines before the code, so that an error names the line of the page.
         code = compile("\n" * (example.line - 1) + example.code, str(page), "exec")
@@ -76,7 +68,7 @@ def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
     assert done.stdout == "".join(example.output or "" for example in rest)
 
     checks = [
-        ROOT / "tests" / "contract" / "test_streams.py",
+        ROOT / "tests" / "contract" / "test_contract.py",
         "-k",
         "Perceptron and (to_the_bit or goes_on or by_name)",
     ]

@@ -233,7 +233,7 @@ def without(changes):
         ({"seed": -1}, "'seed' cannot be -1"),
         ({"parameters": {"C": -1.0}}, "'C' parameter of PAClassifier must be"),
         ({"parameters": {"C": {"float": "inf"}}}, "'C' parameter of PAClassifier must be"),
-        ({"parameters": {"step": "pa3"}}, "must be a str among"),
+        ({"parameters": {"step": "pa3"}}, "there is no step 'pa3'. If it is your own, import"),
         ({"parameters": {"c": 1.0}}, "has no parameter 'c'"),
         ({"parameters": {"class_weight": {"dict": [["a", 1], ["a", 2]]}}}, "twice"),
         ({"extra": 1}, "not one of format 1"),

@@ -88,6 +88,10 @@ def mistake_in(error: Exception) -> str | None:
     """What the user did wrong, in one line; None if it was not the user."""
     if isinstance(error, Mistake):
         return str(error)
+    if type(error).__module__.startswith("numba."):  # a plugin's rule; the library's own are compiled by its tests
+        from aggro.engine.ownsteps import reason
+
+        return f"A rule of the plugin cannot be compiled: {reason(error)}"
     # Typer's errors have this method, whichever version of it and of Click they come from.
     if hasattr(error, "format_message"):
         return " ".join(error.format_message().split())

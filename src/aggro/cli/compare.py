@@ -14,7 +14,7 @@ import typer
 from aggro.cli.console import Mistake, check_writable
 from aggro.cli.help import complete_settings
 from aggro.cli.learners import make_learner, split_learners
-from aggro.cli.options import Data, Json, Reading, reads_data, short_names
+from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
@@ -44,6 +44,7 @@ def compare(
         typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png.")] = None,
+    plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
 ) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from typer.core import TyperCommand
 
 from aggro.cli.learners import parameters_of
-from aggro.cli.options import SHORT_NAMES
-from aggro.learners.registry import LEARNERS
+from aggro.cli.options import meanings
+from aggro.learners.registry import learners
 
 __all__ = ["ListsLearners", "complete_settings"]
 
@@ -23,14 +23,14 @@ class ListsLearners(TyperCommand):
 
 def learners_text() -> str:
     """Every learner's parameters: those that all share once, then each one's own."""
-    tables = {entry: parameters_of(entry.load()) for entry in LEARNERS}
+    tables = {entry: parameters_of(entry.load()) for entry in learners()}
     first, *others = tables.values()
     shared = {name: what for name, what in first.items() if all(table.get(name) == what for table in others)}
     lines = ["", "Learners, and what --set can set:", *lines_of("all", shared)]
     for entry, table in tables.items():
         own = {name: what for name, what in table.items() if name not in shared}
         lines += lines_of(f"{entry.name} ({entry.task})", own)
-    short = ", ".join(f"{name} = {meaning}" for name, meaning in SHORT_NAMES.items())
+    short = ", ".join(f"{name} = {meaning}" for name, meaning in meanings().items())
     lines += ["", *textwrap.wrap(f"Short names: {short}.", 78, initial_indent="  ", subsequent_indent="  ")]
     return "\n".join(lines)
 
@@ -48,7 +48,7 @@ def complete_settings(incomplete: str) -> list[str]:
     """``name=`` of every parameter there is, and ``name=word`` where words are expected."""
     found: dict[str, None] = {}
     name, given, word = incomplete.partition("=")
-    for entry in LEARNERS:
+    for entry in learners():
         for key, (_, expected) in parameters_of(entry.load()).items():
             if not given and key.startswith(name):
                 found[f"{key}="] = None

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from aggro.cli.console import Mistake
-from aggro.cli.options import SHORT_NAMES, short_names
+from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import Entry, find
 
 __all__ = ["entry_of", "make_learner", "parameters_of", "spelled", "split_learners"]
@@ -31,8 +31,9 @@ def entry_of(written: str) -> tuple[Entry, list[str]]:
     if match is None:
         raise Mistake(f"{written!r} is not a learner. Write a name, or name(parameter=value, …).")
     name, inside = match[1], split_outside(match[2] or "")
-    if name.lower() in SHORT_NAMES:
-        entry, brought = entry_of(SHORT_NAMES[name.lower()])
+    short = meanings()
+    if (meaning := short.get(name, short.get(name.lower()))) is not None:
+        entry, brought = entry_of(meaning)
         return entry, brought + inside
     try:
         return find(name), inside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -10,26 +11,43 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from aggro.learners.registry import LEARNERS
+from aggro.cli.plugins import load_plugins
+from aggro.learners.registry import learners
 
-__all__ = ["Data", "Json", "Reading", "reads_data", "short_names"]
+__all__ = ["Data", "Json", "Plugins", "Reading", "meanings", "reads_data", "short_names"]
 
 PANEL = "Reading the data"
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
-SHORT_NAMES = {step: f"PAClassifier(step={step})" for step in ("pa", "pa1", "pa2", "ls")}
+STEPS = ("pa", "pa1", "pa2", "ls")
 
 
 def complete_formats(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
+def meanings() -> dict[str, str]:
+    """What short names stand for: each step, built in or of the user's own, is a classifier that takes it."""
+    own = sys.modules.get("aggro.engine.ownsteps")  # imported by a plugin that has steps, and slow to import
+    return {step: f"PAClassifier(step={step})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
+
+
 def short_names() -> list[str]:
     """Every name that stands for a learner."""
-    return [entry.name for entry in LEARNERS] + list(SHORT_NAMES)
+    return [entry.name for entry in learners()] + list(meanings())
 
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed.")
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        callback=load_plugins,
+        is_eager=True,
+        help="A Python file, or module, with learners or steps of your own; repeatable.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 

@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from aggro.cli.console import Mistake, check_writable
-from aggro.cli.options import Data, Reading, reads_data
+from aggro.cli.options import Data, Plugins, Reading, reads_data
 from aggro.cli.show import Model, load_model
 
 __all__ = ["predict"]
@@ -28,6 +28,7 @@ def predict(
     *,
     scores: Annotated[bool, typer.Option("--scores", help="Print scores instead of labels.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.")] = None,
+    plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an object for each row: label and scores.")] = False,
     reading: Reading,
 ) -> None:

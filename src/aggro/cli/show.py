@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.console import Mistake
-from aggro.cli.options import Json
+from aggro.cli.options import Json, Plugins
 
 __all__ = ["load_model", "show"]
 
@@ -32,6 +32,7 @@ def load_model(path: Path) -> Any:
 def show(
     model: Model,
     weights: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest weights.")] = 10,
+    plugin: Plugins = None,
     as_json: Json = False,
 ) -> None:
     """Show a model: its learner, parameters, classes, counters and largest weights."""
@@ -52,10 +53,10 @@ def show(
 
 def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     """What the file says, as plain values."""
-    from aggro.learners.registry import LEARNERS
+    from aggro.learners.registry import learners
 
     header, seen = contents.header, max(contents.n_seen, 1)
-    task = next((entry.task for entry in LEARNERS if entry.name == header.learner), "")
+    task = next((entry.task for entry in learners() if entry.name == header.learner), "")
     classifies, detects = task == "classification", task == "outlier"
     position = header.position if isinstance(header.position, dict) else None
     return {
@@ -108,14 +109,15 @@ def print_facts(facts: dict[str, Any]) -> None:
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.learners import parameters_of, spelled
     from aggro.cli.train import listed
-    from aggro.learners.registry import find
+    from aggro.learners.registry import learners
 
-    settable = parameters_of(find(facts["learner"]).load())
+    known = next((entry for entry in learners() if entry.name == facts["learner"]), None)
+    settable = facts["parameters"] if known is None else parameters_of(known.load())
     lines = {"model": f"{facts['model']} ({facts['bytes']:,} bytes, written by aggro {facts['aggro']})"}
     if facts["checkpoint"]:
         passes, stream = facts["checkpoint"]["passes"], facts["checkpoint"]["stream"]
         lines["checkpoint"] = f"not finished: pass {passes + 1}, after row {stream[3]:,} of file {stream[0] + 1}"
-    lines["learner"] = spelled(facts["learner"], facts["parameters"])
+    lines["learner"] = facts["learner"] if known is None else spelled(known.name, facts["parameters"])
     lines["parameters"] = ", ".join(f"{k}={v}" for k, v in facts["parameters"].items() if k in settable)
     if "classes" in facts:
         lines["classes"] = listed(facts["classes"])

@@ -14,7 +14,7 @@ from aggro.cli.checkpoints import Checkpoints, Place
 from aggro.cli.console import Mistake, check_writable
 from aggro.cli.help import complete_settings
 from aggro.cli.learners import make_learner, spelled
-from aggro.cli.options import Data, Json, Reading, reads_data, short_names
+from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 
 __all__ = ["listed", "train"]
 
@@ -53,6 +53,7 @@ def train(
         int | None, typer.Option(min=1, metavar="ROWS", help="Save model and place in the data every so many rows.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
 ) -> None:

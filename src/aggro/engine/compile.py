@@ -10,13 +10,15 @@ the passes find bad rows by looking for them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["direct", "exact", "inline", "kernel", "quick", "rare", "roomy"]
+__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "quick", "rare", "roomy"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -24,19 +26,52 @@ COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 INLINE = {**COMMON, "forceinline": True, "_nrt": False}
 
 
+ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
+
+
+def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    compiled = njit(cache=True, **settings)(function)
+    ENTRY_POINTS.add(id(compiled))
+    return compiled
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point: called from Python, GIL released, cached on disk."""
-    return njit(cache=True, **COMMON)(function)
+    return entry_point(function, COMMON)
 
 
 def quick(function: Callable[..., Any]) -> Any:
     """Compile an entry point that is over in less time than handing over the GIL takes."""
-    return njit(cache=True, **{**COMMON, "nogil": False})(function)
+    return entry_point(function, {**COMMON, "nogil": False})
 
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a piece of a kernel; it disappears into its caller."""
     return njit(**INLINE)(function)
+
+
+@cache
+def afresh(compiled: Any) -> Any:
+    """The same entry point, and those it calls, compiled in this process and never cached on disk.
+
+    For code from outside this package. Numba's cache looks at the file that defines an entry point and not at
+    what that calls, so it would run what a user's file said before its last edit. It also keeps the types of all
+    its entries together, and a process that cannot import a user's types could not read any of them.
+    """
+    if numba.config.DISABLE_JIT:
+        return compiled
+    function = compiled.py_func
+    names = dict(function.__globals__)
+    used = (name for name in function.__code__.co_names if id(names.get(name)) in ENTRY_POINTS)
+    names |= {name: afresh(names[name]) for name in used}
+    again = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    settings = {name: value for name, value in compiled.targetoptions.items() if name != "nopython"}
+    return njit(**settings)(again)
+
+
+def is_outside(kind: type) -> bool:
+    """Whether a type comes from outside this package."""
+    return str(kind.__module__).partition(".")[0] != "aggro"
 
 
 def direct(compiled: Any, *args: Any) -> Callable[..., Any]:

@@ -1,13 +1,17 @@
 """The two loops over rows, one that learns and one that scores, and their one-row calls.
 
-They serve every rule.
+They serve every rule. Those of this package find their compiled code on disk; for a rule, or a step, from outside
+it, the same functions are compiled in each process: see ``engine.compile.afresh``.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from aggro.engine.compile import inline, kernel, quick
+from aggro.engine.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.dicts import read_dict
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
@@ -27,7 +31,18 @@ from aggro.engine.rule import (
     steady,
 )
 
-__all__ = ["learn_dict", "learn_row", "run", "score", "score_dict", "score_row"]
+__all__ = [
+    "Layout",
+    "from_outside",
+    "layout_of",
+    "learn_dict",
+    "learn_row",
+    "run",
+    "score",
+    "score_dict",
+    "score_row",
+    "suited",
+]
 
 u8 = np.uint64
 
@@ -189,3 +204,22 @@ def score_dict(model, plan, x):
     if score(state, params, X, scores) >= 0:
         return np.nan
     return scores[0, 0]
+
+
+Layout = tuple[type, ...]
+
+
+def layout_of(state: Any, params: Any) -> Layout:
+    """The types by which Numba tells a state and its settings from others."""
+    return (type(state), type(params), *map(type, params))
+
+
+@cache
+def from_outside(layout: Layout) -> bool:
+    """Whether a state or its settings are of types from outside this package."""
+    return any(issubclass(kind, tuple) and is_outside(kind) for kind in layout)
+
+
+def suited(entry_point: Any, layout: Layout) -> Any:
+    """The entry point to call with a state and settings of these types."""
+    return afresh(entry_point) if from_outside(layout) else entry_point

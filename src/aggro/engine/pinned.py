@@ -19,7 +19,7 @@ from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
 
-from aggro.engine.compile import INLINE, direct, kernel
+from aggro.engine.compile import INLINE, afresh, direct, kernel
 
 __all__ = ["Pinned", "content"]
 
@@ -30,6 +30,11 @@ class PinnedType(types.Type):
     def __init__(self, held: types.Type) -> None:
         self.held = held
         super().__init__(name=f"Pinned({held})")
+
+    @property
+    def key(self) -> types.Type:
+        """Not the name: two states that are called the same may be of two types."""
+        return self.held
 
 
 @register_model(PinnedType)
@@ -46,14 +51,18 @@ class Pinned(int):
     value: tuple
     _home: np.ndarray
 
-    def __new__(cls, value: tuple, layout: Any = None) -> Pinned:
-        """Lay ``value`` out; ``layout`` is a name that the caller gives to tuples of the same types."""
+    def __new__(cls, value: tuple, layout: Any = None, *, outside: bool = False) -> Pinned:
+        """Lay ``value`` out; ``layout`` is a name that the caller gives to tuples of the same types.
+
+        ``outside`` says that some of those are from outside this package.
+        """
         if numba.config.DISABLE_JIT:
             home = np.empty(0)
         else:
             entry = _LAYOUTS.get(layout)
             if entry is None:
-                entry = (native_size(value), direct(lay_down, value, 0))
+                size, lay = (afresh(native_size), afresh(lay_down)) if outside else (native_size, lay_down)
+                entry = (size(value), direct(lay, value, 0))
                 if layout is not None:
                     _LAYOUTS[layout] = entry
             home = np.empty(entry[0] // 8 + 1, np.uint64)

@@ -48,6 +48,24 @@ def n_rows(X):
 
 
 @inline
+def stored(X, i):
+    """Where the entries of row i begin and end, for a loop of one's own: ``for k in range(*stored(X, i))``."""
+    if hasattr(X, "indptr"):
+        return u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
+    else:
+        return u8(0), u8(X.shape[1])
+
+
+@inline
+def entry(X, i, k):
+    """The column and the value of the entry at k."""
+    if hasattr(X, "indptr"):
+        return u8(X.indices[k]), np.float64(X.data[k])
+    else:
+        return k, np.float64(X[i, k])
+
+
+@inline
 def dot_norm(X, i, w):
     """w·x and ‖x‖² in one reading of the row."""
     f = 0.0

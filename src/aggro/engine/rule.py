@@ -112,6 +112,8 @@ class Rule:
     nudge: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.state in RULES:
+            raise ValueError(f"{self.state.__name__} has a rule already. A rule needs a state of its own: subclass it.")
         RULES[self.state] = self
 
 

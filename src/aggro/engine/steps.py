@@ -13,15 +13,21 @@ ls     min ½‖w − w_t‖² + C r²,  residual = r      r_t / (q + 1/(2C)), s
 
 A weight s on the row scales C and nothing else. When the row was divided by m (see ``rows``), ℓ and
 q are those of the divided row and the same solution reads with C·m for pa1 and C·m² for pa2 and ls.
+
+A step of one's own (``engine.ownsteps``) stands where a built-in step's number does, as a tuple of a type of its
+own, by which Numba finds its function when it compiles the pass.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any, NamedTuple
 
-from aggro.engine.compile import inline
+from numba.extending import overload
 
-__all__ = ["Step", "step_size"]
+from aggro.engine.compile import INLINE, inline
+
+__all__ = ["OwnCode", "Step", "has_hinge", "right_at_zero", "step_size"]
 
 
 class Step(IntEnum):
@@ -36,11 +42,52 @@ class Step(IntEnum):
 PA, PA1, LS = int(Step.PA), int(Step.PA1), int(Step.LS)
 
 
+class OwnCode(NamedTuple):
+    """What the settings hold for a step of one's own; each step has a subclass, a type to itself."""
+
+    hinge: int
+
+
+OWN_SIZES: dict[type[OwnCode], Any] = {}  # by that type: the compiled (loss, q, C, m) -> τ
+
+
 @inline
-def step_size(step, loss, q, C, m):
-    """τ for a row that was divided by m (1.0 for a row as it is)."""
+def has_hinge(step):
+    """Whether rows without loss are passed over."""
+    if hasattr(step, "hinge"):
+        return step.hinge != 0
+    else:
+        return step != LS
+
+
+@inline
+def right_at_zero(step):
+    """Whether a row so small that its q is rounded to 0 may be given as it is."""
+    if hasattr(step, "hinge"):
+        return True
+    else:
+        return step != PA
+
+
+@inline
+def built_in_size(step, loss, q, C, m):
+    """τ of a step of this file."""
     if step == PA:
         return loss / q
     if step == PA1:
         return min(C * m, loss / q)
     return loss / (q + 0.5 / (C * m * m))
+
+
+def step_size(step, loss, q, C, m):
+    """τ for a row that was divided by m (1.0 for a row as it is)."""
+    own = OWN_SIZES.get(type(step))
+    return built_in_size(step, loss, q, C, m) if own is None else own(loss, q, C, m)
+
+
+@overload(step_size, jit_options=INLINE)
+def _step_size(step, loss, q, C, m):
+    own = OWN_SIZES.get(getattr(step, "instance_class", None))
+    if own is None:
+        return lambda step, loss, q, C, m: built_in_size(step, loss, q, C, m)
+    return lambda step, loss, q, C, m: own(loss, q, C, m)

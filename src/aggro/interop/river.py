@@ -8,9 +8,10 @@ There is no ``predict_proba_one``: a passive-aggressive score is a margin, not a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import LEARNERS, Entry
+from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.streams import Chunk
 
 try:
@@ -80,6 +81,7 @@ MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
 }
 
 
+@cache
 def model(entry: Entry) -> type[Any]:
     """The learner of this entry as a River model."""
     learner = entry.load()
@@ -91,3 +93,9 @@ def model(entry: Entry) -> type[Any]:
 
 
 globals().update({entry.name: model(entry) for entry in LEARNERS})
+
+
+def __getattr__(name: str) -> Any:
+    if name in OWN:
+        return model(OWN[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

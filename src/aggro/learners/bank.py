@@ -26,6 +26,7 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import OwnCode
 from aggro.learners.bank_steps import front, learn, problems
 from aggro.learners.fading import WEIGHTS, as_mean, mean_terms, new_scale
 from aggro.learners.members import JOINT, NUMBER, TWO_CLASSES, rival
@@ -65,6 +66,7 @@ class BankParams(NamedTuple):
     """The numbers of a bank."""
 
     problem: int
+    step: int | OwnCode  # a step of one's own, or 0 for the members' own
     span: int  # columns a problem: 1 for a single member, else the members, in whole eights
     members: np.ndarray  # (4, 8) or (4, span): cap, ridge, floor and edge of each
     edge: float  # the margin m, or the insensitivity ε

@@ -76,9 +76,23 @@ def joint_moves(state, params, y, s, scores, left, q, m, moves):
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
             gap = params.members[EDGE, g] / m - (scores[k] - scores[other]) * left
-            step = tau(params.members, g, gap, 2.0 * q, s, m)
+            step = tau(params, g, gap, 2.0 * q, s, m)
             moves[k] = step
             moves[other] = -step
+
+
+@inline
+def own_moves(state, params, s, scores, left, q, m, moves):
+    """The same for problems of their own; ``moves`` are the aims, and become the moves."""
+    for k in range(u8(state.W.shape[1])):
+        g = k % u8(params.span)
+        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE, g] / m
+        if params.problem == NUMBER:
+            residual = wanted / m - f
+            sign = 1.0 if residual >= 0.0 else -1.0
+            moves[k] = sign * tau(params, g, abs(residual) - edge, q, s, m)
+        else:
+            moves[k] = wanted * tau(params, g, edge - wanted * f, q, s, m)
 
 
 @inline
@@ -93,11 +107,14 @@ def learn(state, params, X, i, y, s, out, q):
     usable = TINY < q < HUGE
     moved = False
     if usable:
+        stepped = hasattr(params.step, "hinge")
         if params.problem == JOINT:
             joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
+        elif stepped:
+            own_moves(state, params, s, scores, left, q, 1.0, moves)
         for block in range(u8(0), columns, u8(LANES)):
             f = load(scores, block)
-            if params.problem == JOINT:
+            if params.problem == JOINT or stepped:
                 a = load(moves, block)
             else:
                 g = block % u8(params.members.shape[1])
@@ -166,16 +183,10 @@ def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
         joint_moves(state, params, y, s, scores, 1.0, q, m, moves)
     else:
         aim(state, params, y, moves)
+        own_moves(state, params, s, scores, 1.0, q, m, moves)
     moved = False
     for k in range(columns):
         g = k % span
-        if params.problem == NUMBER:
-            residual = moves[k] / m - scores[k]
-            sign = 1.0 if residual >= 0.0 else -1.0
-            moves[k] = sign * tau(members, g, abs(residual) - members[EDGE, g] / m, q, s, m)
-        elif params.problem != JOINT:
-            wanted = moves[k]
-            moves[k] = wanted * tau(members, g, members[EDGE, g] / m - wanted * scores[k], q, s, m)
         divides = members[RIDGE, g] == 0.0 and members[CAP, g] == np.inf
         if not np.isfinite(moves[k]) or (tiny and divides != dividing):
             moves[k] = 0.0

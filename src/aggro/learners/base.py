@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.passes import run, score
+from aggro.engine.passes import layout_of, run, score, suited
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
@@ -317,8 +317,9 @@ class Learner(OneRow, Counted):
         params = model.params
         for (start, rule), stop in zip(stages, ends, strict=True):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
+            learn_rows = suited(run, layout_of(state, params))
             averaged = model.averaged and not rule.judges_mean
-            bad = run(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
+            bad = learn_rows(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
             if bad >= 0:
                 first = doors.first_bad_row(X, given, self._least())
                 raise doors.bad_value(X, first, model.features.names, self._least())
@@ -406,7 +407,8 @@ class Learner(OneRow, Counted):
             else:
                 self._check_features(model, columns, doors.width_of(rows), view.n_features)
             scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
-            bad = score(view.state, view.params, rows, scores)
+            score_rows = suited(score, layout_of(view.state, view.params))
+            bad = score_rows(view.state, view.params, rows, scores)
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names, self._least())
         return view, scores

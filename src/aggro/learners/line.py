@@ -27,7 +27,7 @@ import numpy as np
 from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
-from aggro.engine.steps import LS, PA, step_size
+from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 from aggro.learners.fading import WEIGHTS, age, as_mean, mean_share, new_scale, steady
 
 __all__ = ["LINE", "Line", "LineParams"]
@@ -47,7 +47,7 @@ class LineParams(NamedTuple):
     """The numbers of a binary classifier (regression = 0) or a regressor (regression = 1)."""
 
     regression: int
-    step: int
+    step: int | OwnCode
     C: float
     edge: float  # the margin m, or the insensitivity ε
     bias: float  # 1.0 with an intercept, else 0.0
@@ -138,12 +138,12 @@ def coefficient(params, y, s, f, q, m):
         residual = y / m - f
         sign = 1.0 if residual >= 0.0 else -1.0
         gap = abs(residual)
-        if params.step != LS:
+        if has_hinge(params.step):
             gap -= params.edge / m
     else:
         sign = 2.0 * y - 1.0
         gap = params.edge / m - sign * f
-    if gap <= 0.0 and params.step != LS:
+    if gap <= 0.0 and has_hinge(params.step):
         return 0.0
     return sign * step_size(params.step, gap, q, params.C * s, m)
 
@@ -186,7 +186,7 @@ def learn_far(state, params, X, i, y, s, f, q):
     m = largest(X, i)
     if q < TINY and m < NO_ROW:
         return False
-    if q < TINY and params.step != PA:
+    if q < TINY and right_at_zero(params.step):
         m = 1.0  # the other steps are right with q = 0
     else:
         m = max(m, params.bias)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.ownsteps import OwnStep
 from aggro.engine.rule import Rule, grown_tally
 from aggro.learners.bank import BANK, GRID, Bank, BankParams, Grid
 from aggro.learners.base import COMMON
@@ -54,8 +55,9 @@ class PAClassifier(Linear, Classifier):
         (``pa2``, ``ls``). ``pa`` has no C. With "auto" sixteen values from 1e-5 to 316 learn side by
         side in one pass, and the one with the fewest progressive mistakes predicts; a list is a grid
         of one's own.
-    step : {"pa", "pa1", "pa2", "ls", "auto"}, default="pa1"
-        The step, as above; "auto" lets all of them learn side by side, as several C do.
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
+        four learn side by side, as several C do.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
     multi_class : {"ovr", "joint"}, default="ovr"
@@ -119,7 +121,7 @@ class PAClassifier(Linear, Classifier):
         self,
         C: Any = 1.0,
         *,
-        step: str = "pa1",
+        step: str | OwnStep = "pa1",
         margin: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
@@ -205,8 +207,9 @@ class PARegressor(Linear, Regressor):
     ----------
     C : float, "auto" or list of float, default=1.0
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "auto"}, default="pa1"
-        The step, as above; "auto" lets all of them learn side by side, as several C do.
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
+        four learn side by side, as several C do.
     epsilon : float, default=0.1
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
@@ -256,7 +259,7 @@ class PARegressor(Linear, Regressor):
         self,
         C: Any = 1.0,
         *,
-        step: str = "pa1",
+        step: str | OwnStep = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         average: bool = False,

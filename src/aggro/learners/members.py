@@ -11,7 +11,8 @@ pa2    ∞          1/(2C)     0
 ls     ∞          1/(2C)     −∞
 ====== ========== ========== ==========
 
-A weight s on the row scales κ and 1/ρ, as it scales C.
+A weight s on the row scales κ and 1/ρ, as it scales C. A step of one's own (``engine.ownsteps``) is asked for each
+model; its members differ in C, which stands in the place of κ.
 
 The member that has done best so far predicts: the one with the fewest mistakes, among equals the one with the least
 loss (which alone decides about numbers), then the first. Mistakes and losses are those of the model that would have
@@ -28,9 +29,10 @@ import numpy as np
 
 from aggro.engine.compile import inline
 from aggro.engine.lanes import LANES, least, load, most, not_positive, signed, size, spread, store
+from aggro.engine.ownsteps import OwnStep
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
-from aggro.engine.steps import Step
+from aggro.engine.steps import Step, step_size
 from aggro.learners.features import frozen
 
 __all__ = ["Problem", "choose", "member_moves", "members_table", "rival", "suffer", "tau"]
@@ -51,30 +53,33 @@ class Problem(IntEnum):
 NUMBER, TWO_CLASSES, JOINT = int(Problem.NUMBER), int(Problem.TWO_CLASSES), int(Problem.JOINT)
 
 
-def members_table(members: Sequence[tuple[Step, float]], edge: float, problem: Problem) -> np.ndarray:
+def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, problem: Problem) -> np.ndarray:
     """Cap, ridge, floor and edge of each member, in whole eights: the last stands in for those that lack."""
     columns = []
     for step, C in members:
-        soft = step in (Step.PA2, Step.LS)
-        cap = C if step == Step.PA1 else np.inf
-        signless = step == Step.LS
-        columns.append(
-            (
-                cap,
-                0.5 / C if soft else 0.0,
-                -np.inf if signless and problem != Problem.NUMBER else 0.0,
-                0.0 if signless and problem == Problem.NUMBER else edge,
-            )
-        )
+        cap = C if step == Step.PA1 or isinstance(step, OwnStep) else np.inf
+        ridge = 0.5 / C if step in (Step.PA2, Step.LS) else 0.0
+        hinge = step.hinge if isinstance(step, OwnStep) else step != Step.LS
+        if hinge:
+            columns.append((cap, ridge, 0.0, edge))
+        else:  # a number has no ε then, and the gap of a class may be negative
+            columns.append((cap, ridge, -np.inf, 0.0 if problem == Problem.NUMBER else edge))
     columns += [columns[-1]] * (-len(columns) % LANES)
     return frozen(np.ascontiguousarray(np.array(columns).T))
 
 
 @inline
-def tau(members, g, gap, q, s, m):
+def tau(params, g, gap, q, s, m):
     """The step of member g for a row divided by m, from the gap and q of that row."""
-    ridge = over_squared(members[RIDGE, g] / s, m)
-    return min(members[CAP, g] * s * m, max(members[FLOOR, g], gap) / (q + ridge))
+    members = params.members
+    cap, floor = members[CAP, g] * s, members[FLOOR, g]
+    if hasattr(params.step, "hinge"):
+        if gap <= floor:
+            return 0.0
+        step = step_size(params.step, gap, q, cap, m)
+        return step if np.isfinite(step) else 0.0
+    else:
+        return min(cap * m, max(floor, gap) / (q + over_squared(members[RIDGE, g] / s, m)))
 
 
 @inline

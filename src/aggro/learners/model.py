@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.compile import direct
-from aggro.engine.passes import learn_dict, learn_row, score_dict, score_row
+from aggro.engine.passes import (
+    Layout,
+    from_outside,
+    layout_of,
+    learn_dict,
+    learn_row,
+    score_dict,
+    score_row,
+    suited,
+)
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import RULES, copy_state
 from aggro.learners.features import Features, frozen
@@ -31,7 +40,7 @@ __all__ = ["Model", "View", "size_of"]
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
-_COMPILED: dict[tuple[Any, type, type], Any] = {}
+_COMPILED: dict[Layout, dict[tuple[Any, type], Any]] = {}
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -72,6 +81,8 @@ class Model:
         self.busy = False  # a pass is learning into a copy of the state
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
+        self.layout: Layout = ()
+        self.entries: dict[tuple[Any, type], Any] = {}  # machine code of one-row calls, by kind of row
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = (-1,)
         self.dense_row = np.zeros(0)
@@ -130,16 +141,17 @@ class Model:
         target, weight = np.zeros(1), np.zeros(1)
         flags = (self.balanced, self.averaged and not rule.judges_mean)
         arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
-        layout = (type(self.state), type(self.params))
-        self.pinned = Pinned((self.state, self.params, *arguments), layout)
+        self.layout = layout = layout_of(self.state, self.params)
+        self.entries = _COMPILED.setdefault(layout, {})
+        self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
     def _compiled(self, function: Any, *args: Any) -> Any:
         """The machine code of a one-row function for this state and kind of row."""
-        key = (function, type(self.state), type(args[0].value[0]))
-        if key not in _COMPILED:
-            _COMPILED[key] = direct(function, self.pinned, *args)
-        return _COMPILED[key]
+        key = (function, type(args[0].value[0]))
+        if key not in self.entries:
+            self.entries[key] = direct(suited(function, self.layout), self.pinned, *args)
+        return self.entries[key]
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "Numbers", "check_params"]
+from aggro.engine.ownsteps import BUILT_IN, OWN_STEPS, OwnStep
+
+__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "Numbers", "StepChoice", "check_params"]
 
 
 HUGE = sys.float_info.max
@@ -77,6 +79,19 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class StepChoice(Choice):
+    """A built-in step by its name, or one of one's own, itself or by its name."""
+
+    words: tuple[str, ...] = (*BUILT_IN, "auto")
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) or isinstance(value, OwnStep) or (isinstance(value, str) and value in OWN_STEPS)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} or a step made with aggro.step"
+
+
+@dataclass(frozen=True)
 class Flag:
     """True or False."""
 
@@ -123,6 +138,7 @@ def check_params(owner: str, constraints: Mapping[str, Constraint], values: Mapp
             continue
         hint = ""
         words = [w for c in (constraint, *getattr(constraint, "options", ())) for w in getattr(c, "words", ())]
+        words += OWN_STEPS if isinstance(constraint, StepChoice) else ()
         if isinstance(value, str) and (near := difflib.get_close_matches(value, words, 1)):
             hint = f" Did you mean {near[0]!r}?"
         raise ValueError(f"The {name!r} parameter of {owner} must be {constraint}. Got {value!r} instead.{hint}")

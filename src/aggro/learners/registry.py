@@ -1,7 +1,8 @@
 """The one list of learners. Contract tests, command line, docs and benchmarks all read it.
 
 A line is: the name users type, where the class is, which task it has. Nothing is imported until a
-learner is asked for.
+learner is asked for. Learners from outside the library come in through ``aggro.register`` (see ``own``),
+and those of installed packages through the entry points ``aggro.learners``, when their name is asked for.
 """
 
 from __future__ import annotations
@@ -9,21 +10,25 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
-__all__ = ["LEARNERS", "Entry", "find"]
+__all__ = ["LEARNERS", "OWN", "Entry", "find", "learners"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One learner of the library."""
+    """One learner of the library, or of its user's own."""
 
     name: str  # the class's name
     module: str
     task: str  # "classification", "regression" or "outlier"
+    own: type[Any] | None = None  # the class, if it is from outside the library
 
     def load(self) -> type[Any]:
         """The learner's class, without scikit-learn around it."""
+        if self.own is not None:
+            return self.own
         cls: type[Any] = getattr(import_module(f"aggro.learners.{self.module}"), self.name)
         return cls
 
@@ -37,13 +42,24 @@ LEARNERS = (
     Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
 )
 
+OWN: dict[str, Entry] = {}  # what this process has registered
+
+
+def learners() -> tuple[Entry, ...]:
+    """Every learner there is: the library's, and those from outside it."""
+    return (*LEARNERS, *OWN.values())
+
 
 def find(name: str) -> Entry:
     """The entry of this name; an error suggests the nearest."""
-    for entry in LEARNERS:
-        if entry.name == name:
-            return entry
-    names = [entry.name for entry in LEARNERS]
+    known = {entry.name: entry for entry in learners()}
+    if name not in known:
+        for point in entry_points(group="aggro.learners", name=name):
+            point.load()  # its module registers it
+        known |= OWN
+    if name in known:
+        return known[name]
+    names = list(known)
     near = difflib.get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(names)}."
     raise ValueError(f"There is no learner {name!r}.{hint}")

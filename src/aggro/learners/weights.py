@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.lanes import LANES
+from aggro.engine.ownsteps import OwnStep, code_of, name_of, step_of
 from aggro.engine.rule import MISTAKES, SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.bank import Bank, BankParams, Grid
@@ -16,14 +17,14 @@ from aggro.learners.fading import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.line import LINE, Line, LineParams
 from aggro.learners.members import Problem, members_table
 from aggro.learners.model import View
-from aggro.learners.params import Choice, Constraint, Either, Number, Numbers
+from aggro.learners.params import Choice, Constraint, Either, Number, Numbers, StepChoice
 
 __all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
 
 POSITIVE = Number(0.0, open_low=True)
 LINEAR: dict[str, Constraint] = {
     "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
-    "step": Choice((*(step.name.lower() for step in Step), "auto")),
+    "step": StepChoice(),
     "half_life": Either((POSITIVE, NONE)),
 }
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
@@ -33,16 +34,16 @@ class Linear(Learner):
     """The weights of linear models, as users see them."""
 
     C: Any
-    step: str
+    step: str | OwnStep
     half_life: float | None
     fit_intercept: bool
     average: bool
 
-    def _members(self) -> list[tuple[Step, float]]:
+    def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""
-        steps = list(Step) if self.step == "auto" else [Step[self.step.upper()]]
+        steps: list[Step | OwnStep] = list(Step) if self.step == "auto" else [step_of(self.step)]
         values = C_GRID if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
-        hard = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
+        hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
         return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
 
     def _is_grid(self) -> bool:
@@ -53,10 +54,11 @@ class Linear(Learner):
         members = self._members()
         if rule is LINE:
             step, C = members[0]
-            return LineParams(int(problem == Problem.NUMBER), int(step), C, edge, bias, average, keep)
+            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
-        return BankParams(int(problem), span, table, edge, bias, average, keep)
+        own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep)
 
     def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
         """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
@@ -99,16 +101,16 @@ class Linear(Learner):
     @property
     def step_(self) -> str:
         """The step that predicts, where several learn."""
-        return self._predicting_member()[0].name.lower()
+        return name_of(self._predicting_member()[0])
 
     @property
     def grid_(self) -> np.ndarray:
         """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
         model = self._attribute()
         members = self._members()
-        fields = [("step", "U3"), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
+        fields = [("step", object), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
         table = np.zeros(len(members), fields)
-        table["step"] = [step.name.lower() for step, _ in members]
+        table["step"] = [name_of(step) for step, _ in members]
         table["C"] = [C for _, C in members]
         with model.reading() as view:
             state = view.state
@@ -119,7 +121,7 @@ class Linear(Learner):
                 table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
         return table
 
-    def _predicting_member(self) -> tuple[Step, float]:
+    def _predicting_member(self) -> tuple[Step | OwnStep, float]:
         state = self._attribute().state
         return self._members()[0 if isinstance(state, Line) else int(state.choice[0])]
 

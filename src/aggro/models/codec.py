@@ -2,6 +2,7 @@
 
 Text, numbers, booleans and None are themselves. What JSON has no word for is an object with one key that
 says what it is: ``{"tuple": […]}``, ``{"dict": [[key, value], …]}``, ``{"bytes": "…"}``, ``{"float": "inf"}``.
+A step of one's own is its name, to which it is equal.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.ownsteps import OwnStep
 from aggro.models.errors import Flaw
 
 __all__ = ["decode", "dumps", "encode", "is_name", "loads"]
@@ -31,6 +33,8 @@ def encode(value: Any) -> Any:
         if math.isnan(number):
             raise TypeError("nan is not equal to itself, so it could not be found again")
         return number if math.isfinite(number) else {"float": str(number)}
+    if isinstance(value, OwnStep):
+        return value.__name__
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
     if isinstance(value, tuple):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 __all__ = ["Flaw", "ModelFileError", "blaming"]
 
 RESTORE = "Take the file from a backup, or train the model again."
+PLUGIN = "If it is your own, import what defines it first (on the command line: --plugin FILE); else upgrade aggro."
 UPGRADE = "Upgrade aggro, or train the model again with this one."
 WRONG_FILE = "Give a file that aggro has saved."
 
@@ -16,7 +17,7 @@ class ModelFileError(ValueError):
     """A file that is not a whole model; ``file``, ``fault`` and ``remedy`` are the parts of the message."""
 
     def __init__(self, file: str, fault: str, remedy: str) -> None:
-        super().__init__(f"{file}: {fault}. {remedy}")
+        super().__init__(f"{file}: {fault}{'' if fault.endswith('?') else '.'} {remedy}")
         self.file, self.fault, self.remedy = file, fault, remedy
 
     def __reduce__(self) -> tuple:

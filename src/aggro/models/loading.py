@@ -12,9 +12,10 @@ from typing import Any
 from aggro.learners.features import Features
 from aggro.learners.labels import Labels
 from aggro.learners.model import Model
+from aggro.learners.params import StepChoice
 from aggro.learners.registry import Entry, find
 from aggro.models.container import Container, Path, opened
-from aggro.models.errors import UPGRADE, Flaw
+from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
 from aggro.models.states import check_state, mould, unflatten
@@ -42,7 +43,8 @@ def load(path: Path, *, shell: bool = True) -> Any:
     Raises
     ------
     ModelFileError
-        The file is not a whole model; the message says what is wrong with it and what to do.
+        The file is not a whole model; the message says what is wrong with it and what to do. A learner or a step of
+        your own is not in the file: what defines it must have been imported before.
     """
     with opened(path) as container:
         return build(container, Header.parse(container.text), shell)
@@ -53,7 +55,7 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     try:
         entry = find(header.learner)
     except ValueError as error:
-        raise Flaw(str(error).rstrip("."), UPGRADE) from error
+        raise Flaw(str(error).rstrip("."), PLUGIN) from error
     learner = _learner(entry, header.parameters, shell)
     labels = _labels(entry, header)
     features = _features(container, header)
@@ -76,6 +78,9 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     unknown = sorted(set(parameters) - set(kind._constraints))
     if unknown:
         raise Flaw(f"{entry.name} has no parameter {unknown[0]!r}", UPGRADE)
+    for name, value in parameters.items():
+        if isinstance(kind._constraints[name], StepChoice) and not kind._constraints[name].accepts(value):
+            raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
     learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
     try:
         learner._check_params()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learners.model import Model
-from aggro.learners.registry import LEARNERS
+from aggro.learners.registry import learners
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
@@ -67,8 +67,8 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     import aggro  # not above: aggro itself offers ``load``
 
     kind = type(learner).__name__
-    if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in LEARNERS):
-        raise Flaw("it is not one of the learners that aggro has")
+    if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in learners()):
+        raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
     model: Model | None = learner.__dict__.get("_model")
     if model is None:
         raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")

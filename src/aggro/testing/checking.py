@@ -1,0 +1,131 @@
+"""Running the checks on a learner, or a step, of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from numba.core.errors import NumbaError
+
+from aggro.engine.ownsteps import OwnStep, StepError, reason
+from aggro.engine.steps import OWN_SIZES
+from aggro.learners.registry import Entry, learners
+from aggro.testing.checks import CHECKS
+from aggro.testing.kit import expect, variants
+
+__all__ = ["ContractError", "Report", "check_learner", "check_step"]
+
+LOSSES = (1e-6, 0.1, 1.0, 30.0, 1e6)
+NORMS = (1e-6, 0.5, 1.0, 40.0, 1e6)
+AGGRESSIVENESS = (1e-6, 0.01, 1.0, 100.0, 1e6)
+
+
+class ContractError(AssertionError):
+    """A learner does not keep to the contract; the message lists what it breaks, with which settings."""
+
+
+class Report(NamedTuple):
+    """What was checked."""
+
+    passed: list[str]  # settings and check
+    skipped: dict[str, str]  # and why
+
+    def __str__(self) -> str:
+        return f"{len(self.passed)} checks passed, {len(self.skipped)} skipped"
+
+
+def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report:
+    """Run the library's contract on a learner: the checks that its own learners pass.
+
+    Among them: dense, CSR, one row at a time and chunks give the same model; a row without loss, a bad row and a
+    row of weight 0 change nothing; a saved model goes on as it would have; input is neither changed nor kept.
+
+    Parameters
+    ----------
+    learner : learner or class
+        A class goes through all its words and switches; of a learner, what differs from the defaults stays as it is.
+    skip : dict, default=None
+        Names of checks that do not apply to it, and why.
+
+    Returns
+    -------
+    report : Report
+        What passed, and what was skipped for which reason.
+
+    Raises
+    ------
+    ContractError
+        Some checks fail; the message lists them.
+    """
+    kind = learner if isinstance(learner, type) else type(learner)
+    entry = entry_of(kind)
+    skip = dict(skip or {})
+    unknown = sorted(set(skip) - {str(check) for check in CHECKS})
+    if unknown:
+        raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CHECKS))}.")
+    given = {} if kind is learner else changed(learner)
+    passed: list[str] = []
+    skipped: dict[str, str] = {}
+    failed: list[str] = []
+    for variant, check in product(variants(entry, given), CHECKS):
+        name = f"{variant}: {check}"
+        if not check.needs(variant):
+            continue
+        why = skip.get(str(check)) or check.why_not(variant)
+        if why is not None:
+            skipped[name] = why
+            continue
+        try:
+            check.run(variant)
+            passed.append(name)
+        except NumbaError as error:
+            raise ContractError(f"{variant} cannot be compiled: {reason(error)}") from error
+        except Exception as error:
+            said = " ".join(str(error).split())
+            failed.append(f"{name}: {said[:200] if isinstance(error, AssertionError) else repr(error)}")
+    if failed:
+        raise ContractError("\n".join([f"{entry.name} fails {len(failed)} checks:", *failed]))
+    return Report(passed, skipped)
+
+
+def entry_of(kind: type[Any]) -> Entry:
+    for entry in learners():
+        if entry.name == kind.__name__ and issubclass(kind, entry.load()):
+            return entry
+    raise TypeError(f"{kind.__name__} is not in the registry: enter it with aggro.register first.")
+
+
+def changed(learner: Any) -> dict[str, Any]:
+    """What is not as it comes."""
+    defaults = type(learner)().__dict__
+    return {name: learner.__dict__[name] for name in learner._constraints if learner.__dict__[name] != defaults[name]}
+
+
+def check_step(step: OwnStep) -> None:
+    """Ask a step of one's own for τ all over the range of losses, norms and C.
+
+    Parameters
+    ----------
+    step : OwnStep
+        Made with :func:`aggro.step`.
+
+    Raises
+    ------
+    ContractError
+        A step is not finite, or goes backwards from a positive loss, or is not the same when compiled.
+    """
+    if not isinstance(step, OwnStep):
+        raise StepError(f"check_step takes a step that was made with aggro.step, got {step!r}.")
+    compiled = OWN_SIZES[type(step.code)]
+    for loss, q, C in product(LOSSES, NORMS, AGGRESSIVENESS):
+        asked = f"{step}(loss={loss:g}, q={q:g}, C={C:g})"
+        try:
+            tau = float(step(loss, q, C))
+            expect(math.isfinite(tau), f"is {tau}")
+            expect(tau >= 0.0, f"is {tau:g}: it goes away from a row that it should come nearer to")
+            native = compiled(loss, q, C, 1.0)
+            expect(math.isclose(tau, native, rel_tol=1e-9), f"is {tau!r}, and {native!r} when it is compiled")
+        except (AssertionError, ArithmeticError, ValueError) as error:
+            raise ContractError(f"{asked} {error}") from error

@@ -1,0 +1,351 @@
+"""Steps of one's own: the same numbers as built-in ones, the twin's numbers, and no step that does harm."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from kit import Variant, assert_same_model, decisions, learn_rows, learned, stream
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import aggro
+from aggro import PAClassifier, PARegressor
+from aggro.engine.ownsteps import OWN_STEPS, StepError
+from aggro.learners.registry import find
+from aggro.models import ModelFileError
+from aggro.testing import ContractError, check_learner, check_step
+from aggro.testing.kit import NO_C, NOT_PASSIVE, variants
+
+CLASSES, NUMBERS = find("PAClassifier"), find("PARegressor")
+
+
+@aggro.step
+def own_pa(loss, q, C):
+    return loss / q
+
+
+@aggro.step
+def own_pa1(loss, q, C):
+    return min(C, loss / q)
+
+
+@aggro.step(hinge=False)
+def own_ls(loss, q, C):
+    return loss / (q + 0.5 / C)
+
+
+@aggro.step
+def huber(loss, q, C):
+    return min(C, loss / (q + 1.0 / C))
+
+
+COPIES = {"pa1": own_pa1, "ls": own_ls}  # few: each is compiled for each kind of state and rows
+BUILT_IN = [v for entry in (CLASSES, NUMBERS) for v in variants(entry) if v.params["step"] in COPIES]
+FORMS = [(v, np.asarray) for v in BUILT_IN] + [(v, csr_matrix) for v in BUILT_IN if v.params["step"] == "pa1"]
+
+
+@pytest.mark.parametrize(("variant", "form"), FORMS, ids=str)
+def test_a_copy_of_a_built_in_step_learns_the_same_to_the_bit(variant, form):
+    X, y = stream(variant, n=200)
+    weights = np.where(np.arange(200) % 3, 1.0, 0.3)
+    mine = Variant(variant.entry, {**variant.params, "step": COPIES[variant.params["step"]]})
+    for more in ({}, {"sample_weight": weights}):
+        a, b = variant.new(C=0.2).fit(form(X), y, **more), mine.new(C=0.2).fit(form(X), y, **more)
+        assert a.n_updates_ > 20
+        assert_same_model(a, b)
+
+
+def tau(loss, q, C):
+    return min(C, loss / (q + 1.0 / C)) if loss > 0.0 else 0.0
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "joint"])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_twin_learns_the_same_classes(multi_class, average, classes):
+    X, y = stream(Variant(CLASSES), n=120, classes=classes)
+    model = PAClassifier(0.3, step=huber, multi_class=multi_class, average=average, class_weight={"a": 2.0})
+    twin = naive.Classifier(6, step=tau, C=0.3, multi_class=multi_class, average=average, class_weight={"a": 2.0})
+    compare_with_twin(model, twin, X, y)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_twin_learns_the_same_numbers(average, fit_intercept):
+    X, y = stream(Variant(NUMBERS), n=120)
+    model = PARegressor(0.3, step="huber", average=average, fit_intercept=fit_intercept)
+    compare_with_twin(model, naive.Regressor(6, step=tau, C=0.3, average=average, fit_intercept=fit_intercept), X, y)
+
+
+def compare_with_twin(model, twin, X, y):
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(x, target)
+        twin.learn(x, target)
+    coef, intercept = twin.shown()
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-9, atol=1e-12)
+    assert (model.n_updates_, model.n_mistakes_) == (twin.updates, twin.mistakes)
+    assert model.n_updates_ > 10
+
+
+def test_the_contract_holds_for_a_step():
+    assert not check_learner(PAClassifier(step=huber)).skipped
+
+
+def test_the_contract_knows_what_does_not_apply():
+    assert Variant(NUMBERS, {"step": own_ls}).reason(NOT_PASSIVE).startswith("least squares")
+    assert Variant(NUMBERS, {"step": "own_pa"}).reason(NO_C).startswith("pa has no C")
+    for table in (NOT_PASSIVE, NO_C):
+        assert Variant(NUMBERS, {"step": huber}).reason(table) is None
+
+
+# Steps that would do harm ----------------------------------------------------------------------------
+
+
+@aggro.step
+def harmful(loss, q, C):
+    """One step that does whatever C says."""
+    if C == 1.0:
+        return math.nan
+    if C == 2.0:
+        return math.inf
+    if C == 3.0:
+        return -math.inf
+    if C == 4.0:
+        return 1e160
+    return math.sqrt(C - 10.0)
+
+
+@pytest.mark.parametrize("C", [1.0, 2.0, 3.0, 4.0, 5.0], ids=["nan", "inf", "-inf", "far", "sqrt(-5)"])
+@pytest.mark.parametrize("params", [{}, {"multi_class": "joint"}, None], ids=["ovr", "joint", "regression"])
+def test_a_step_that_cannot_be_taken_passes_the_row_over(C, params):
+    variant = Variant(NUMBERS) if params is None else Variant(CLASSES, params)
+    X, y = stream(variant)
+    model = variant.new(C=C, step=harmful).partial_fit(X, y)
+    assert (model.n_seen_, model.n_updates_) == (60, 0)
+    assert not model.coef_.any()
+    model = variant.new(step="pa1").partial_fit(X[:40], y[:40])
+    before = learned(model)
+    model.set_params(C=C, step=harmful).partial_fit(X[40:], y[40:])
+    assert learned(model) == before
+    assert model.n_seen_ == 60
+
+
+@pytest.mark.parametrize("scale", [1e-308, 1e-200, 1e-160, 1e148, 1e155, 1e200, 1e300])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("step", [own_pa1, own_ls], ids=str)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_extreme_rows_are_learned_as_by_the_built_in_step_or_passed_over(scale, average, step, fit_intercept):
+    built_in = step.__name__.removeprefix("own_")
+    for variant in (Variant(CLASSES), Variant(CLASSES, {"multi_class": "joint"}), Variant(NUMBERS)):
+        X, y = stream(variant)
+        given = {"average": average, "fit_intercept": fit_intercept}
+        mine, theirs = (variant.new(step=s, **given).partial_fit(X, y) for s in (step, built_in))
+        before = learned(mine)
+        updates = mine.n_updates_
+        mine.partial_fit(X[:1] * scale, y[:1])
+        theirs.partial_fit(X[:1] * scale, y[:1])
+        assert np.isfinite(decisions(mine, X)).all()
+        if learned(mine) == before:
+            assert mine.n_updates_ == updates
+        else:
+            np.testing.assert_allclose(decisions(mine, X), decisions(theirs, X), rtol=1e-6)
+
+
+def test_a_step_as_long_as_the_row_cannot_overflow_the_weights():
+    """It looks at neither loss nor norm, as a perceptron's."""
+
+    @aggro.step(hinge=False)
+    def always(loss, q, C):
+        return C
+
+    for scale in (1e100, 1e149, 1e160, 1e300):
+        model = PARegressor(C=1e6, step=always).partial_fit(np.full((50, 3), scale), np.full(50, 1e300))
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.predict(np.full((1, 3), scale))).all()
+
+
+def test_check_step_says_what_is_wrong():
+    check_step(huber)
+    check_step(own_pa)
+
+    @aggro.step
+    def backwards(loss, q, C):
+        return -loss / q
+
+    @aggro.step
+    def undefined(loss, q, C):
+        return math.sqrt(C - loss)
+
+    with pytest.raises(ContractError, match=r"backwards\(loss=1e-06, q=1e-06, C=1e-06\) is -1: it goes away"):
+        check_step(backwards)
+    with pytest.raises(ContractError, match=r"undefined\(loss=0.1, q=1e-06, C=1e-06\)"):
+        check_step(undefined)
+    with pytest.raises(StepError, match="takes a step"):
+        check_step(lambda loss, q, C: 0.0)
+
+
+# Functions that cannot be steps ------------------------------------------------------------------------
+
+
+def helper(x):
+    return x
+
+
+def two(loss, q):
+    return loss / q
+
+
+def four(loss, q, C, delta=1.0):
+    return loss
+
+
+def star(*numbers):
+    return 1.0
+
+
+def unknown_name(loss, q, C):
+    return loss / nonsense  # noqa: F821
+
+
+def plain_helper(loss, q, C):
+    return helper(loss)
+
+
+def text(loss, q, C):
+    return "far"
+
+
+def maybe(loss, q, C):
+    if loss > C:
+        return loss / q
+
+
+def arrays(loss, q, C):
+    return np.zeros(3)
+
+
+def allocates(loss, q, C):
+    return np.array([loss, q]).sum()
+
+
+def attribute(loss, q, C):
+    return loss.nonsense
+
+
+def raises(loss, q, C):
+    if q > 1.0:
+        raise ValueError("too long")
+    return loss / q
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (two, r"'two' must take three arguments \(loss, q, C\), and takes \(loss, q\)"),
+        (four, r"and takes \(loss, q, C, delta=1.0\)"),
+        (star, r"and takes \(\*numbers\)"),
+        (unknown_name, r"'unknown_name' cannot be compiled \(line \d+\): .*nonsense"),
+        (plain_helper, r"'plain_helper' cannot be compiled .*'helper'.* decorate that with @numba.njit"),
+        (text, "'text' must return a number"),
+        (maybe, "'maybe' must return a number whatever it is asked, and returns OptionalType"),
+        (arrays, "'arrays' .*cannot make arrays"),
+        (allocates, "'allocates' .*cannot make arrays"),
+        (attribute, "'attribute' cannot be compiled .*nonsense"),
+        (raises, "'raises' must return a number for every row and cannot raise"),
+        (5, "made of a function"),
+        (len, "made of a function"),
+    ],
+    ids=lambda given: getattr(given, "__name__", None),
+)
+def test_one_clear_error_for_what_cannot_be_a_step(function, said):
+    known = dict(OWN_STEPS)
+    with pytest.raises(StepError, match=said) as caught:
+        aggro.step(function)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+    assert caught.value.__cause__ is None
+    assert known == OWN_STEPS
+
+
+def test_names_are_taken_once():
+    with pytest.raises(StepError, match="'pa2' is taken: it is a built-in step"):
+        aggro.step(lambda loss, q, C: loss, name="pa2")
+    with pytest.raises(StepError, match=r"'huber' is taken: .* has a step of that name"):
+
+        @aggro.step(name="huber")
+        def other(loss, q, C):
+            return loss
+
+    with pytest.raises(StepError, match="a name such as"):
+        aggro.step(lambda loss, q, C: loss)
+
+
+def test_learners_refuse_what_is_no_step():
+    for given in (tau, "hubre", 3, None):
+        with pytest.raises(ValueError, match=r"'step' parameter of PAClassifier must be .* made with aggro.step"):
+            PAClassifier(step=given).partial_fit([[1.0]], [1])
+    with pytest.raises(ValueError, match="Did you mean 'huber'"):
+        PAClassifier(step="hubre").partial_fit([[1.0]], [1])
+
+
+# A step as a thing -------------------------------------------------------------------------------------
+
+
+def edited(factor):
+    @aggro.step
+    def edited_step(loss, q, C):
+        return factor * loss / q
+
+    return edited_step
+
+
+def test_the_same_function_again_takes_its_place():
+    """As when a cell of a notebook is run anew; models that hold the old one keep it."""
+    old = edited(1.0)
+    kept = PARegressor(step=old, epsilon=0.0).partial_fit([[1.0]], [1.0])
+    new = edited(0.5)
+    by_name = PARegressor(step="edited_step", epsilon=0.0).partial_fit([[1.0]], [1.0])
+    assert [kept.predict_one([1.0]), by_name.predict_one([1.0])] == [1.0, 0.5]
+    assert PARegressor(step=new, epsilon=0.0).learn_one([1.0], 1.0).predict_one([1.0]) == 0.5
+    assert kept.learn_one([1.0], 2.0).predict_one([1.0]) == 2.0
+
+
+def test_a_step_may_change_while_a_model_learns():
+    X, y = stream(Variant(NUMBERS))
+    mixed = PARegressor(0.1, step="pa2").partial_fit(X[:20], y[:20])
+    learn_rows(mixed.set_params(step=own_pa1), X[20:40], y[20:40])
+    learn_rows(mixed.set_params(step="pa"), X[40:], y[40:])
+    same = PARegressor(0.1, step="pa2").partial_fit(X[:20], y[:20])
+    learn_rows(same.set_params(step="pa1"), X[20:40], y[20:40])
+    assert_same_model(mixed, learn_rows(same.set_params(step="pa"), X[40:], y[40:]))
+
+
+def test_copies_clones_pickles_and_searches():
+    assert copy.deepcopy(huber) is copy.copy(huber) is pickle.loads(pickle.dumps(huber)) is huber
+    assert huber == "huber"
+    assert huber != "pa1"
+    assert repr(huber) == "huber"
+    assert huber(1.0, 1.0, 1.0) == 0.5
+    assert clone(PAClassifier(step=huber)).step is huber
+    X, y = stream(Variant(CLASSES))
+    search = GridSearchCV(PAClassifier(), {"step": ["pa1", huber], "C": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+
+
+def test_a_model_file_names_its_step_and_needs_it(tmp_path, monkeypatch):
+    path = tmp_path / "m.aggro"
+    model = PAClassifier(step=huber).partial_fit(np.eye(3), [1, 0, 1])
+    model.save(path)
+    loaded = aggro.load(path)
+    assert loaded.step == huber
+    assert_same_model(loaded.partial_fit(np.eye(3), [0, 1, 0]), model.partial_fit(np.eye(3), [0, 1, 0]))
+    monkeypatch.delitem(OWN_STEPS, "huber")
+    with pytest.raises(ModelFileError, match=r"there is no step 'huber'\. If it is your own, import what defines it"):
+        aggro.load(path)

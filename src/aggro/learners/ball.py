@@ -4,14 +4,9 @@ With d = ‖x − w‖, ℓ = [d − ε]₊ and τ from ``engine.steps`` for ‖
 
     w ← w + τ(x − w)/d = (1 − η)w + ηx,   η = τ/d,
 
-and the first row is the first centre. A radius that is learned moves on every row, by the step of mirror descent
-(in log ε) on the pinball loss νε + [d − ε]₊, whose least expectation is at the quantile that d exceeds with
-probability ν:
-
-    ε ← ε exp(γ_t (1[d > ε] − ν)),   γ_t = t^−½,   t = 1, 2, … from the row where ε began.
-
-It begins as the first distance that is not 0. C is in the units of the rows if ε was given; with a learned
-radius nobody knows these, and the row's problem is posed in radii: x/ε, w/ε.
+and the first row is the first centre. The radius ε is given, or learned (``learners.radius``) from the distances to the
+centre that predicts. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and
+the row's problem is posed in radii: x/ε, w/ε.
 
 **O(non-zeros).** The centre is kept as a·w, so that (1 − η) is one multiplication, with its squared norm:
 
@@ -39,10 +34,12 @@ from aggro.engine.compile import exact, inline, rare
 from aggro.engine.rows import HUGE, TINY, add, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA, PA1
+from aggro.learners.radius import RADIUS, learn_radius, new_radius
 
-__all__ = ["BALL", "RADIUS", "Ball", "BallParams", "centre"]
+__all__ = ["BALL", "Ball", "BallParams", "centre"]
 
-RADIUS, STEPS, SHARE, WW, WU, UU, TOP, SINCE = range(8)
+# The numbers among a ball's facts: c; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
+SHARE, WW, WU, UU, TOP, SINCE = range(6)
 NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
 SMALL_MEAN = 0.125  # and sooner if there is an average, where cw and u would cancel
@@ -59,7 +56,8 @@ class Ball(NamedTuple):
     w: np.ndarray  # (width,)
     u: np.ndarray  # (width,) or (0,)
     scale: np.ndarray  # (1,)
-    facts: np.ndarray  # (8,): radius, its steps, c, ‖w‖², w·u, ‖u‖², end of what is not 0, non-zeros since summed
+    facts: np.ndarray  # (6,): see SHARE and those after it
+    radius: np.ndarray  # (4,): see learners.radius
 
 
 class BallParams(NamedTuple):
@@ -74,7 +72,7 @@ class BallParams(NamedTuple):
 
 def init(params: BallParams, width: int, models: int) -> Ball:
     mean = np.zeros(width if params.average else 0)
-    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), np.zeros(8))
+    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), np.zeros(6), new_radius())
 
 
 def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
@@ -84,6 +82,7 @@ def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
         grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
         state.scale.copy(),
         state.facts.copy(),
+        state.radius.copy(),
     )
 
 
@@ -181,8 +180,8 @@ def end_of(state):
 
 
 @inline
-def radius_of(facts, params):
-    return params.epsilon if params.epsilon > 0.0 else facts[RADIUS]
+def radius_of(state, params):
+    return params.epsilon if params.epsilon > 0.0 else state.radius[RADIUS]
 
 
 @inline
@@ -203,7 +202,7 @@ def measure(state, params, X, i, p, r, out):
     else:
         d = far_distance(X, i, state.w, state.u, p, r, top)
     out[0] = -d
-    out[1] = -radius_of(facts, params)
+    out[1] = -radius_of(state, params)
     return 1.0 if d == d else np.nan
 
 
@@ -358,19 +357,18 @@ def share(step, gap, C, unit, d):
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    facts = state.facts
     if state.tally.rows[SEEN] == 0:
         add(X, i, 1.0, state.w)
         reach(state, X, i)
         sum_up(state)
         return True
     d = -out[0]
-    radius = radius_of(facts, params)
+    radius = radius_of(state, params)
     unit = 1.0
     if params.epsilon == 0.0:
         if params.average:
             peek(state, params, X, i, out)
-        learn_radius(facts, params.nu, -out[0])
+        learn_radius(state.radius, params.nu, -out[0])
         if radius == 0.0:
             return False
         unit = radius
@@ -382,17 +380,6 @@ def learn(state, params, X, i, y, s, out, q):
         return False
     move(state, X, i, eta, d)
     return True
-
-
-@inline
-def learn_radius(facts, nu, d):
-    """A step towards the distance that a share ν of the rows exceeds."""
-    if facts[RADIUS] == 0.0:
-        facts[RADIUS] = d
-    else:
-        facts[STEPS] += 1.0
-        outside = 1.0 if d > facts[RADIUS] else 0.0
-        facts[RADIUS] *= np.exp((outside - nu) / np.sqrt(facts[STEPS]))
 
 
 BALL = Rule(state=Ball, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 2)

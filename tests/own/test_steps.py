@@ -46,7 +46,7 @@ def huber(loss, q, C):
 
 
 COPIES = {"pa1": own_pa1, "ls": own_ls}  # few: each is compiled for each kind of state and rows
-BUILT_IN = [v for entry in (CLASSES, NUMBERS) for v in variants(entry) if v.params["step"] in COPIES]
+BUILT_IN = [v for entry in (CLASSES, NUMBERS) for v in variants(entry) if v.params.get("step") in COPIES]
 FORMS = [(v, np.asarray) for v in BUILT_IN] + [(v, csr_matrix) for v in BUILT_IN if v.params["step"] == "pa1"]
 
 

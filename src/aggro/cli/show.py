@@ -94,7 +94,8 @@ def print_facts(facts: dict[str, Any]) -> None:
     if not facts["weights"]:
         return
     mean = ", of the average" if facts["parameters"].get("average") else ""
-    weights = Table(title=f"Largest weights{mean}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    what = "The centre, largest" if "outside" in facts else "Largest weights"
+    weights = Table(title=f"{what}{mean}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     weights.add_column("feature", overflow="fold")
     if "classes" in facts:
         weights.add_column("for class")

@@ -17,10 +17,11 @@ from sklearn.model_selection import GridSearchCV
 import aggro
 from aggro import PAClassifier, PARegressor
 from aggro.engine.ownsteps import OWN_STEPS, StepError
+from aggro.learners.line import Line
 from aggro.learners.registry import find
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner, check_step
-from aggro.testing.kit import NO_C, NOT_PASSIVE, variants
+from aggro.testing.kit import HALF_LIFE, NO_C, NOT_PASSIVE, SEVERAL, variants
 
 CLASSES, NUMBERS = find("PAClassifier"), find("PARegressor")
 

@@ -13,7 +13,7 @@ import numpy as np
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
 from aggro.learners import multiplicative
-from aggro.learners.ball import Ball, centre
+from aggro.learners.ball import Ball, predicting
 from aggro.learners.bank import Bank
 from aggro.learners.fading import WEIGHTS
 from aggro.learners.labels import Labels
@@ -109,7 +109,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
 def vector(state: Any, problem: Problem, sign: float) -> np.ndarray:
     """The weights that learn, as a vector of the problem."""
     w = np.zeros(problem.length)
-    learned = centre(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS]
+    learned = predicting(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS]
     known = min(problem.size, learned.shape[0])
     w[:known] = learned[:known]
     if problem.bias:

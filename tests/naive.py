@@ -189,6 +189,60 @@ class Classifier(Twin):
         return self.split(vectors)
 
 
+class Uniclass:
+    """A centre and a radius, in numbers of any kind: floats, or decimals of many digits."""
+
+    def __init__(self, *, step="pa1", C=0.1, epsilon="auto", nu=0.1, average=False, stretch=1.0, number=float):
+        self.step, self.average, self.number = step, average, number
+        self.C, self.nu, self.stretch = number(C), number(nu), number(stretch)
+        self.given = None if epsilon == "auto" else number(epsilon)
+        self.radius = self.given or number(0)
+        self.radius_steps = 0
+        self.w = self.total = None  # the iterate, and the sum of the iterates after each row
+        self.seen = self.updates = self.outside = 0
+        self.loss = number(0)
+
+    def distance(self, x, point):
+        return sum(((a - b) ** 2 for a, b in zip(x, point, strict=True)), self.number(0)) ** self.number(0.5)
+
+    def predictor(self):
+        return [v / self.seen for v in self.total] if self.average else self.w
+
+    def learn(self, x, s=1.0):
+        if s == 0.0:
+            return
+        x = [self.number(float(v)) for v in x]
+        if self.w is None:
+            self.w, self.total = x, [self.number(0)] * len(x)
+            self.updates += 1
+        else:
+            seen_from, d, radius = self.distance(x, self.predictor()), self.distance(x, self.w), self.radius
+            self.loss += max(self.number(0), seen_from - radius)
+            self.outside += seen_from > radius
+            if self.given is None:
+                self.learn_radius(seen_from)
+            if radius > 0 and d > radius:
+                self.move(x, d, radius, self.C * self.number(s))
+        self.seen += 1
+        self.total = [a + b for a, b in zip(self.total, self.w, strict=True)]
+
+    def learn_radius(self, d):
+        if self.radius == 0:
+            self.radius = d
+            return
+        self.radius_steps += 1
+        rate = 1 / self.number(self.radius_steps) ** self.number(0.5)
+        exponent = rate * ((1 if d > self.radius else 0) - self.nu)
+        self.radius *= exponent.exp() if hasattr(exponent, "exp") else np.exp(exponent)
+
+    def move(self, x, d, radius, C):
+        loss = d - radius
+        largest = C * (radius if self.given is None else 1)
+        step = {"pa": loss, "pa1": min(largest, loss), "pa2": loss / (1 + 1 / (2 * C))}[self.step] * self.stretch
+        self.w = [a + step * (b - a) / d for a, b in zip(self.w, x, strict=True)]
+        self.updates += 1
+
+
 class Simplex:
     """One vector of the multiplicative learners: log-weights of those features that are corners."""
 
@@ -348,7 +402,7 @@ class MultiplicativeUniclass:
             t = gap / (8.0 * np.abs(v).max() ** 2)
         else:
             t = tau(self.step, gap, 1.0 if model.signed else 0.5, C)
-        model.logs = [
-            None if a is None else a + unit * t * b / model.radius for a, b in zip(model.logs, v, strict=True)
-        ]
+        for j, log in enumerate(model.logs):
+            if log is not None:
+                model.logs[j] = log + unit * t * v[j] / model.radius
         return True

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from kit import as_pairs
 from models import forge
+from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import models
@@ -51,7 +52,9 @@ def use(model):
         model.predict_one(x)
     label = next(iter(model._model.labels.codes), 1.0)
     calls = [
-        lambda: [model.predict(X), model.coef_, model.history_, model.explain_one(X[0])],
+        lambda: [model.predict(X), model.history_, model.explain_one(X[0])],
+        lambda: getattr(model, "center_" if hasattr(model, "offset_") else "coef_"),
+        lambda: model.predict(csr_matrix(X)),
         lambda: [model.predict_one(x) for x in as_pairs(X)],
         lambda: model.predict_one({"f0": 1.0, "new": 2.0}),
         lambda: model.partial_fit(X, [label] * 6),

@@ -65,7 +65,7 @@ def open_data(
 ) -> Stream:
     """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is.
 
-    Outlier detectors have no use for labels: there the last column of a table is one like the others.
+    Outlier detectors have no use for labels: to them the last column of a table is one like the others.
     """
     from aggro import streams
     from aggro.streams.datasets import NAMES
@@ -75,10 +75,11 @@ def open_data(
             raise Mistake(
                 f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
             )
-    if task == "outlier":
-        more = {"label": True, **more}
     with blaming_the_data():
-        return streams.open(list(paths), start=start, **{**more, **reading.settings()})
+        stream = streams.open(list(paths), start=start, **{**reading.settings(), **more})
+    if task == "outlier" and reading.label is None and stream.format not in ("svmlight", "vw"):
+        stream.options["label"] = True
+    return stream
 
 
 def read_again(stream: Stream) -> bool:

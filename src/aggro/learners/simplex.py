@@ -88,14 +88,19 @@ def place(theta, slope, mass, norm, j):
 
 
 @exact
-def count(norm, amount):
-    """Add to Z, without loss."""
-    total = norm[TOTAL]
+def plus(total, rest, amount):
+    """A sum in two parts and one number more, without loss."""
     after = total + amount
     back = after - total
-    norm[REST] += (total - (after - back)) + (amount - back)
-    norm[TOTAL] = after
-    norm[PEAK] = max(norm[PEAK], after)
+    return after, rest + ((total - (after - back)) + (amount - back))
+
+
+@exact
+def set_sum(norm, total, rest):
+    """Let this be Z."""
+    norm[TOTAL] = total
+    norm[REST] = rest
+    norm[PEAK] = max(norm[PEAK], total)
 
 
 @exact
@@ -112,11 +117,13 @@ def relevel(theta, slope, mass, norm):
         if mass[j] > 0.0:
             top = max(top, height(norm, theta[j]))
     norm[LEVEL] = top if abs(top) > NEAR else 0.0
-    norm[TOTAL] = norm[REST] = norm[PEAK] = 0.0
+    norm[PEAK] = 0.0
+    total = rest = 0.0
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
             place(theta, slope, mass, norm, j)
-            count(norm, mass[j])
+            total, rest = plus(total, rest, mass[j])
+    set_sum(norm, total, rest)
 
 
 @exact
@@ -129,21 +136,21 @@ def join(theta, slope, mass, norm, j):
         relevel(theta, slope, mass, norm)
     else:
         place(theta, slope, mass, norm, j)
-        count(norm, mass[j])
+        total, rest = plus(norm[TOTAL], norm[REST], mass[j])
+        set_sum(norm, total, rest)
     return True
 
 
 @exact
-def shift(theta, slope, mass, norm, j, by):
-    """θ_j ← θ_j + by; False if that is out of reach of the level, and only θ has moved."""
+def shift(theta, slope, mass, norm, j, by, total, rest):
+    """θ_j ← θ_j + by, and Z after that: infinite if θ_j is out of reach of the level, and only it has moved."""
     t = min(max(theta[j] + by, -HUGE), HUGE)
     theta[j] = t
     if height(norm, t) - norm[LEVEL] > FAR:
-        return False
-    count(norm, -mass[j])
+        return np.inf, rest
+    total, rest = plus(total, rest, -mass[j])
     place(theta, slope, mass, norm, j)
-    count(norm, mass[j])
-    return True
+    return plus(total, rest, mass[j])
 
 
 @exact
@@ -164,18 +171,22 @@ def join_all(X, i, bias, theta, slope, mass, norm):
 @exact
 def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
     """θ ← θ + a·(x/m)."""
-    reached = bias == 0.0 or shift(theta, slope, mass, norm, u8(0), a * (bias / m))
+    total, rest = norm[TOTAL], norm[REST]
+    if bias > 0.0:
+        total, rest = shift(theta, slope, mass, norm, u8(0), a * (bias / m), total, rest)
     if hasattr(X, "indptr"):
         for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             v = np.float64(X.data[k])
             if v != 0.0:
-                reached &= shift(theta, slope, mass, norm, u8(X.indices[k]) + u8(1), a * (v / m))
+                total, rest = shift(theta, slope, mass, norm, u8(X.indices[k]) + u8(1), a * (v / m), total, rest)
     else:
         for j in range(u8(X.shape[1])):
             v = np.float64(X[i, j])
             if v != 0.0:
-                reached &= shift(theta, slope, mass, norm, j + u8(1), a * (v / m))
-    if not reached or norm[TOTAL] < LOST * norm[PEAK]:
+                total, rest = shift(theta, slope, mass, norm, j + u8(1), a * (v / m), total, rest)
+    if LOST * norm[PEAK] <= total < np.inf:
+        set_sum(norm, total, rest)
+    else:
         relevel(theta, slope, mass, norm)
 
 

@@ -42,7 +42,7 @@ from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.bank import rival
 from aggro.learners.line import judge
-from aggro.learners.simplex import blank, grown_arrays, join_all, score, shift_all
+from aggro.learners.simplex import TOTAL, blank, grown_arrays, join_all, score, shift_all
 
 __all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
 
@@ -158,9 +158,15 @@ SIMPLEX = Rule(
 @inline
 def look_many(state, params, X, i, out):
     bad = params.signed == 0 and below(X, i, 0.0)
+    scored = False
     for k in range(u8(state.theta.shape[0])):
-        out[k] = score(X, i, state.slope[k], state.norm[k], params.radius)
-        bad |= out[k] != out[k]
+        out[k] = 0.0
+        if state.norm[k, TOTAL] > 0.0:
+            scored = True
+            out[k] = score(X, i, state.slope[k], state.norm[k], params.radius)
+            bad |= out[k] != out[k]
+    if not scored:
+        bad |= not largest(X, i) < np.inf
     return np.nan if bad else 0.0
 
 

@@ -295,12 +295,12 @@ class Learner(OneRow, Counted):
         order: np.ndarray,
         state: Any,
         labels: Labels,
-        run: Any = run,
+        watching: Any = None,
     ) -> None:
         """One pass over rows that came through the doors, into ``state``, which then is the model's.
 
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule. ``run`` may be another pass with the arguments of the usual one.
+        next rule. ``watching`` is a pass to take instead of the usual one, with the same arguments.
         """
         given = s
         if order.shape[0]:
@@ -317,7 +317,7 @@ class Learner(OneRow, Counted):
         params = model.params
         for (start, rule), stop in zip(stages, ends, strict=True):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
-            learn_rows = suited(run, layout_of(state, params))
+            learn_rows = suited(watching or run, layout_of(state, params))
             averaged = model.averaged and not rule.judges_mean
             bad = learn_rows(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
             if bad >= 0:

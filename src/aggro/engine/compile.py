@@ -18,7 +18,7 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "quick", "rare", "roomy"]
+__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "part", "quick", "rare", "roomy"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -91,6 +91,11 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a piece of a kernel to the letter: for rows where re-ordering would overflow."""
     return njit(**{**INLINE, "fastmath": False})(function)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile a piece that stays a function: large ones would be compiled anew in every caller."""
+    return njit(**{**INLINE, "forceinline": False})(function)
 
 
 def rare(function: Callable[..., Any]) -> Any:

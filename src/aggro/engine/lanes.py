@@ -10,7 +10,8 @@ of this type is one vector of ``LANES`` doubles, so the code says which axis is 
         sums = madd(spread(x[j]), load(W, j * models), sums)
 
 ``load`` and ``store`` count in numbers from the start of a C-contiguous array and, like all compiled code here,
-check nothing unless NUMBA_BOUNDSCHECK is set. Nothing is re-ordered, so each lane holds what a plain loop would
+check nothing unless NUMBA_BOUNDSCHECK is set. All of them are written straight into the code of their caller, since
+Numba takes a tenth of a second for every function, however small. Nothing is re-ordered, so each lane holds what a plain loop would
 have given it, whatever the machine. With the JIT off a value is a NumPy array of eight.
 """
 
@@ -24,7 +25,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
-from numba.extending import intrinsic, overload, register_model
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, overload, register_model
 
 from aggro.engine.compile import INLINE
 
@@ -75,8 +77,7 @@ def _address(context: Any, builder: Any, typ: types.Type, array: Any, offset: An
     return builder.bitcast(place, VECTOR.as_pointer())
 
 
-@intrinsic
-def _load(typingctx, array, offset):
+def _loading(typingctx, array, offset):
     def codegen(context, builder, signature, args):
         place = _address(context, builder, signature.args[0], *args)
         return builder.load(place, align=8)
@@ -84,8 +85,7 @@ def _load(typingctx, array, offset):
     return lanes(array, types.uint64), codegen
 
 
-@intrinsic
-def _store(typingctx, array, offset, value):
+def _storing(typingctx, array, offset, value):
     def codegen(context, builder, signature, args):
         place = _address(context, builder, signature.args[0], args[0], args[1])
         builder.store(args[2], place, align=8)
@@ -99,48 +99,12 @@ def load(array, offset):
     return array.reshape(-1)[offset : offset + u8(LANES)].copy()
 
 
-@overload(load, jit_options=INLINE)
-def _overload_load(array, offset):
-    if numba.config.BOUNDSCHECK:
-
-        def checked(array, offset):
-            if offset + LANES > array.size:
-                raise IndexError("eight numbers beyond the end of an array")
-            return _load(array, u8(offset))
-
-        return checked
-    return lambda array, offset: _load(array, u8(offset))
-
-
 def store(array, offset, value):
     """Write eight numbers here."""
     array.reshape(-1)[offset : offset + u8(LANES)] = value
 
 
-@overload(store, jit_options=INLINE)
-def _overload_store(array, offset, value):
-    if numba.config.BOUNDSCHECK:
-
-        def checked(array, offset, value):
-            if offset + LANES > array.size:
-                raise IndexError("eight numbers beyond the end of an array")
-            _store(array, u8(offset), value)
-
-        return checked
-    return lambda array, offset, value: _store(array, u8(offset), value)
-
-
-# Arithmetic -------------------------------------------------------------------------------------------
-
-
-@intrinsic
-def _spread(typingctx, value):
-    def codegen(context, builder, signature, args):
-        one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), args[0], ir.Constant(ir.IntType(32), 0))
-        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), first)
-
-    return lanes(types.float64), codegen
+# Arithmetic: first as it is with the JIT off, on arrays of eight ----------------------------------------
 
 
 def spread(value):
@@ -148,27 +112,9 @@ def spread(value):
     return np.full(LANES, value)
 
 
-@overload(spread, jit_options=INLINE)
-def _overload_spread(value):
-    return lambda value: _spread(np.float64(value))
-
-
-@intrinsic
-def _madd(typingctx, a, b, c):
-    def codegen(context, builder, signature, args):
-        return builder.call(_of_llvm(builder, "llvm.fmuladd", 3), args)
-
-    return lanes(lanes, lanes, lanes), codegen
-
-
 def madd(a, b, c):
     """a·b + c, rounded once where the machine can."""
     return a * b + c
-
-
-@overload(madd, jit_options=INLINE)
-def _overload_madd(a, b, c):
-    return lambda a, b, c: _madd(a, b, c)
 
 
 def size(value):
@@ -206,65 +152,106 @@ def any_set(value):
     return bool((value != 0.0).any())
 
 
+# And then as compiled code ------------------------------------------------------------------------------
+
+ZERO = ir.Constant(VECTOR, [0.0] * LANES)
+ONE = ir.Constant(VECTOR, [1.0] * LANES)
+NOWHERE = ir.Constant(ir.IntType(LANES), 0)
+EVERYWHERE = ir.Constant(ir.IntType(LANES), -1)
+
+
 def _of_llvm(builder: Any, name: str, arguments: int) -> Any:
     function = ir.FunctionType(VECTOR, [VECTOR] * arguments)
     return cgutils.get_or_insert_function(builder.module, function, f"{name}.v{LANES}f64")
 
 
-def _mask(builder: Any, comparison: str, a: Any, b: Any) -> Any:
+def _spread(builder: Any, value: Any) -> Any:
+    nothing = ir.Constant(VECTOR, ir.Undefined)
+    one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def _where(builder: Any, bits: Any) -> Any:
     """One bit a lane, as an integer."""
-    bits = builder.fcmp_ordered(comparison, a, b) if comparison != "!=" else builder.fcmp_unordered("!=", a, b)
     return builder.bitcast(bits, ir.IntType(LANES))
 
 
-def _smaller(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.fcmp_ordered("<", a, b), a, b)
-
-
-def _larger(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
-
-def _define(function: Any, result: types.Type, emit: Any, arity: int = 2) -> None:
-    """Compile ``function``, for lanes alone, to what ``emit(builder, ...)`` writes."""
+def _emits(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
+    """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes."""
+    if numba.config.DISABLE_JIT:
+        return function
 
     def codegen(context, builder, signature, args):
         return emit(builder, *args)
 
-    if arity == 1:
+    def of_one(typingctx, a):
+        return result(*takes), codegen
 
-        @intrinsic
-        def unary(typingctx, a):
-            return result(lanes), codegen
+    def of_two(typingctx, a, b):
+        return result(*takes), codegen
 
-        @overload(function, jit_options=INLINE)
-        def chosen_unary(a):
-            return (lambda a: unary(a)) if isinstance(a, LanesType) else None
-    else:
+    def of_three(typingctx, a, b, c):
+        return result(*takes), codegen
 
-        @intrinsic
-        def binary(typingctx, a, b):
-            return result(lanes, lanes), codegen
-
-        @overload(function, jit_options=INLINE)
-        def chosen_binary(a, b):
-            return (lambda a, b: binary(a, b)) if isinstance(a, LanesType) and isinstance(b, LanesType) else None
+    typed = (of_one, of_two, of_three)[len(takes) - 1]
+    typed.__name__, typed.__doc__ = function.__name__, function.__doc__
+    return intrinsic(typed)
 
 
-_define(operator.add, lanes, lambda builder, a, b: builder.fadd(a, b))
-_define(operator.sub, lanes, lambda builder, a, b: builder.fsub(a, b))
-_define(operator.mul, lanes, lambda builder, a, b: builder.fmul(a, b))
-_define(operator.truediv, lanes, lambda builder, a, b: builder.fdiv(a, b))
-_define(most, lanes, _larger)
-_define(least, lanes, _smaller)
-_define(signed, lanes, lambda builder, a, b: builder.call(_of_llvm(builder, "llvm.copysign", 2), [a, b]))
-_define(size, lanes, lambda builder, a: builder.call(_of_llvm(builder, "llvm.fabs", 1), [a]), 1)
-_ZERO = ir.Constant(VECTOR, [0.0] * LANES)
-_ONE = ir.Constant(VECTOR, [1.0] * LANES)
-_define(not_positive, lanes, lambda builder, a: builder.select(builder.fcmp_ordered(">", a, _ZERO), _ZERO, _ONE), 1)
-_ALL = ir.Constant(ir.IntType(LANES), -1)
-_NONE = ir.Constant(ir.IntType(LANES), 0)
-_define(all_below, types.boolean, lambda builder, a, b: builder.icmp_unsigned("==", _mask(builder, "<", a, b), _ALL))
-_define(
-    any_set, types.boolean, lambda builder, a: builder.icmp_unsigned("!=", _mask(builder, "!=", a, _ZERO), _NONE), 1
+one, two = (lanes,), (lanes, lanes)
+spread = _emits(spread, lanes, (types.float64,), _spread)
+madd = _emits(madd, lanes, (lanes, lanes, lanes), lambda b, *args: b.call(_of_llvm(b, "llvm.fmuladd", 3), args))
+size = _emits(size, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.fabs", 1), [v]))
+signed = _emits(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.copysign", 2), args))
+most = _emits(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
+least = _emits(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
+not_positive = _emits(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
+all_below = _emits(
+    all_below,
+    types.boolean,
+    two,
+    lambda b, v, bound: b.icmp_unsigned("==", _where(b, b.fcmp_ordered("<", v, bound)), EVERYWHERE),
 )
+any_set = _emits(
+    any_set, types.boolean, one, lambda b, v: b.icmp_unsigned("!=", _where(b, b.fcmp_unordered("!=", v, ZERO)), NOWHERE)
+)
+
+
+def _operator(symbol: Any, name: str) -> None:
+    @infer_global(symbol)
+    class Pair(AbstractTemplate):
+        def generic(self, args, kws):
+            return signature(lanes, lanes, lanes) if args == (lanes, lanes) else None
+
+    @lower_builtin(symbol, LanesType, LanesType)
+    def lowered(context, builder, sig, args):
+        return getattr(builder, name)(*args)
+
+
+for _symbol, _name in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
+    _operator(getattr(operator, _symbol), _name)
+
+
+if numba.config.BOUNDSCHECK and not numba.config.DISABLE_JIT:
+    _load, _store = intrinsic(_loading), intrinsic(_storing)
+
+    @overload(load, jit_options=INLINE)
+    def _checked_load(array, offset):
+        def checked(array, offset):
+            if offset + LANES > array.size:
+                raise IndexError("eight numbers beyond the end of an array")
+            return _load(array, u8(offset))
+
+        return checked
+
+    @overload(store, jit_options=INLINE)
+    def _checked_store(array, offset, value):
+        def checked(array, offset, value):
+            if offset + LANES > array.size:
+                raise IndexError("eight numbers beyond the end of an array")
+            _store(array, u8(offset), value)
+
+        return checked
+
+elif not numba.config.DISABLE_JIT:
+    load, store = intrinsic(_loading), intrinsic(_storing)

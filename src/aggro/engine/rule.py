@@ -194,23 +194,31 @@ def _steady(state, params):
     return lambda state, params: chosen(state, params)
 
 
+@inline
+def no_glance(state, params, X, i, out):
+    return np.nan
+
+
+@inline
+def no_nudge(state, params, X, i, y, s, out, q):
+    return -1
+
+
 def glance(state, params, X, i, out):
-    rule = RULES[type(state)]
-    return (rule.glance or rule.look)(state, params, X, i, out)
+    return (RULES[type(state)].glance or no_glance)(state, params, X, i, out)
 
 
 @overload(glance, jit_options=INLINE)
 def _glance(state, params, X, i, out):
-    chosen = RULES[state.instance_class].glance or RULES[state.instance_class].look
+    chosen = RULES[state.instance_class].glance or no_glance
     return lambda state, params, X, i, out: chosen(state, params, X, i, out)
 
 
 def nudge(state, params, X, i, y, s, out, q):
-    rule = RULES[type(state)]
-    return (rule.nudge or rule.learn)(state, params, X, i, y, s, out, q)
+    return (RULES[type(state)].nudge or no_nudge)(state, params, X, i, y, s, out, q)
 
 
 @overload(nudge, jit_options=INLINE)
 def _nudge(state, params, X, i, y, s, out, q):
-    chosen = RULES[state.instance_class].nudge or RULES[state.instance_class].learn
+    chosen = RULES[state.instance_class].nudge or no_nudge
     return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)

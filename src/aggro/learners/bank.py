@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import inline, rare
+from aggro.engine.compile import inline, part, rare
 from aggro.engine.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
@@ -133,7 +133,7 @@ def chosen(state, params, k):
     return k * u8(params.span) + u8(state.choice[0])
 
 
-@inline
+@part
 def look(state, params, X, i, out):
     columns = u8(state.W.shape[1])
     scores = out[front(state, params) :]
@@ -155,7 +155,7 @@ def look(state, params, X, i, out):
     return q
 
 
-@inline
+@part
 def means(state, params, X, i, scores):
     """The scores of the averages, behind those of the last iterates."""
     columns = u8(state.W.shape[1])
@@ -175,7 +175,7 @@ def means(state, params, X, i, scores):
             scores[columns + k] = far_score(state, params, X, i, k)
 
 
-@inline
+@part
 def peek(state, params, X, i, out):
     """The scores that predict: of all problems at once, or, among members, of the one that predicts alone."""
     if params.span == 1:
@@ -216,7 +216,7 @@ def far_score(state, params, X, i, k):
     return min(max(f * m, -HUGE), HUGE)
 
 
-@inline
+@part
 def judge(state, params, y, out):
     if params.problem == NUMBER:
         return max(0.0, abs(y - out[0]) - params.edge), False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, rare
+from aggro.engine.compile import inline, part, rare
 from aggro.engine.lanes import LANES, all_below, any_set, load, size, spread, store
 from aggro.engine.rows import HUGE, NO_ROW, TINY, adds, adds_over, dots_norm_over, largest, norm, over_squared
 from aggro.engine.rule import LIVE
@@ -64,7 +64,7 @@ def aim(state, params, y, aims):
                 store(aims, k * span + g, spread(wanted))
 
 
-@inline
+@part
 def joint_moves(state, params, y, s, scores, left, q, m, moves):
     """The step of each member along the row divided by m; ``scores`` are of that row."""
     span = u8(params.span)
@@ -81,7 +81,7 @@ def joint_moves(state, params, y, s, scores, left, q, m, moves):
             moves[other] = -step
 
 
-@inline
+@part
 def own_moves(state, params, s, scores, left, q, m, moves):
     """The same for problems of their own; ``moves`` are the aims, and become the moves."""
     for k in range(u8(state.W.shape[1])):
@@ -95,7 +95,7 @@ def own_moves(state, params, s, scores, left, q, m, moves):
             moves[k] = wanted * tau(params, g, edge - wanted * f, q, s, m)
 
 
-@inline
+@part
 def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.W.shape[1])
     start = front(state, params)
@@ -131,7 +131,7 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
-@inline
+@part
 def move(state, params, X, i, moves):
     """Every column goes its way along the row."""
     columns = u8(state.W.shape[1])

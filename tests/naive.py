@@ -377,8 +377,9 @@ class MultiplicativeUniclass:
         if s == 0.0:
             return
         gap, old = self.gap(x), self.epsilon
-        self.losses.append(max(0.0, gap))
-        self.outside += gap > 0.0
+        if self.seen:  # before the first row everything is inside
+            self.losses.append(max(0.0, gap))
+            self.outside += gap > 0.0
         self.seen += 1
         if old > 0.0 and gap > 0.0:
             self.updates += self.approach(x, old if self.auto else 1.0, self.C * s)

@@ -29,7 +29,7 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, TINY, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
-from aggro.learners.ball import NEAR, far_distance, judge, learn_radius, square
+from aggro.learners.ball import NEAR, far_distance, judge, learn_radius, radius_of, square
 from aggro.learners.simplex import REST, TOTAL, blank, grown_arrays, join_all, relevel
 
 __all__ = ["PRINTED", "RADIUS", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
@@ -103,19 +103,11 @@ def distance(state, params, X, i):
 def look(state, params, X, i, out):
     d = distance(state, params, X, i)
     out[0] = -d
-    out[1] = -(params.epsilon if params.epsilon > 0.0 else state.facts[RADIUS])
-    if params.signed == 0 and below(X, i, 0.0):
-        return np.nan
-    return d
-
-
-@inline
-def peek(state, params, X, i, out):
-    q = look(state, params, X, i, out)
-    if state.tally.rows[SEEN] == 0:
+    out[1] = -radius_of(state.facts, params)
+    if state.tally.rows[SEEN] == 0:  # nobody would have been told that this row is outside
         out[0] = 0.0
         out[1] = 0.0
-    return q
+    return np.nan if params.signed == 0 and below(X, i, 0.0) else d
 
 
 @rare
@@ -160,9 +152,8 @@ def approach(state, params, X, i, radius, unit, s):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
-    d = -out[0]
-    radius = -out[1]
+def learn(state, params, X, i, y, s, out, d):
+    radius = radius_of(state.facts, params)
     unit = 1.0
     if params.epsilon == 0.0:
         learn_radius(state.facts, params.nu, d)
@@ -181,6 +172,6 @@ SIMPLEX_BALL = Rule(
     look=look,
     judge=judge,
     learn=learn,
-    peek=peek,
+    peek=look,
     columns=lambda state: 2,
 )

@@ -197,7 +197,7 @@ class Uniclass:
         self.C, self.nu, self.stretch = number(C), number(nu), number(stretch)
         self.given = None if epsilon == "auto" else number(epsilon)
         self.radius = self.given or number(0)
-        self.radius_steps = 0
+        self.deviations, self.rates = [number(1)], [number(1)]
         self.w = self.total = None  # the iterate, and the sum of the iterates after each row
         self.seen = self.updates = self.outside = 0
         self.loss = number(0)
@@ -230,9 +230,10 @@ class Uniclass:
         if self.radius == 0:
             self.radius = d
             return
-        self.radius_steps += 1
-        rate = 1 / self.number(self.radius_steps) ** self.number(0.5)
-        exponent = rate * ((1 if d > self.radius else 0) - self.nu)
+        self.deviations.append(min(self.number(1), abs(d / self.radius - 1)))
+        t = len(self.deviations) - 1
+        self.rates.append(2 * sum(self.deviations) / (t + 1) / self.number(t) ** self.number(0.5))
+        exponent = min(self.rates) * ((1 if d > self.radius else 0) - self.nu)
         self.radius *= exponent.exp() if hasattr(exponent, "exp") else np.exp(exponent)
 
     def move(self, x, d, radius, C):
@@ -367,7 +368,8 @@ class MultiplicativeUniclass:
         self.model = Simplex(width, signed, radius, width if n_features else 0)
         self.auto, self.epsilon, self.nu = epsilon == "auto", 0.0 if epsilon == "auto" else epsilon, nu
         self.step, self.C = step, C
-        self.seen = self.updates = self.outside = self.moves = 0
+        self.seen = self.updates = self.outside = 0
+        self.deviations, self.rates = [1.0], [1.0]
         self.losses = []
 
     def gap(self, x):
@@ -386,8 +388,10 @@ class MultiplicativeUniclass:
         if self.auto and old == 0.0:
             self.epsilon = gap
         elif self.auto:
-            self.moves += 1
-            self.epsilon *= np.exp(((gap > 0.0) - self.nu) / np.sqrt(self.moves))
+            self.deviations.append(min(1.0, abs(gap / old)))
+            t = len(self.deviations) - 1
+            self.rates.append(2.0 * sum(self.deviations) / (t + 1) / np.sqrt(t))
+            self.epsilon *= np.exp(min(self.rates) * ((gap > 0.0) - self.nu))
 
     def approach(self, x, unit, C):
         model = self.model

@@ -93,7 +93,8 @@ def print_facts(facts: dict[str, Any]) -> None:
     if not facts["weights"]:
         return
     iterate = ", of the last iterate" if facts["parameters"].get("average") else ""
-    weights = Table(title=f"Largest weights{iterate}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    what = "The centre, largest" if "outside" in facts else "Largest weights"
+    weights = Table(title=f"{what}{iterate}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     weights.add_column("feature", overflow="fold")
     if "classes" in facts:
         weights.add_column("for class")

@@ -4,29 +4,9 @@ With d = ‖x − w‖, ℓ = [d − ε]₊ and τ from ``engine.steps`` for ‖
 
     w ← w + τ(x − w)/d = (1 − η)w + ηx,   η = τ/d,
 
-and the first row is the first centre. A radius that is learned moves on every row, by the step of mirror descent
-(in log ε) on the pinball loss νε + [d − ε]₊, whose least expectation is at the quantile that d exceeds with
-probability ν:
-
-    ε ← ε exp(γ_t (1[d > ε] − ν)),   γ_t = t^−½,   t = 1, 2, … from the row where ε began.
-
-It begins as the first distance that is not 0. C is in the units of the rows if ε was given; with a learned
-radius nobody knows these, and the row's problem is posed in radii: x/ε, w/ε.
-
-**O(non-zeros).** The centre is kept as a·w, so that (1 − η) is one multiplication, with its squared norm:
-
-    ‖x − aw‖² = Σ_{x_j ≠ 0} (x_j − aw_j)² + (‖aw‖² − Σ_{x_j ≠ 0} (aw_j)²).
-
-Only the difference in brackets can cancel, by some ulps of ‖aw‖². So where the sum is below NEAR·‖aw‖², or is
-no ordinary float, the row is measured anew over the whole width. Norms are summed anew when the non-zeros
-since the last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
-
-**The average** of the iterates is lazy. Let U = Σ(t − 1)Δ_t over the moves Δ_t, so that the mean of w_1 … w_T is
-w_T − U/T as in ``line``. U is kept as u + cw: when the factor goes from a to a′ and w by kx,
-
-    c ← c + (t − 1)(a′ − a),   u ← u − (c − (t − 1)a)kx    (c as it was before)
-
-are the moves of U, and a row that does not move the centre costs nothing.
+and the first row is the first centre. The radius ε is given, or learned (``learners.radius``) from the distances to the
+centre that predicts. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and
+the row's problem is posed in radii: x/ε, w/ε.
 """
 
 from __future__ import annotations
@@ -35,21 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import exact, inline, rare
-from aggro.engine.rows import HUGE, TINY, add, largest
+from aggro.engine.compile import exact, inline
+from aggro.engine.rows import largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA, PA1
+from aggro.learners.centre import SHARE, begin, distance, mean_of, move, new_facts
+from aggro.learners.radius import RADIUS, learn_radius, new_radius
 
-__all__ = ["BALL", "RADIUS", "Ball", "BallParams", "centre"]
-
-RADIUS, STEPS, SHARE, WW, WU, UU, TOP, SINCE = range(8)
-NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
-SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
-SMALL_MEAN = 0.125  # and sooner if there is an average, where cw and u would cancel
-FAR = 1e150  # rows beyond are too large for the quick way
-LARGEST = np.finfo(np.float64).max
-
-u8 = np.uint64
+__all__ = ["BALL", "Ball", "BallParams", "predicting"]
 
 
 class Ball(NamedTuple):
@@ -59,7 +32,8 @@ class Ball(NamedTuple):
     w: np.ndarray  # (width,)
     u: np.ndarray  # (width,) or (0,)
     scale: np.ndarray  # (1,)
-    facts: np.ndarray  # (8,): radius, its steps, c, ‖w‖², w·u, ‖u‖², end of what is not 0, non-zeros since summed
+    facts: np.ndarray  # (6,): see learners.centre
+    radius: np.ndarray  # (4,): see learners.radius
 
 
 class BallParams(NamedTuple):
@@ -74,7 +48,7 @@ class BallParams(NamedTuple):
 
 def init(params: BallParams, width: int, models: int) -> Ball:
     mean = np.zeros(width if params.average else 0)
-    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), np.zeros(8))
+    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), new_facts(), new_radius())
 
 
 def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
@@ -84,126 +58,32 @@ def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
         grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
         state.scale.copy(),
         state.facts.copy(),
+        state.radius.copy(),
     )
 
 
-def mixture(state: Ball, average: int) -> tuple[float, float]:
-    """The predicting centre as (p, r): p·w + r·u."""
+def predicting(state: Ball, average: int) -> np.ndarray:
+    """The centre that predicts."""
     seen = int(state.tally.rows[SEEN])
-    if not average or seen == 0:
-        return float(state.scale[0]), 0.0
-    return float(state.scale[0] - state.facts[SHARE] / seen), -1.0 / seen
-
-
-def centre(state: Ball, average: int) -> np.ndarray:
-    """The predicting centre."""
-    p, r = mixture(state, average)
-    point: np.ndarray = p * state.w
-    return point + r * state.u if r else point
-
-
-# Distances ------------------------------------------------------------------------------------------
+    last: np.ndarray = state.scale[0] * state.w
+    return last - (state.u + state.facts[SHARE] * state.w) / seen if average and seen else last
 
 
 @inline
-def point(w, u, p, r, j):
-    """Coordinate j of the centre p·w + r·u."""
-    return p * w[j] + r * u[j] if r != 0.0 else p * w[j]
-
-
-@inline
-def square(X, i, w, u, p, r, top):
-    """‖x − c‖² for a dense row, and for a sparse one the two sums Σ(x_j − c_j)² and Σc_j² over its entries."""
-    near = 0.0
-    held = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            c = point(w, u, p, r, u8(X.indices[k]))
-            gap = np.float64(X.data[k]) - c
-            near += gap * gap
-            held += c * c
-    else:
-        width = u8(X.shape[1])
-        if r != 0.0:
-            for j in range(width):
-                gap = np.float64(X[i, j]) - (p * w[j] + r * u[j])
-                near += gap * gap
-        else:
-            for j in range(width):
-                gap = np.float64(X[i, j]) - p * w[j]
-                near += gap * gap
-        for j in range(width, top):
-            c = point(w, u, p, r, j)
-            near += c * c
-    return near, held
-
-
-@rare
-def far_distance(X, i, w, u, p, r, top):
-    """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
-    if not largest(X, i) < np.inf:
-        return np.nan
-    m = 0.0
-    total = 0.0
-    for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
-        if hasattr(X, "indptr"):
-            k, end, j = u8(X.indptr[i]), u8(X.indptr[i + u8(1)]), u8(0)
-            while j < top or k < end:
-                x = 0.0
-                if k < end and (j >= top or u8(X.indices[k]) == j):
-                    j = u8(X.indices[k])
-                    x = np.float64(X.data[k])
-                    k += u8(1)
-                gap = abs(x - point(w, u, p, r, j))
-                j += u8(1)
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
-        else:
-            for column in range(max(u8(X.shape[1]), top)):
-                x = np.float64(X[i, column]) if column < u8(X.shape[1]) else 0.0
-                gap = abs(x - point(w, u, p, r, column))
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
-        if m == 0.0:
-            return 0.0
-        m = min(m, LARGEST)
-    return min(m * np.sqrt(total), HUGE)
-
-
-@inline
-def end_of(state):
-    """Where zeros begin in w and u; never behind their end, whatever a file said."""
-    return u8(max(0.0, min(state.facts[TOP], np.float64(state.w.shape[0]))))
-
-
-@inline
-def radius_of(facts, params):
-    return params.epsilon if params.epsilon > 0.0 else facts[RADIUS]
+def radius_of(state, params):
+    return params.epsilon if params.epsilon > 0.0 else state.radius[RADIUS]
 
 
 @inline
 def measure(state, params, X, i, p, r, out):
-    facts = state.facts
+    """The scores of a row by the centre p·w + r·u."""
     if state.tally.rows[SEEN] == 0:
         out[0] = 0.0
         out[1] = 0.0
         return 1.0 if largest(X, i) < np.inf else np.nan
-    top = end_of(state)
-    near, held = square(X, i, state.w, state.u, p, r, top)
-    norm = 0.0
-    if hasattr(X, "indptr"):
-        norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
-        near += max(0.0, norm - held)
-    if TINY < near < HUGE and near > NEAR * norm:
-        d = np.sqrt(near)
-    else:
-        d = far_distance(X, i, state.w, state.u, p, r, top)
+    d = distance(state, X, i, p, r)
     out[0] = -d
-    out[1] = -radius_of(facts, params)
+    out[1] = -radius_of(state, params)
     return 1.0 if d == d else np.nan
 
 
@@ -215,8 +95,8 @@ def look(state, params, X, i, out):
 @inline
 def peek(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
-        seen = state.tally.rows[SEEN]
-        return measure(state, params, X, i, state.scale[0] - state.facts[SHARE] / seen, -1.0 / seen, out)
+        p, r = mean_of(state)
+        return measure(state, params, X, i, p, r, out)
     return look(state, params, X, i, out)
 
 
@@ -224,121 +104,6 @@ def peek(state, params, X, i, out):
 def judge(state, params, y, out):
     gap = out[1] - out[0]
     return max(0.0, gap), gap > 0.0
-
-
-# Steps ----------------------------------------------------------------------------------------------
-
-
-@exact
-def sum_up(state):
-    """The squared norms anew: four sums side by side, which zeros behind the end do not change."""
-    w, u, facts = state.w, state.u, state.facts
-    top = end_of(state)
-    averaged = u.shape[0] > 0
-    a0 = a1 = a2 = a3 = 0.0
-    wu = 0.0
-    uu = 0.0
-    j = u8(0)
-    while j + u8(4) <= top:
-        a0 += w[j] * w[j]
-        a1 += w[j + u8(1)] * w[j + u8(1)]
-        a2 += w[j + u8(2)] * w[j + u8(2)]
-        a3 += w[j + u8(3)] * w[j + u8(3)]
-        j += u8(4)
-    while j < top:
-        a0 += w[j] * w[j]
-        j += u8(1)
-    if averaged:
-        for k in range(top):
-            wu += w[k] * u[k]
-            uu += u[k] * u[k]
-    facts[WW] = min(a0 + a1 + (a2 + a3), LARGEST)
-    facts[WU] = min(max(wu, -LARGEST), LARGEST)
-    facts[UU] = min(uu, LARGEST)
-    facts[SINCE] = 0.0
-
-
-@inline
-def reach(state, X, i):
-    """Let the end of what is not 0 be behind this row."""
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            if X.data[k] != 0.0:  # a zero that is stored is as one that is not
-                state.facts[TOP] = max(state.facts[TOP], np.float64(X.indices[k]) + 1.0)
-    else:
-        state.facts[TOP] = max(state.facts[TOP], np.float64(X.shape[1]))
-
-
-@rare
-def move_all(state, X, i, eta):
-    """The move over the whole width; then the factor a is 1, and the factor c is 0."""
-    w, u, facts = state.w, state.u, state.facts
-    a = state.scale[0]
-    c = facts[SHARE]
-    g = eta * np.float64(state.tally.rows[SEEN])
-    averaged = u.shape[0] > 0
-    reach(state, X, i)
-    for j in range(end_of(state)):
-        old = a * w[j]
-        if averaged:
-            u[j] += c * w[j] - g * old
-        w[j] = (1.0 - eta) * old
-    state.scale[0] = 1.0
-    facts[SHARE] = 0.0
-    add(X, i, eta, w)
-    if averaged:
-        add(X, i, g, u)
-    sum_up(state)
-
-
-@inline
-def move_some(state, X, i, eta):
-    """The move of a sparse row, in its entries alone."""
-    w, u, facts = state.w, state.u, state.facts
-    before = state.scale[0]
-    after = before * (1.0 - eta)
-    seen = np.float64(state.tally.rows[SEEN])
-    k = eta / after
-    g = (seen * before - facts[SHARE]) * k
-    averaged = u.shape[0] > 0
-    ww = 0.0
-    wu = 0.0
-    uu = 0.0
-    entries = 0.0
-    for n in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-        j = u8(X.indices[n])
-        x = np.float64(X.data[n])
-        entries += x != 0.0
-        old = w[j]
-        new = old + k * x
-        w[j] = new
-        ww += (new - old) * (new + old)
-        if averaged:
-            past = u[j]
-            now = past + g * x
-            u[j] = now
-            wu += new * now - old * past
-            uu += (now - past) * (now + past)
-    state.scale[0] = after
-    facts[SHARE] += seen * (after - before)
-    facts[WW] += ww
-    facts[WU] += wu
-    facts[UU] += uu
-    facts[SINCE] += entries
-    reach(state, X, i)
-    if 4.0 * facts[SINCE] >= facts[TOP] or not abs(facts[WW]) + abs(facts[WU]) + abs(facts[UU]) < HUGE:
-        sum_up(state)
-
-
-@inline
-def move(state, X, i, eta, d):
-    """centre ← (1 − η)·centre + ηx."""
-    if hasattr(X, "indptr"):
-        small = SMALL_MEAN if state.u.shape[0] else SMALL
-        if d < FAR and state.scale[0] * (1.0 - eta) > small:
-            move_some(state, X, i, eta)
-            return
-    move_all(state, X, i, eta)
 
 
 @exact
@@ -358,19 +123,16 @@ def share(step, gap, C, unit, d):
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    facts = state.facts
     if state.tally.rows[SEEN] == 0:
-        add(X, i, 1.0, state.w)
-        reach(state, X, i)
-        sum_up(state)
+        begin(state, X, i)
         return True
     d = -out[0]
-    radius = radius_of(facts, params)
+    radius = radius_of(state, params)
     unit = 1.0
     if params.epsilon == 0.0:
         if params.average:
             peek(state, params, X, i, out)
-        learn_radius(facts, params.nu, -out[0])
+        learn_radius(state.radius, params.nu, -out[0])
         if radius == 0.0:
             return False
         unit = radius
@@ -382,17 +144,6 @@ def learn(state, params, X, i, y, s, out, q):
         return False
     move(state, X, i, eta, d)
     return True
-
-
-@inline
-def learn_radius(facts, nu, d):
-    """A step towards the distance that a share ν of the rows exceeds."""
-    if facts[RADIUS] == 0.0:
-        facts[RADIUS] = d
-    else:
-        facts[STEPS] += 1.0
-        outside = 1.0 if d > facts[RADIUS] else 0.0
-        facts[RADIUS] *= np.exp((outside - nu) / np.sqrt(facts[STEPS]))
 
 
 BALL = Rule(state=Ball, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 2)

@@ -20,7 +20,8 @@ from aggro.learners.model import View
 from aggro.learners.multiplicative import POSITIVE, SHARED, Multiplicative, normalised
 from aggro.learners.outliers import Detector
 from aggro.learners.params import Choice, Constraint, Either, Number
-from aggro.learners.simplex_ball import PRINTED, RADIUS, SIMPLEX_BALL, SimplexBallParams
+from aggro.learners.radius import RADIUS
+from aggro.learners.simplex_ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
 from aggro.learners.uniclass import norm as length
 
 __all__ = ["MultiplicativePAUniclass"]
@@ -149,7 +150,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         point = normalised(view, slice(None))[0][:, 0]
-        radius = view.params.epsilon or view.state.facts[RADIUS]
+        radius = view.params.epsilon or view.state.radius[RADIUS]
         gaps = values - point[indices]
         point[indices] = 0.0
         d = float(np.hypot(length(gaps), length(point))) or 1.0

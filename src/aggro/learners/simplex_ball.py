@@ -15,8 +15,8 @@ which on the simplex itself, U = 1, is τ = 2ℓ and the bound D_RE. The paper p
 8 D_RE. That step is up to 16 times shorter (where ‖g‖∞ = 1), and with rows that are all one corner and ε well above
 ε* the sum exceeds even the printed bound. It is here under the name ``printed``, to compare.
 
-The learned radius is that of ``learners.ball``; so are the distances, in O(non-zeros) by the squared norm of the
-centre. A step moves every coordinate of the centre, and costs O(corners).
+The learned radius is that of ``learners.radius``. Distances are those of ``learners.centre``, in O(non-zeros) by the
+squared norm of the centre. A step moves every coordinate of the centre, and costs O(corners).
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, TINY, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
-from aggro.learners.ball import NEAR, far_distance, judge, learn_radius, radius_of, square
+from aggro.learners.ball import judge, radius_of
+from aggro.learners.centre import NEAR, far_distance, square
+from aggro.learners.radius import learn_radius, new_radius
 from aggro.learners.simplex import REST, TOTAL, blank, grown_arrays, join_all, relevel
 
-__all__ = ["PRINTED", "RADIUS", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
+__all__ = ["PRINTED", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
 
-RADIUS, STEPS, SQUARE = range(3)  # of facts: radius, its steps, Σ slope²; the first two are where ``ball`` has them
 PRINTED = -1
 
 u8 = np.uint64
@@ -48,7 +49,8 @@ class SimplexBall(NamedTuple):
     slope: np.ndarray
     mass: np.ndarray
     norm: np.ndarray  # (5,)
-    facts: np.ndarray  # (3,)
+    square: np.ndarray  # (1,): Σ slope²
+    radius: np.ndarray  # (4,): see learners.radius
 
 
 class SimplexBallParams(NamedTuple):
@@ -66,14 +68,13 @@ class SimplexBallParams(NamedTuple):
 
 def init(params: SimplexBallParams, width: int, models: int) -> SimplexBall:
     theta, slope, mass, norm = blank(params, width, ())
-    facts = np.zeros(3)
-    facts[SQUARE] = slope @ slope
-    return SimplexBall(new_tally(models), theta, slope, mass, norm, facts)
+    return SimplexBall(new_tally(models), theta, slope, mass, norm, np.array([slope @ slope]), new_radius())
 
 
 def grow(state: SimplexBall, params: SimplexBallParams, width: int, models: int) -> SimplexBall:
     theta, slope, mass, norm = grown_arrays(state[1:5], params, width, ())
-    return SimplexBall(grown_tally(state.tally, models), theta, slope, mass, norm, state.facts.copy())
+    tally, kept = grown_tally(state.tally, models), (state.square.copy(), state.radius.copy())
+    return SimplexBall(tally, theta, slope, mass, norm, *kept)
 
 
 @inline
@@ -92,7 +93,7 @@ def distance(state, params, X, i):
     near, held = square(X, i, slope, slope, p, 0.0, top)
     norm = 0.0
     if hasattr(X, "indptr"):
-        norm = p * p * state.facts[SQUARE]
+        norm = p * p * state.square[0]
         near += max(0.0, norm - held)
     if TINY < near < HUGE and near > NEAR * norm:
         return np.sqrt(near)
@@ -103,7 +104,7 @@ def distance(state, params, X, i):
 def look(state, params, X, i, out):
     d = distance(state, params, X, i)
     out[0] = -d
-    out[1] = -radius_of(state.facts, params)
+    out[1] = -radius_of(state, params)
     if state.tally.rows[SEEN] == 0:  # nobody would have been told that this row is outside
         out[0] = 0.0
         out[1] = 0.0
@@ -117,7 +118,7 @@ def settle(state):
     total = 0.0
     for j in range(u8(state.slope.shape[0])):
         total += state.slope[j] * state.slope[j]
-    state.facts[SQUARE] = total
+    state.square[0] = total
 
 
 @rare
@@ -153,10 +154,10 @@ def approach(state, params, X, i, radius, unit, s):
 
 @inline
 def learn(state, params, X, i, y, s, out, d):
-    radius = radius_of(state.facts, params)
+    radius = radius_of(state, params)
     unit = 1.0
     if params.epsilon == 0.0:
-        learn_radius(state.facts, params.nu, d)
+        learn_radius(state.radius, params.nu, d)
         if radius == 0.0:
             return False
         unit = radius

@@ -6,7 +6,7 @@ A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direc
 
 and the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
 
-The rule, with all its arithmetic, is in ``learners.ball``.
+The rule is in ``learners.ball``, its arithmetic in ``learners.centre``, the learned radius in ``learners.radius``.
 
 References
 ----------
@@ -22,11 +22,12 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
-from aggro.learners.ball import BALL, RADIUS, Ball, BallParams, centre
+from aggro.learners.ball import BALL, Ball, BallParams, predicting
 from aggro.learners.base import COMMON
 from aggro.learners.model import View
 from aggro.learners.outliers import Detector
 from aggro.learners.params import Choice, Constraint, Either, Number
+from aggro.learners.radius import RADIUS
 
 __all__ = ["PAUniclass"]
 
@@ -138,8 +139,8 @@ class PAUniclass(Detector):
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
-        point = centre(view.state, view.params.average)
-        radius = view.params.epsilon or view.state.facts[RADIUS]
+        point = predicting(view.state, view.params.average)
+        radius = view.params.epsilon or view.state.radius[RADIUS]
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         gaps = values - point[indices]
@@ -153,7 +154,7 @@ class PAUniclass(Detector):
         model = self._attribute()
         self._prepare(model)
         with model.reading() as view:
-            return centre(view.state, view.params.average)[: view.n_features]
+            return predicting(view.state, view.params.average)[: view.n_features]
 
     @property
     def radius_(self) -> float:

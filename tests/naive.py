@@ -382,7 +382,8 @@ class MultiplicativeUniclass:
         self.model = Simplex(width, signed, radius, width if n_features else 0)
         self.auto, self.epsilon, self.nu = epsilon == "auto", 0.0 if epsilon == "auto" else epsilon, nu
         self.step, self.C = step, C
-        self.seen = self.updates = self.outside = self.moves = 0
+        self.seen = self.updates = self.outside = 0
+        self.deviations, self.rates = [1.0], [1.0]
         self.losses = []
 
     def gap(self, x):
@@ -392,16 +393,19 @@ class MultiplicativeUniclass:
         if s == 0.0:
             return
         gap, old = self.gap(x), self.epsilon
-        self.losses.append(max(0.0, gap))
-        self.outside += gap > 0.0
+        if self.seen:  # before the first row everything is inside
+            self.losses.append(max(0.0, gap))
+            self.outside += gap > 0.0
         self.seen += 1
         if old > 0.0 and gap > 0.0:
             self.updates += self.approach(x, old if self.auto else 1.0, self.C * s)
         if self.auto and old == 0.0:
             self.epsilon = gap
         elif self.auto:
-            self.moves += 1
-            self.epsilon *= np.exp(((gap > 0.0) - self.nu) / np.sqrt(self.moves))
+            self.deviations.append(min(1.0, abs(gap / old)))
+            t = len(self.deviations) - 1
+            self.rates.append(2.0 * sum(self.deviations) / (t + 1) / np.sqrt(t))
+            self.epsilon *= np.exp(min(self.rates) * ((gap > 0.0) - self.nu))
 
     def approach(self, x, unit, C):
         model = self.model

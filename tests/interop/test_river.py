@@ -118,7 +118,7 @@ def test_a_detector_learns_without_targets_and_scores_anomalies_high(model):
     weighted = model()
     for x in X.to_dict("records"):
         weighted.learn_one(x, w=0.5)
-    assert weighted.score_one(far) != one.score_one(far)
+    assert (weighted.score_one(far) != one.score_one(far)) == (one.step != "pa")  # which has no C
 
 
 def test_without_river_the_error_says_what_to_install(monkeypatch):

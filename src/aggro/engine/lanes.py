@@ -11,8 +11,8 @@ of this type is one vector of ``LANES`` doubles, so the code says which axis is 
 
 ``load`` and ``store`` count in numbers from the start of a C-contiguous array and, like all compiled code here,
 check nothing unless NUMBA_BOUNDSCHECK is set. All of them are written straight into the code of their caller, since
-Numba takes a tenth of a second for every function, however small. Nothing is re-ordered, so each lane holds what a plain loop would
-have given it, whatever the machine. With the JIT off a value is a NumPy array of eight.
+Numba takes a tenth of a second for every function, however small. Nothing is re-ordered, so each lane holds what a
+plain loop would have given it, whatever the machine. With the JIT off a value is a NumPy array of eight.
 """
 
 from __future__ import annotations

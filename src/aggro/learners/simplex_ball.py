@@ -15,8 +15,8 @@ which on the simplex itself, U = 1, is τ = 2ℓ and the bound D_RE. The paper p
 8 D_RE. That step is up to 16 times shorter (where ‖g‖∞ = 1), and with rows that are all one corner and ε well above
 ε* the sum exceeds even the printed bound. It is here under the name ``printed``, to compare.
 
-A learned radius is that of ``learners.radius``; distances take O(non-zeros), by the squared norm of the centre
-(``learners.centre``). A step moves every coordinate of the centre, and costs O(corners).
+The learned radius is that of ``learners.radius``. Distances are those of ``learners.centre``, in O(non-zeros) by the
+squared norm of the centre. A step moves every coordinate of the centre, and costs O(corners).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, TINY, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
-from aggro.learners.ball import judge
+from aggro.learners.ball import judge, radius_of
 from aggro.learners.centre import NEAR, far_distance, square
-from aggro.learners.radius import RADIUS, learn_radius, new_radius
+from aggro.learners.radius import learn_radius, new_radius
 from aggro.learners.simplex import REST, TOTAL, blank, grown_arrays, join_all, relevel
 
 __all__ = ["PRINTED", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
@@ -50,7 +50,7 @@ class SimplexBall(NamedTuple):
     mass: np.ndarray
     norm: np.ndarray  # (5,)
     square: np.ndarray  # (1,): Σ slope²
-    radius: np.ndarray  # (4,): see ``learners.radius``
+    radius: np.ndarray  # (4,): see learners.radius
 
 
 class SimplexBallParams(NamedTuple):
@@ -73,9 +73,8 @@ def init(params: SimplexBallParams, width: int, models: int) -> SimplexBall:
 
 def grow(state: SimplexBall, params: SimplexBallParams, width: int, models: int) -> SimplexBall:
     theta, slope, mass, norm = grown_arrays(state[1:5], params, width, ())
-    return SimplexBall(
-        grown_tally(state.tally, models), theta, slope, mass, norm, state.square.copy(), state.radius.copy()
-    )
+    tally, kept = grown_tally(state.tally, models), (state.square.copy(), state.radius.copy())
+    return SimplexBall(tally, theta, slope, mass, norm, *kept)
 
 
 @inline
@@ -105,19 +104,11 @@ def distance(state, params, X, i):
 def look(state, params, X, i, out):
     d = distance(state, params, X, i)
     out[0] = -d
-    out[1] = -(params.epsilon if params.epsilon > 0.0 else state.radius[RADIUS])
-    if params.signed == 0 and below(X, i, 0.0):
-        return np.nan
-    return d
-
-
-@inline
-def peek(state, params, X, i, out):
-    q = look(state, params, X, i, out)
-    if state.tally.rows[SEEN] == 0:
+    out[1] = -radius_of(state, params)
+    if state.tally.rows[SEEN] == 0:  # nobody would have been told that this row is outside
         out[0] = 0.0
         out[1] = 0.0
-    return q
+    return np.nan if params.signed == 0 and below(X, i, 0.0) else d
 
 
 @rare
@@ -162,9 +153,8 @@ def approach(state, params, X, i, radius, unit, s):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
-    d = -out[0]
-    radius = -out[1]
+def learn(state, params, X, i, y, s, out, d):
+    radius = radius_of(state, params)
     unit = 1.0
     if params.epsilon == 0.0:
         learn_radius(state.radius, params.nu, d)
@@ -183,6 +173,6 @@ SIMPLEX_BALL = Rule(
     look=look,
     judge=judge,
     learn=learn,
-    peek=peek,
+    peek=look,
     columns=lambda state: 2,
 )

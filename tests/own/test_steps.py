@@ -158,8 +158,8 @@ def test_extreme_rows_are_learned_as_by_the_built_in_step_or_passed_over(scale, 
         mine.partial_fit(X[:1] * scale, y[:1])
         theirs.partial_fit(X[:1] * scale, y[:1])
         assert np.isfinite(decisions(mine, X)).all()
-        if learned(mine) == before:
-            assert mine.n_updates_ == updates
+        if mine.n_updates_ == updates:
+            assert learned(mine) == before
         else:
             np.testing.assert_allclose(decisions(mine, X), decisions(theirs, X), rtol=1e-6)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 __all__ = ["LEARNERS", "OWN", "Entry", "find", "learners"]
@@ -54,6 +53,8 @@ def find(name: str) -> Entry:
     """The entry of this name; an error suggests the nearest."""
     known = {entry.name: entry for entry in learners()}
     if name not in known:
+        from importlib.metadata import entry_points  # slow to import, and seldom needed
+
         for point in entry_points(group="aggro.learners", name=name):
             point.load()  # its module registers it
         known |= OWN

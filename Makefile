@@ -15,11 +15,11 @@ demo: $(VENV)/.package
 	$(ENV) $(BIN)/aggro demo
 
 test: $(VENV)/.test
-	$(ENV) $(BIN)/python -m pytest -n auto $(PYTEST)
+	$(ENV) $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 test-checked: export NUMBA_BOUNDSCHECK = 1
 test-checked: $(VENV)/.test
-	$(ENV) $(BIN)/python -m pytest -n auto $(PYTEST)
+	$(ENV) $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -41,6 +41,7 @@ __all__ = [
     "each",
     "learn_rows",
     "learned",
+    "marks",
     "one_by_one",
     "reading",
     "snapshot",
@@ -60,9 +61,14 @@ def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = N
     for variant in table:
         if where is None or where(variant):
             why = variant.reason(skip or {})
-            marks = [] if why is None else [pytest.mark.skip(reason=why)]
-            rows.append(pytest.param(variant, marks=marks, id=str(variant)))
+            rows.append(pytest.param(variant, marks=marks(variant, why), id=str(variant)))
     return pytest.mark.parametrize("variant", rows)
+
+
+def marks(variant: Variant, why: str | None) -> list[Any]:
+    """One process tests all settings of a learner, so that its kernels are compiled once; and why it is skipped."""
+    group = pytest.mark.xdist_group(variant.entry.name)
+    return [group] if why is None else [group, pytest.mark.skip(reason=why)]
 
 
 def reading(model: Any) -> Any:

@@ -60,7 +60,7 @@ def picture(theme: Theme, panels: dict[str, dict[str, np.ndarray]]) -> Any:
         axes.set(xscale="log", xlabel="half-life, rows")
         axes.set_title(title, loc="left", fontsize=10)
         plain(axes, theme)
-    every[0][0].legend(frameon=False, fontsize=7.5)
+    every[0][-1].legend(frameon=False, fontsize=8, loc="center")
     every[0][0].set_ylabel("mistakes, %")
     return figure
 
@@ -72,6 +72,8 @@ def main() -> None:
         name = f"turning plane, {noise:.0%} of labels wrong" if noise else "turning plane, no noise"
         panels[name] = curves(sources, 0.1)
         table(f"drifting, noise {noise:g}, C = 0.1, {len(SEEDS)} seeds", panels[name])
+        if not noise:
+            table(f"drifting, no noise, C = 0.001, {len(SEEDS)} seeds", curves(sources, 0.001))
     try:
         elec = [list(streams.load("elec"))]
     except (ValueError, OSError) as absent:

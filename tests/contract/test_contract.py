@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit import ALL
+from kit import ALL, marks
 
 from aggro.learners.registry import LEARNERS
 from aggro.testing.checks import CHECKS
@@ -13,9 +13,9 @@ def pairs():
     for variant in ALL:
         for check in CHECKS:
             if check.needs(variant):
-                why = check.why_not(variant)
-                marks = [] if why is None else [pytest.mark.skip(reason=why)]
-                yield pytest.param(variant, check, marks=marks, id=f"{variant}-{check}")
+                yield pytest.param(
+                    variant, check, marks=marks(variant, check.why_not(variant)), id=f"{variant}-{check}"
+                )
 
 
 @pytest.mark.parametrize(("variant", "check"), list(pairs()))

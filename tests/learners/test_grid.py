@@ -121,6 +121,16 @@ def test_a_grid_cannot_become_another(change):
     assert model.coef_.tolist() == before.tolist()
 
 
+@pytest.mark.parametrize("change", [{"average": True}, {"C": "auto"}, {"step": "auto"}], ids=str)
+def test_what_was_made_for_other_settings_is_not_used(change):
+    """Rows of weight 0 teach nothing, but they make the arrays."""
+    X, y, _ = data(2)
+    model = PAClassifier().partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    model.set_params(**change)
+    with pytest.raises(ValueError, match=r"Fit anew|fit anew"):
+        model.partial_fit(X, y)
+
+
 @pytest.mark.parametrize("C", [[], [0.0, 1.0], [1.0, "x"], "Auto", {1.0}, [float("nan")], [True]], ids=repr)
 def test_what_is_no_grid(C):
     with pytest.raises(ValueError, match="'C' parameter of PAClassifier must be"):

@@ -69,12 +69,10 @@ class Linear(Learner):
             return view, weights, intercepts
 
     def _check_change(self, state: Line | Grid | Bank) -> None:
-        if state.tally.rows[SEEN] == 0:
-            return
         weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
         if self.average and kept.shape[0] < weights.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0):
+        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
             raise ValueError(
                 f"half_life={self.half_life!r} was set after learning began, and with average=True the mean of the "
                 "iterates cannot follow. Set it back, or fit anew."

@@ -4,9 +4,9 @@
 
 The rarer class of a set is the outliers. For each of several shuffles, half of the other class is learned, in random
 order, and the other half is scored together with all outliers. Dense columns are standardised by the rows that are
-learned; sparse rows stay as they are. Every detector has its defaults (PAUniclass's were set after a trial on these sets), and ν = 0.1 where it has
-one. AUC is that of ``score_samples`` (0.5 is chance), «outside» the share of the held-out usual rows outside, and time
-that of learning and scoring, relative to ``PAUniclass()`` a moment before.
+learned; sparse rows stay as they are. Every detector has its defaults (PAUniclass's were set after a trial on these
+sets), and ν = 0.1 where it has one. AUC is that of ``score_samples`` (0.5 is chance), «outside» the share of the
+held-out usual rows outside, and time that of learning and scoring, relative to ``PAUniclass()`` a moment before.
 """
 
 from __future__ import annotations

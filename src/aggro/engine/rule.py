@@ -105,6 +105,7 @@ class Rule:
     learn: Callable[..., Any]
     peek: Callable[..., Any]
     columns: Callable[[Any], int]  # how many scores look and peek write
+    flaw: Callable[[Any], str] | None = None  # what compiled code could not bear in a state from a file, or ""
     judges_mean: bool = False  # look writes the scores that judge needs in front, those of the average if there is one
     room: Callable[..., Any] | None = None
     steady: Callable[..., Any] | None = None

@@ -28,7 +28,7 @@ from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode
 from aggro.learners.bank_steps import front, learn, problems
-from aggro.learners.fading import WEIGHTS, as_mean, mean_terms, new_scale
+from aggro.learners.fading import WEIGHTS, as_mean, mean_terms, new_scale, scale_flaw
 from aggro.learners.members import JOINT, NUMBER, TWO_CLASSES, rival
 
 __all__ = ["BANK", "GRID", "Bank", "BankParams", "Grid"]
@@ -120,6 +120,14 @@ def _widened(state: Any, params: BankParams, width: int, classes: int, columns: 
         grown(state.b, (2, columns)),
         *(part.copy() for part in (state.scale, state.suffered, state.weight, state.choice)),
     )
+
+
+def flaw(state: Bank | Grid) -> str:
+    """What is wrong with a state from a file."""
+    span = state.W.shape[1] // (state.tally.classes.shape[0] if isinstance(state, Bank) else 1)
+    if not 0 <= state.choice[0] < span:
+        return f"member {state.choice[0]} predicts, and it has {span}"
+    return scale_flaw(state.scale)
 
 
 @inline
@@ -248,6 +256,7 @@ BANK = Rule(
     peek=peek,
     columns=lambda state: state.tally.classes.shape[0],
     room=room,
+    flaw=flaw,
     judges_mean=True,
 )
 GRID = Rule(
@@ -260,5 +269,6 @@ GRID = Rule(
     peek=peek,
     columns=lambda state: 1,
     room=room,
+    flaw=flaw,
     judges_mean=True,
 )

@@ -24,7 +24,19 @@ import numpy as np
 from aggro.engine.compile import inline, rare
 from aggro.engine.rule import SEEN
 
-__all__ = ["MEAN", "REST", "WEIGHTS", "age", "as_mean", "keep_of", "mean_share", "mean_terms", "new_scale", "steady"]
+__all__ = [
+    "MEAN",
+    "REST",
+    "WEIGHTS",
+    "age",
+    "as_mean",
+    "keep_of",
+    "mean_share",
+    "mean_terms",
+    "new_scale",
+    "scale_flaw",
+    "steady",
+]
 
 WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of u, ρ^T (1.0 as long as no mean slides)
 SMALL = 1e-100
@@ -38,6 +50,15 @@ def new_scale() -> np.ndarray:
 def keep_of(half_life: float | None) -> float:
     """ρ, what a row leaves of all before it."""
     return 1.0 if half_life is None else float(2.0 ** (-1.0 / half_life))
+
+
+def scale_flaw(scale: np.ndarray) -> str:
+    """What is wrong with scales from a file, or nothing."""
+    return (
+        ""
+        if ((scale[:REST] > 0.0) & (scale[:REST] <= 1.0)).all() and 0.0 <= scale[REST] <= 1.0
+        else (f"its weights have faded to {scale.tolist()}")
+    )
 
 
 @inline

@@ -28,7 +28,7 @@ from aggro.engine.compile import inline, rare
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
-from aggro.learners.fading import WEIGHTS, age, as_mean, mean_share, new_scale, steady
+from aggro.learners.fading import WEIGHTS, age, as_mean, mean_share, new_scale, scale_flaw, steady
 
 __all__ = ["LINE", "Line", "LineParams"]
 
@@ -214,6 +214,7 @@ LINE = Rule(
     learn=learn,
     peek=peek,
     columns=lambda state: 1,
+    flaw=lambda state: scale_flaw(state.scale),
     steady=steady,
     glance=glance,
     nudge=nudge,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Rule
+from aggro.engine.rule import LIVE, MARKS, MISTAKES, RULES, SEEN, UPDATES, Rule
 from aggro.learners.params import Choice, Flag
 from aggro.models.container import Spec
 from aggro.models.errors import Flaw
@@ -110,6 +110,9 @@ def check_state(state: Any, classes: int) -> None:
         raise Flaw("its history has more mistakes than rows")
     if not tally.loss[0] >= 0.0:
         raise Flaw(f"its sum of losses is {tally.loss[0]}")
+    flaw = RULES[type(state)].flaw
+    if flaw is not None and (wrong := flaw(state)):
+        raise Flaw(wrong)
     counts = tally.classes
     if not (counts >= 0.0).all() or counts[live:].any() or (classes and seen < EXACT and counts.sum() != seen):
         raise Flaw(f"its rows of each class do not sum to the {seen} rows seen")

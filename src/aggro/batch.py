@@ -28,6 +28,7 @@ from aggro.learners.base import Learner
 from aggro.learners.features import frozen
 from aggro.learners.model import NO_ORDER, NO_WEIGHTS, Model, size_of
 from aggro.learners.params import Number
+from aggro.learners.registry import OWN
 from aggro.theory.comparators import as_vector
 from aggro.theory.nearest import nearest_without_loss
 from aggro.theory.problems import Classification
@@ -189,6 +190,11 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
         raise ValueError(f"order must be 'cyclic' or 'largest', got {order!r}.")
     if not Number(1, integer=True).accepts(max_updates):
         raise ValueError(f"max_updates must be an int of at least 1, got {max_updates!r}.")
+    if type(estimator).__name__ in OWN:
+        raise ValueError(
+            f"fit_until presents rows to the library's own learners, and {type(estimator).__name__} is from outside. "
+            "Use fit with max_iter."
+        )
     settings = estimator.__dict__
     if settings.get("epsilon") == "auto":
         raise ValueError("fit_until needs a radius that stays as it is: give epsilon as a number, not 'auto'.")

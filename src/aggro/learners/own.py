@@ -10,6 +10,7 @@ import numpy as np
 
 from aggro.engine.rule import Rule, Tally
 from aggro.learners.base import Learner
+from aggro.learners.outliers import Detector
 from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.learners.tasks import Classifier, Regressor
 
@@ -17,7 +18,7 @@ __all__ = ["register"]
 
 Kind = TypeVar("Kind", bound=type[Any])
 
-TASKS: dict[str, type[Learner]] = {"classification": Classifier, "regression": Regressor}
+TASKS: dict[str, type[Learner]] = {"classification": Classifier, "regression": Regressor, "outlier": Detector}
 PARTS = ("_rule_for", "_params_for", "_contributions")
 SHARED = ("max_iter", "tol", "shuffle", "warm_start", "random_state", "n_features")  # read by the shared code
 

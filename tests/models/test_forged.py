@@ -304,7 +304,7 @@ def test_arrays_that_are_missing_extra_or_of_another_kind(tmp_path):
     for entry in rest.values():
         entry["data_offsets"] = [n - (end - start) * (n >= end) for n in entry["data_offsets"]]
     refused(
-        tmp_path, forge.forge(header, rest, arrays[:start] + arrays[end:]), "'b' should be float64 .2. and is absent"
+        tmp_path, forge.forge(header, rest, arrays[:start] + arrays[end:]), "'b' should be float64 .2, 1. and is absent"
     )
     extra = {**table, "c": {"dtype": "F64", "shape": [1], "data_offsets": [len(arrays), len(arrays) + 8]}}
     refused(tmp_path, forge.forge(header, extra, arrays + bytes(8)), "'c' should be absent and is float64 .1.")

@@ -309,7 +309,7 @@ def test_arrays_that_are_missing_extra_or_of_another_kind(tmp_path):
     extra = {**table, "c": {"dtype": "F64", "shape": [1], "data_offsets": [len(arrays), len(arrays) + 8]}}
     refused(tmp_path, forge.forge(header, extra, arrays + bytes(8)), "'c' should be absent and is float64 .1.")
     other = {**table, "b": {**table["b"], "dtype": "I64"}}
-    refused(tmp_path, forge.forge(header, other, arrays), "'b' should be float64 .2. and is int64 .2.")
+    refused(tmp_path, forge.forge(header, other, arrays), "'b' should be float64 .2, 1. and is int64 .2, 1.")
     flat = {**table, "tally.history": {**table["tally.history"], "shape": [192]}}
     refused(tmp_path, forge.forge(header, flat, arrays), "'tally.history' should be float64 .64, 3.")
     none = {**table, "b": {**table["b"], "dtype": "F16"}}

@@ -154,6 +154,7 @@ def any_set(value):
 
 # And then as compiled code ------------------------------------------------------------------------------
 
+PLAIN: dict[str, Any] = {}  # what compiled code is tested against
 ZERO = ir.Constant(VECTOR, [0.0] * LANES)
 ONE = ir.Constant(VECTOR, [1.0] * LANES)
 NOWHERE = ir.Constant(ir.IntType(LANES), 0)
@@ -178,6 +179,7 @@ def _where(builder: Any, bits: Any) -> Any:
 
 def _emits(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
     """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes."""
+    PLAIN[function.__name__] = function
     if numba.config.DISABLE_JIT:
         return function
 

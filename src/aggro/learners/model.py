@@ -40,7 +40,7 @@ __all__ = ["Model", "View", "size_of"]
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
-_COMPILED: dict[Layout, dict[tuple[Any, type], Any]] = {}
+_COMPILED: dict[Layout, dict[tuple[str, type], Any]] = {}
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -82,7 +82,7 @@ class Model:
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout: Layout = ()
-        self.entries: dict[tuple[Any, type], Any] = {}  # machine code of one-row calls, by kind of row
+        self.entries: dict[tuple[str, type], Any] = {}  # machine code of one-row calls, by kind of row
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = (-1,)
         self.dense_row = np.zeros(0)
@@ -148,7 +148,7 @@ class Model:
 
     def _compiled(self, function: Any, *args: Any) -> Any:
         """The machine code of a one-row function for this state and kind of row."""
-        key = (function, type(args[0].value[0]))
+        key = (function.__name__, type(args[0].value[0]))
         if key not in self.entries:
             self.entries[key] = direct(suited(function, self.layout), self.pinned, *args)
         return self.entries[key]

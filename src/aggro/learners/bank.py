@@ -141,7 +141,7 @@ def chosen(state, params, k):
     return k * u8(params.span) + u8(state.choice[0])
 
 
-@part
+@inline
 def look(state, params, X, i, out):
     columns = u8(state.W.shape[1])
     scores = out[front(state, params) :]
@@ -163,7 +163,7 @@ def look(state, params, X, i, out):
     return q
 
 
-@part
+@inline
 def means(state, params, X, i, scores):
     """The scores of the averages, behind those of the last iterates."""
     columns = u8(state.W.shape[1])
@@ -224,7 +224,7 @@ def far_score(state, params, X, i, k):
     return min(max(f * m, -HUGE), HUGE)
 
 
-@part
+@inline
 def judge(state, params, y, out):
     if params.problem == NUMBER:
         return max(0.0, abs(y - out[0]) - params.edge), False

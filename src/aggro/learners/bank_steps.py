@@ -95,7 +95,7 @@ def own_moves(state, params, s, scores, left, q, m, moves):
             moves[k] = wanted * tau(params, g, edge - wanted * f, q, s, m)
 
 
-@part
+@inline
 def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.W.shape[1])
     start = front(state, params)
@@ -131,7 +131,7 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
-@part
+@inline
 def move(state, params, X, i, moves):
     """Every column goes its way along the row."""
     columns = u8(state.W.shape[1])

@@ -27,7 +27,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from aggro.engine.compile import inline, part
+from aggro.engine.compile import inline
 from aggro.engine.lanes import LANES, least, load, most, not_positive, signed, size, spread, store
 from aggro.engine.ownsteps import OwnStep
 from aggro.engine.rows import HUGE, over_squared
@@ -106,7 +106,7 @@ def rival(state, c, out, start, span):
     return r
 
 
-@part
+@inline
 def suffer(state, params, y, s, scores, aims):
     """Add this row's losses and mistakes to what each member has suffered.
 

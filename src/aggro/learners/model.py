@@ -82,7 +82,6 @@ class Model:
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout: Layout = ()
-        self.entries: dict[tuple[str, type], Any] = {}  # machine code of one-row calls, by kind of row
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = (-1,)
         self.dense_row = np.zeros(0)
@@ -142,16 +141,16 @@ class Model:
         flags = (self.balanced, self.averaged and not rule.judges_mean)
         arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
         self.layout = layout = layout_of(self.state, self.params)
-        self.entries = _COMPILED.setdefault(layout, {})
         self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
     def _compiled(self, function: Any, *args: Any) -> Any:
         """The machine code of a one-row function for this state and kind of row."""
         key = (function.__name__, type(args[0].value[0]))
-        if key not in self.entries:
-            self.entries[key] = direct(suited(function, self.layout), self.pinned, *args)
-        return self.entries[key]
+        entries = _COMPILED.setdefault(self.layout, {})  # not kept here: who walks a model would walk into Numba
+        if key not in entries:
+            entries[key] = direct(suited(function, self.layout), self.pinned, *args)
+        return entries[key]
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.ownsteps import OWN_STEPS, OwnStep
-from aggro.learners.params import Choice, Either, Flag, Number
+from aggro.learners.params import Choice, Either, Flag, Number, StepChoice
 from aggro.learners.registry import Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
@@ -79,19 +79,19 @@ def likenesses(own: OwnStep) -> list[str]:
 
 
 GRIDS: list[dict[str, Any]] = [
-    {"C": "auto"},
-    {"C": "auto", "multi_class": "joint"},
+    {"C": "auto", "step": "auto"},
+    {"C": "auto", "multi_class": "joint", "average": True},
     {"C": "auto", "average": True, "half_life": HALF_LIFE},
     {"half_life": HALF_LIFE},
-    {"half_life": HALF_LIFE, "average": True},
-    {"half_life": HALF_LIFE, "multi_class": "joint"},
+    {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
 ]
 
 
 def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]:
     """Every choice of words, crossed; each flag flipped once beside the defaults; then the grids and forgetting.
 
-    A number or a word is both, but for C, whose word makes a grid. What is ``given`` stays.
+    A number or a word is both; but "auto", which makes a grid of a C or of steps, is left to the grids. What is
+    ``given`` stays.
     """
     given = given or {}
     constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
@@ -113,6 +113,8 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
 
 
 def choices(constraint: Any) -> tuple[Any, ...]:
+    if isinstance(constraint, StepChoice):
+        return tuple(word for word in constraint.words if word != "auto")
     if isinstance(constraint, Choice):
         return constraint.words
     if isinstance(constraint, Either) and isinstance(constraint.options[0], Number):

@@ -47,7 +47,8 @@ class OwnStep:
         self.__module__, self.__doc__ = function.__module__, function.__doc__
         self.__name__, self.__wrapped__ = name, function
         self.hinge = hinge
-        kind = type(name, (OwnCode,), {"__slots__": (), "__module__": function.__module__})
+        # Numba names machine code after the names of types: a step that is made again needs a new one.
+        kind = type(f"{name}_{len(OWN_SIZES)}", (OwnCode,), {"__slots__": (), "__module__": function.__module__})
         self.code: OwnCode = kind(int(hinge))
         OWN_SIZES[kind] = sized(compiled(function, name))
 
@@ -188,6 +189,7 @@ def reason(error: Exception) -> str:
     hints = {
         "Untyped global name": "A function it calls must be compiled too: decorate that with @numba.njit",
         "NRT required": "A step works with numbers and cannot make arrays, lists or text",
+        "No implementation of function": "A step works with numbers and cannot make arrays, lists or text",
     }
     hint = next((f" {what}." for sign, what in hints.items() if sign in str(error)), "")
     return f"{said.rstrip('.:')}.{hint}"

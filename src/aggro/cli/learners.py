@@ -52,7 +52,7 @@ def split_learners(written: str) -> list[str]:
 def split_outside(text: str) -> list[str]:
     parts, depth, start = [], 0, 0
     for k, letter in enumerate(text):
-        depth += (letter in "({") - (letter in ")}")
+        depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and depth == 0:
             parts.append(text[start:k])
             start = k + 1
@@ -106,6 +106,9 @@ def readings(text: str) -> Iterator[Any]:
     if text.lower() in words:
         yield words[text.lower()]
     yield text
+    if "," in text or text.startswith("["):  # C=0.01,0.1,1
+        with suppress(ValueError):
+            yield [float(part) for part in text.strip("[]").split(",")]
     pairs = [part.rpartition(":") for part in text.strip("{}").split(",")]
     if all(colon for _, colon, _ in pairs):  # class_weight=spam:2,ham:1
         with suppress(ValueError):

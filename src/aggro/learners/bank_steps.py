@@ -112,14 +112,14 @@ def learn(state, params, X, i, y, s, out, q):
             joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
         elif stepped:
             own_moves(state, params, s, scores, left, q, 1.0, moves)
+        scale = spread(state.scale[WEIGHTS])
         for block in range(u8(0), columns, u8(LANES)):
             f = load(scores, block)
-            if params.problem == JOINT or stepped:
-                a = load(moves, block)
-            else:
-                g = block % u8(params.members.shape[1])
-                a = member_moves(params, g, f * spread(left), load(moves, block), s, q)
-                store(moves, block, a)
+            a = load(moves, block)
+            if params.problem != JOINT and not stepped:
+                a = member_moves(params, block % u8(params.members.shape[1]), f * spread(left), a, s, q)
+            a = a / scale
+            store(moves, block, a)
             usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), spread(HUGE))
             moved |= any_set(a)
     if not usable:
@@ -136,9 +136,6 @@ def move(state, params, X, i, moves):
     """Every column goes its way along the row."""
     columns = u8(state.W.shape[1])
     bias = spread(params.bias)
-    if state.scale[WEIGHTS] != 1.0:
-        for k in range(columns):
-            moves[k] /= state.scale[WEIGHTS]
     adds(X, i, moves, state.W)
     for block in range(u8(0), columns, u8(LANES)):
         store(state.b, block, load(state.b, block) + load(moves, block) * bias)
@@ -188,9 +185,9 @@ def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
     for k in range(columns):
         g = k % span
         divides = members[RIDGE, g] == 0.0 and members[CAP, g] == np.inf
+        moves[k] /= scale
         if not np.isfinite(moves[k]) or (tiny and divides != dividing):
             moves[k] = 0.0
-        moves[k] /= scale
         moved |= moves[k] != 0.0
     if moved:
         adds_over(X, i, moves, m, state.W)

@@ -54,11 +54,8 @@ def keep_of(half_life: float | None) -> float:
 
 def scale_flaw(scale: np.ndarray) -> str:
     """What is wrong with scales from a file, or nothing."""
-    return (
-        ""
-        if ((scale[:REST] > 0.0) & (scale[:REST] <= 1.0)).all() and 0.0 <= scale[REST] <= 1.0
-        else (f"its weights have faded to {scale.tolist()}")
-    )
+    good = (scale >= 0.0).all() and (scale <= 1.0).all() and scale[WEIGHTS] > 0.0 and scale[MEAN] > 0.0
+    return "" if good else f"its weights have faded to {scale.tolist()}"
 
 
 @inline

@@ -165,12 +165,11 @@ def learn(state, params, X, i, y, s, out, q):
     f = out[0] * age(state, params, state.w, state.u)
     if not (TINY < q < HUGE and abs(f) < HUGE):
         return learn_far(state, params, X, i, y, s, f, q)
-    a = coefficient(params, y, s, f, q, 1.0)
+    a = coefficient(params, y, s, f, q, 1.0) / state.scale[WEIGHTS]
     if a == 0.0:
         return False
     if not abs(a) < HUGE:
         return learn_far(state, params, X, i, y, s, f, q)
-    a /= state.scale[WEIGHTS]
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
     if state.u.shape[0]:

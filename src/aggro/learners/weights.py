@@ -105,6 +105,7 @@ class Linear(Learner):
     def grid_(self) -> np.ndarray:
         """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
         model = self._attribute()
+        self._prepare(model)
         members = self._members()
         fields = [("step", object), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
         table = np.zeros(len(members), fields)
@@ -120,7 +121,9 @@ class Linear(Learner):
         return table
 
     def _predicting_member(self) -> tuple[Step | OwnStep, float]:
-        state = self._attribute().state
+        model = self._attribute()
+        self._prepare(model)
+        state = model.state
         return self._members()[0 if isinstance(state, Line) else int(state.choice[0])]
 
 

@@ -68,6 +68,14 @@ class Multiplicative(Setting):
         p = on_signed_simplex(u, self.radius, self.start) if self.signed else on_simplex(u, self.radius)
         return simplex(self.problem, relative_entropy(p, self.start), self.radius, self.signed)
 
+    def weights(self) -> np.ndarray:
+        """w₁, from p₁."""
+        if not self.signed:
+            return self.radius * self.start
+        positive, negative = np.split(self.start, 2)
+        w: np.ndarray = self.radius * (positive - negative)
+        return w
+
 
 def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, codes: np.ndarray) -> Setting:
     """The setting of a learner that begins in this state; ``codes`` are the targets as its rule reads them."""

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.rule import SEEN
 from aggro.engine.trials import trace
 from aggro.learners import doors
 from aggro.learners.base import Learner
 from aggro.learners.model import NO_ORDER
-from aggro.theory.settings import Setting, as_matrix, setting_of, vector
+from aggro.theory.problems import Uniclass
+from aggro.theory.settings import Multiplicative, Setting, as_matrix, setting_of, vector
 
 __all__ = ["Trial", "learn"]
 
@@ -35,6 +37,7 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
     """
     learner: Learner = copy.deepcopy(estimator)
     model = learner._begin()
+    begun = model.state.tally.rows[SEEN] > 0
     rows = learner._rows_to_learn(model, X)
     n = doors.n_rows_of(rows)
     targets = learner._check_targets(y, n)
@@ -59,5 +62,7 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
         return -1
 
     learner._learn(model, rows, targets, weights, NO_ORDER, model.state, model.labels, run_and_look if moves else run)
+    if isinstance(setting, Multiplicative) and isinstance(setting.problem, Uniclass) and not begun:
+        losses[live[0]] = setting.problem.losses(setting.weights())[0]  # a detector itself calls no first row outside
     counted = s[live] if s.shape[0] else None
     return Trial(setting, losses[live], mistakes[live], counted, moved[live] if moves else moved)

@@ -18,7 +18,7 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "part", "quick", "rare", "roomy"]
+__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "literal", "part", "quick", "rare", "roomy"]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
@@ -104,6 +104,11 @@ def rare(function: Callable[..., Any]) -> Any:
     A compiled function takes over its caller's ``forceinline`` and ``_nrt`` unless it says otherwise.
     """
     return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
+
+
+def literal(function: Callable[..., Any]) -> Any:
+    """Compile a large piece to the letter: it gives the same bits wherever it is called from."""
+    return rare(function)
 
 
 def roomy(function: Callable[..., Any]) -> Any:

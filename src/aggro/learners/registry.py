@@ -39,6 +39,8 @@ LEARNERS = (
     Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
     Entry("MultiplicativePARegressor", "multiplicative", "regression"),
     Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
+    Entry("KernelPAClassifier", "kernel", "classification"),
+    Entry("KernelPARegressor", "kernel", "regression"),
 )
 
 OWN: dict[str, Entry] = {}  # what this process has registered

@@ -55,7 +55,7 @@ def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classe
     nearest: dict[str, Spec] | None = None
     for rule, params in _settings(learner, classes):
         if rule.state.__name__ == kind:
-            small, wanted = _wanted(rule, params, width, models)
+            small, wanted = _wanted(rule, params, width, models, specs)
             if wanted == specs:
                 return small
             nearest = nearest or wanted
@@ -83,7 +83,12 @@ def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
         yield rule, relative._params_for(rule)
 
 
-def _wanted(rule: Rule, params: Any, width: int, models: int) -> tuple[Any, dict[str, Spec]]:
+def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:
+    if rule.shapes is not None:
+        small = rule.init(params, 1, models)
+        counted = specs_of(flatten(small.tally, "tally."))
+        others = rule.shapes(params, width, models, specs)
+        return small, counted | {name: Spec(np.dtype(kind), shape) for name, (kind, shape) in others.items()}
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
     return small, {

@@ -1,0 +1,335 @@
+"""What kernel learners share: rows learned and scored in blocks, kernels of all kinds, and the support set as users see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.engine.kernels import Kernel, kernel_matrix
+from aggro.engine.passes import run, score
+from aggro.engine.pinned import Pinned
+from aggro.engine.rows import CSR
+from aggro.engine.rule import copy_state
+from aggro.engine.steps import Step
+from aggro.learners import doors
+from aggro.learners.base import COMMON, NONE, Learner
+from aggro.learners.blocks import as_matrix, entries_of, taken
+from aggro.learners.called import called, called_scores, learn_called
+from aggro.learners.expansion import sweep
+from aggro.learners.features import frozen
+from aggro.learners.labels import Labels
+from aggro.learners.model import NO_ORDER, Model, View
+from aggro.learners.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.support import (
+    COUNT,
+    GROUP,
+    LAST,
+    WIDTH,
+    Support,
+    coefficients,
+    enlarged,
+    sums_of,
+    support_rows,
+)
+
+__all__ = ["KERNEL", "Machine"]
+
+BLOCK = 256
+MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
+WORDS = ("linear", "poly", "rbf", "sigmoid", "cosine", "precomputed")
+POLICIES = ("oldest", "random", "smallest", "project", "merge")
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel by its name, or a function."""
+
+    words: tuple[str, ...] = WORDS
+
+    def accepts(self, value: Any) -> bool:
+        return value in self.words if isinstance(value, str) else callable(value)
+
+    def __str__(self) -> str:
+        return f"{Choice(self.words)} or a function of two matrices"
+
+
+POSITIVE = Number(0.0, open_low=True)
+KERNEL: dict[str, Constraint] = {
+    "C": POSITIVE,
+    "kernel": KernelChoice(),
+    "gamma": Either((Choice(("auto",)), POSITIVE)),
+    "degree": Number(1, 100, integer=True),
+    "coef0": Number(),
+    "step": Choice(("pa", "pa1", "pa2", "ls")),
+    "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
+    "budget_policy": Choice(POLICIES),
+    **COMMON,
+    "fit_intercept": Either((Flag(), Choice(("auto",)))),
+}
+
+
+class Machine(Learner):
+    """A learner whose scores are sums of a kernel over the rows that it keeps."""
+
+    kernel: str | Callable[[Any, Any], Any]
+    gamma: float | str
+    degree: int
+    coef0: float
+    C: float
+    step: str
+    fit_intercept: bool | str
+    average: bool
+    budget: int | None
+    budget_policy: str
+
+    # Settings -----------------------------------------------------------------------------------------
+
+    def _numbers(self) -> dict[str, Any]:
+        """The settings that all kernel learners have, as a rule reads them."""
+        given = self.kernel == "precomputed" or callable(self.kernel)
+        return {
+            "step": int(Step[self.step.upper()]),
+            "C": float(self.C),
+            "bias": self._bias(),
+            "average": int(self.average),
+            "kind": int(Kernel.GIVEN if given else Kernel[str(self.kernel).upper()]),
+            "gamma": 0.0 if isinstance(self.gamma, str) else float(self.gamma),
+            "coef0": float(self.coef0),
+            "degree": int(self.degree),
+            "keeps": int(self.kernel != "precomputed"),
+            "budget": int(self.budget or 0),
+            "policy": POLICIES.index(self.budget_policy),
+            "seed": 0,
+            "projects": int(self.budget is not None and self.budget_policy == "project"),
+            "covered": 0,
+            "ahead": np.empty((0, 0)),
+            "own": np.empty(0, np.int64),
+        }
+
+    def _bias(self) -> float:
+        """1.0 with an intercept, else 0.0; "auto" for the kernels that have no constant of their own."""
+        if self.fit_intercept == "auto":
+            return float(self.kernel in ("linear", "poly", "cosine"))
+        return float(self.fit_intercept)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        name = type(self).__name__
+        if self.budget is not None and self.average:
+            raise ValueError(
+                f"{name} cannot have both average=True and a budget: the mean of all iterates needs the support "
+                "vectors that the budget has let go. Set one of them only."
+            )
+        if self.budget is not None and self.budget_policy == "merge" and Kernel.GIVEN == self._numbers()["kind"]:
+            raise ValueError(
+                f"budget_policy='merge' of {name} makes new rows between two, and needs one of the kernels "
+                f"{', '.join(map(repr, WORDS[:-1]))}. Got {self.kernel!r}. Choose another policy."
+            )
+
+    def _check_change(self, state: Support) -> None:
+        if self.average and not state.late.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+        params = self._params_for(self._rule_for(0))
+        rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
+        if bool(params.keeps) != rows_kept:
+            raise ValueError(
+                f"kernel={self.kernel!r} was set after learning began: a given matrix has no rows to go on with, and "
+                "rows no matrix. Set it back, or fit anew."
+            )
+        count, inverse = int(state.marks[COUNT]), state.inverse.shape[0]
+        if params.budget and count > params.budget:
+            raise ValueError(
+                f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
+                "Set a larger one, or fit anew."
+            )
+        if inverse != (params.budget if params.projects else 0):
+            raise ValueError(
+                "budget_policy='project' needs the same budget from the start to the end. Set them back, or fit anew."
+            )
+
+    def _prepare(self, model: Model) -> None:
+        if model.params is not None:
+            return
+        if int(model.state.marks[WIDTH]) != model.width:
+            raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
+        super()._prepare(model)
+        model.params = model.params._replace(seed=int(np.uint64(model.seed).astype(np.int64)))
+
+    def _learns_in_place(self) -> bool:
+        return not callable(self.kernel)  # a user's function may fail half-way
+
+    def _settled(self, model: Model, state: Support) -> Support:
+        """γ = 1/n for gamma="auto", once and for all."""
+        if self.gamma == "auto" and state.gamma[0] == 0.0:
+            n = max(model.features.n, 1)
+            return state._replace(gamma=np.array([1.0 / n, n]))
+        return state
+
+    def _widen(self, model: Model) -> None:
+        n, made_for = model.features.n, model.state.gamma[1]
+        if self.gamma == "auto" and made_for and n != made_for:
+            raise ValueError(
+                f"gamma='auto' is 1/n_features, and it was 1/{made_for:.0f} until now: a row brought the number of "
+                f"features to {n}. Set gamma to a number, or reserve a width with n_features."
+            )
+        super()._widen(model)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102 (as in Learner)
+        shape = getattr(X, "shape", None) or np.shape(X)
+        if self.kernel == "precomputed" and len(shape) == 2 and shape[0] != shape[1]:
+            raise ValueError(
+                f"With kernel='precomputed', fit needs the square matrix of the kernel of every row with every row. "
+                f"Got {shape[0]} rows and {shape[1]} columns."
+            )
+        return super().fit(X, y, sample_weight)
+
+    # Rows in blocks -----------------------------------------------------------------------------------
+
+    def _block_size(self, state: Support, n: int) -> int:
+        """How many rows go together, so that the memory of a block is bounded."""
+        a_row = int(state.marks[COUNT]) + BLOCK if callable(self.kernel) else sums_of(state)
+        return max(1, min(BLOCK, n, MEMORY // a_row))
+
+    def _ahead(self, state: Support, params: Any, rows: Any) -> Any:
+        """The settings, with the sums of these rows over the groups of support vectors that are full."""
+        n = doors.n_rows_of(rows)
+        groups = int(state.marks[COUNT]) // GROUP
+        if n < 2 or not groups or params.kind == Kernel.GIVEN or params.budget:
+            return params
+        ahead = np.empty((n, sums_of(state)))
+        sweep(state, params, rows, ahead, groups)
+        return params._replace(covered=groups, ahead=ahead)
+
+    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        X, y, s, order, start, stop, *flags = rest
+        state = self._settled(model, state)
+        while start < stop:
+            end = start + self._block_size(state, stop - start)
+            rows = taken(X, order, start, end)
+            numbers = order[start:end] if order.shape[0] else state.marks[LAST] + np.arange(end - start)
+            block = self._block(model, learn_rows, state, params, rows, y[start:end], s[start:end], numbers, *flags)
+            state, bad = block
+            if bad >= 0:
+                return state, start + bad
+            start = end
+        return state, -1
+
+    def _block(
+        self,
+        model: Model,
+        learn_rows: Any,
+        state: Support,
+        params: Any,
+        rows: Any,
+        y: np.ndarray,
+        s: np.ndarray,
+        numbers: np.ndarray,
+        *flags: Any,
+    ) -> tuple[Support, int]:
+        """Learn a few rows; ``numbers`` are their places in a given kernel matrix."""
+        n = y.shape[0]
+        live = int(np.count_nonzero(s)) if s.shape[0] else n  # rows of weight 0 are not there at all
+        state = enlarged(state, params, live, entries_of(rows) if live else 0)
+        if callable(self.kernel):
+            return state, learn_called(self.kernel, learn_rows, state, params, rows, y, s, *flags)
+        settings = self._ahead(state, params, rows)
+        if not params.keeps:
+            settings = params._replace(own=numbers % model.width)
+        bad = learn_rows(state, settings, rows, y, s, NO_ORDER, 0, n, *flags)
+        if not params.keeps:
+            state.marks[LAST] = (state.marks[LAST] + n) % model.width
+        return state, int(bad)
+
+    def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
+        (rows,) = row.value
+        state, params = self._settled(model, model.state), model.params
+        if not params.keeps or callable(self.kernel):
+            y, s = frozen(np.array([target])), frozen(np.array([weight]))
+            state = copy_state(state)
+            state, _ = self._block(
+                model, run, state, params, rows, y, s, state.marks[LAST : LAST + 1], model.balanced, False
+            )
+        else:
+            state = enlarged(state, params, 1, entries_of(rows))
+        if state is not model.state:
+            model.swap(state, params, model.labels, model.width)
+        if params.keeps and not callable(self.kernel):
+            model.learn_row(row, target, weight)
+
+    def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
+        n = scores.shape[0]
+        size = self._block_size(view.state, n)
+        for a in range(0, n, size):
+            b = min(a + size, n)
+            block = taken(rows, NO_ORDER, a, b)
+            if callable(self.kernel):
+                bad = called_scores(self.kernel, view.state, view.params, block, scores[a:b])
+            else:
+                bad = score(view.state, self._ahead(view.state, view.params, block), block, scores[a:b])
+            if bad >= 0:
+                return a + int(bad)
+        return -1
+
+    def _score_row(self, model: Model, row: Pinned) -> float:
+        if not callable(self.kernel):
+            return super()._score_row(model, row)
+        (rows,) = row.value
+        model.scores_row = np.zeros((1, model.state.coef.shape[1]))
+        bad = called_scores(self.kernel, model.state, model.params, rows, model.scores_row)
+        return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        return None  # room has to be made before a row is learned
+
+    # What was learned -----------------------------------------------------------------------------------
+
+    def _held(self) -> tuple[View, np.ndarray]:
+        """A view of the model, and the coefficients that predict, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, coefficients(view.state, bool(view.params.average))
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows held, an array or a sparse matrix."""
+        view, _ = self._held()
+        if not view.params.keeps:
+            raise AttributeError("With kernel='precomputed' there are no rows, only their numbers: see support_")
+        return support_rows(view.state, view.n_features)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """With kernel="precomputed", the columns of the support vectors; else how many rows had been seen before each."""
+        view, coef = self._held()
+        numbers = view.state.born if view.params.keeps else view.state.column
+        return np.array(numbers[: coef.shape[0]])
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """The labels, the numbers of the support vectors, their parts in each score, and the intercepts."""
+        model = self._fitted()
+        with model.guard, model.reading() as view:
+            self._score_one(model, x)  # refuses what is not finite
+            (row,) = self._row(model, x, False).value
+            state, params = view.state, view.params
+            coef = coefficients(state, bool(params.average))
+            if coef.shape[0] == 0:
+                return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
+            if isinstance(row, CSR):
+                n = int(row.indptr[1])
+                row = row._replace(indices=row.indices[:n], data=row.data[:n])
+            sparse = not state.dense.shape[1]
+            asked = as_matrix(row, view.width, sparse and bool(params.keeps))
+            if not params.keeps:
+                k = asked[:, state.column[: coef.shape[0]]]
+            elif callable(self.kernel):
+                k = called(self.kernel, asked, support_rows(state, view.width))
+            else:
+                gamma = params.gamma or state.gamma[0]
+                settings = params.kind, gamma, params.coef0, params.degree
+                k = kernel_matrix(*settings, asked, support_rows(state, view.width))
+            parts = k[0][:, None] * coef
+            return view.labels, list(range(coef.shape[0])), parts, params.bias * coef.sum(axis=0)

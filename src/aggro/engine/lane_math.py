@@ -2,8 +2,8 @@
 
 e^x = 2^n e^r with n = round(x/log 2) and |r| ≤ log(2)/2. The polynomial e^r ≈ 1 + r + r²q(r) has q of degree 9, which
 interpolates at Chebyshev's points; e^0 is 1 exactly, and the error is below 1e-15 of the value. n is found by adding
-1.5·2^52, which leaves it in the low bits of the sum, from where a shift brings it into the exponent. So there is no
-call, no table and no conversion that some machines do not have for vectors. Compile callers to the letter (``literal``).
+1.5·2^52, which leaves it in the low bits of the sum, from where a shift brings it into the exponent. So there is
+no call, no table and no conversion that some machines do not have for vectors. Compile callers to the letter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernels that are a user's function of two matrices, k(X, Z): called for a block of rows at a time.
 
-The block's kernel values, with the support vectors and with one another, are one matrix, and compiled code learns from that
-as from any given kernel matrix. The rows that became support vectors are put into the support set afterwards.
+The block's kernel values, with the support vectors and with one another, are one matrix, and compiled code learns from
+that as from any given kernel matrix. The rows that became support vectors are put into the support set afterwards.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def called(kernel: Callable[[Any, Any], Any], X: Any, Z: Any) -> np.ndarray:
         raise TypeError(f"The kernel {name} must give numbers, got {values!r}.") from error
     if matrix.shape != wanted:
         raise ValueError(
-            f"The kernel {name} gave an array of shape {matrix.shape} for {wanted[0]} rows and {wanted[1]} rows; it must "
-            f"give one of shape {wanted}. Nothing was learned from this call."
+            f"The kernel {name} gave an array of shape {matrix.shape} for {wanted[0]} rows and {wanted[1]} rows; it "
+            f"must give one of shape {wanted}. Nothing was learned from this call."
         )
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise ValueError(
-            f"The kernel {name} gave {matrix[i, j]} for a pair of finite rows. Check it on rows such as yours; nothing was "
-            "learned from this call."
+            f"The kernel {name} gave {matrix[i, j]} for a pair of finite rows. Check it on rows such as yours; nothing "
+            "was learned from this call."
         )
     return matrix
 

@@ -4,9 +4,9 @@ Each row asks for the smallest change, in the space of the kernel, that would ha
 
     w_{t+1} = argmin ½‖w − w_t‖²   s.t.  loss(w; φ(x_t), y_t) = 0        (softened with C)
 
-and the answer is w_t + τ y φ(x_t), the linear closed form with q = k(x, x) (+ 1 with an intercept). So f is a sum of kernels
-over the rows that were learned from, f(x) = Σ α_i k(x_i, x) (+ b), and a row with τ ≠ 0 is kept as a support vector. The
-rule is in ``learners.kernel_rule``, the support set in ``learners.support``, its scores in ``learners.expansion``.
+and the answer is w_t + τ y φ(x_t), the linear closed form with q = k(x, x) (+ 1 with an intercept). So f is a sum of
+kernels over the rows that were learned from, f(x) = Σ α_i k(x_i, x) (+ b), and a row with τ ≠ 0 is kept as a support
+vector. The rule is in ``learners.kernel_rule``, the support set in ``learners.support``, its scores in ``learners.expansion``.
 
 References
 ----------
@@ -171,7 +171,7 @@ class KernelPAClassifier(Machine, Classifier):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts of the predicting model, one for each row of ``dual_coef_``."""
-        return self._bias() * self.dual_coef_.sum(axis=1)
+        return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))
 
 
 class KernelPARegressor(Machine, Regressor):
@@ -300,4 +300,4 @@ class KernelPARegressor(Machine, Regressor):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercept of the predicting model."""
-        return self._bias() * self.dual_coef_.sum(axis=1)
+        return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))

@@ -6,8 +6,8 @@ classes each has its own problem, one against the rest; all share the support ve
 
 A row is passed over if q is not above 0, which only a kernel that is no inner product can give, or no float.
 
-The average of the iterates is lazy, as in ``learners.line``: the mean's coefficients are α − u/T, where a step at row t adds
-(t − 1) times its coefficient to u.
+The average of the iterates is lazy, as in ``learners.line``: the mean's coefficients are α − u/T, where a step at row t
+adds (t − 1) times its coefficient to u.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def judge(state, params, y, out):
 def coefficient(params, y, s, f, q):
     """How far to move along φ(x), signed; 0 where the row is passed over.
 
-    As in ``learners.line``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of them, and two
-    classes would learn otherwise than two of three.
+    As in ``learners.line``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of them, and
+    two classes would learn otherwise than two of three.
     """
     if params.regression:
         sign = 1.0 if y >= f else -1.0

@@ -1,4 +1,4 @@
-"""What kernel learners share: rows learned and scored in blocks, kernels of all kinds, and the support set as users see it."""
+"""What kernel learners share: rows in blocks, kernels of all kinds, and the support set as users see it."""
 
 from __future__ import annotations
 
@@ -89,13 +89,12 @@ class Machine(Learner):
 
     def _numbers(self) -> dict[str, Any]:
         """The settings that all kernel learners have, as a rule reads them."""
-        given = self.kernel == "precomputed" or callable(self.kernel)
         return {
             "step": int(Step[self.step.upper()]),
             "C": float(self.C),
             "bias": self._bias(),
             "average": int(self.average),
-            "kind": int(Kernel.GIVEN if given else Kernel[str(self.kernel).upper()]),
+            "kind": int(Kernel.GIVEN if self._is_given() else Kernel[str(self.kernel).upper()]),
             "gamma": 0.0 if isinstance(self.gamma, str) else float(self.gamma),
             "coef0": float(self.coef0),
             "degree": int(self.degree),
@@ -108,6 +107,10 @@ class Machine(Learner):
             "ahead": np.empty((0, 0)),
             "own": np.empty(0, np.int64),
         }
+
+    def _is_given(self) -> bool:
+        """Whether kernel values come from outside compiled code."""
+        return self.kernel == "precomputed" or callable(self.kernel)
 
     def _bias(self) -> float:
         """1.0 with an intercept, else 0.0; "auto" for the kernels that have no constant of their own."""
@@ -123,7 +126,7 @@ class Machine(Learner):
                 f"{name} cannot have both average=True and a budget: the mean of all iterates needs the support "
                 "vectors that the budget has let go. Set one of them only."
             )
-        if self.budget is not None and self.budget_policy == "merge" and Kernel.GIVEN == self._numbers()["kind"]:
+        if self.budget is not None and self.budget_policy == "merge" and self._is_given():
             raise ValueError(
                 f"budget_policy='merge' of {name} makes new rows between two, and needs one of the kernels "
                 f"{', '.join(map(repr, WORDS[:-1]))}. Got {self.kernel!r}. Choose another policy."
@@ -156,7 +159,8 @@ class Machine(Learner):
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
         super()._prepare(model)
-        model.params = model.params._replace(seed=int(np.uint64(model.seed).astype(np.int64)))
+        params: Any = model.params
+        model.params = params._replace(seed=int(np.uint64(model.seed).astype(np.int64)))
 
     def _learns_in_place(self) -> bool:
         return not callable(self.kernel)  # a user's function may fail half-way
@@ -177,7 +181,7 @@ class Machine(Learner):
             )
         super()._widen(model)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: D102 (as in Learner)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         shape = getattr(X, "shape", None) or np.shape(X)
         if self.kernel == "precomputed" and len(shape) == 2 and shape[0] != shape[1]:
             raise ValueError(
@@ -248,10 +252,8 @@ class Machine(Learner):
         state, params = self._settled(model, model.state), model.params
         if not params.keeps or callable(self.kernel):
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
-            state = copy_state(state)
-            state, _ = self._block(
-                model, run, state, params, rows, y, s, state.marks[LAST : LAST + 1], model.balanced, False
-            )
+            state, number = copy_state(state), state.marks[LAST : LAST + 1]
+            state, _ = self._block(model, run, state, params, rows, y, s, number, model.balanced, False)
         else:
             state = enlarged(state, params, 1, entries_of(rows))
         if state is not model.state:
@@ -303,7 +305,7 @@ class Machine(Learner):
 
     @property
     def support_(self) -> np.ndarray:
-        """With kernel="precomputed", the columns of the support vectors; else how many rows had been seen before each."""
+        """How many rows had been seen before each support vector; with kernel="precomputed", their columns."""
         view, coef = self._held()
         numbers = view.state.born if view.params.keeps else view.state.column
         return np.array(numbers[: coef.shape[0]])

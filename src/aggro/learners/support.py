@@ -3,9 +3,9 @@
     f_c(x) = Σ_i α_ic k̃(x_i, x),   k̃ = k + 1 with an intercept (a constant feature 1), else k
 
 Rows stand in groups of 32, as compiled code reads them (``learners.expansion``). Up to ``WIDE`` features the rows are
-dense: feature j of the 32 rows of a group is one run of memory, so that a product with a row x, dense or sparse, goes along
-the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values. With a given
-kernel matrix there are no rows, only the numbers of its columns.
+dense: feature j of the 32 rows of a group is one run of memory, so that a product with a row x, dense or sparse, goes
+along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values. With a
+given kernel matrix there are no rows, only the numbers of its columns.
 
 The set has room for some more rows than it holds, and for some more entries of sparse ones. Python makes that room, by
 doubling, before compiled code runs (``enlarged``); with a budget there is never room for more than that.

@@ -274,9 +274,8 @@ class Learner(OneRow, Counted):
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
-        if self._learns_in_place() and size_of(rows) < size_of(
-            model.state
-        ):  # cheaper to look first than to work on a copy
+        small = size_of(rows) < size_of(model.state)
+        if small and self._learns_in_place():  # cheaper to look first than to work on a copy
             bad = doors.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise doors.bad_value(rows, bad, model.features.names, self._least())

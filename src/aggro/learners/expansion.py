@@ -6,7 +6,7 @@ once a block from memory (``sweep``), and each row then goes on alone through th
 result is the same to the bit as that of a row that goes through all groups alone: the block is exact.
 
 The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
-state has an ``inverse``, then, for sparse support vectors, a number for each feature.
+state has an ``inverse`` (and room for twice as many numbers), then, for sparse support vectors, a number for each feature.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ sums_size = exact(sums_of)
 
 @exact
 def work_size(state):
-    kept = state.born.shape[0] if state.inverse.shape[0] else 0
-    return GROUP + kept
+    """Room for the products of a group, and for what a policy of a budget needs."""
+    return GROUP + (3 * state.born.shape[0] if state.inverse.shape[0] else GROUP)
 
 
 @exact

@@ -6,7 +6,8 @@ Each row asks for the smallest change, in the space of the kernel, that would ha
 
 and the answer is w_t + τ y φ(x_t), the linear closed form with q = k(x, x) (+ 1 with an intercept). So f is a sum of
 kernels over the rows that were learned from, f(x) = Σ α_i k(x_i, x) (+ b), and a row with τ ≠ 0 is kept as a support
-vector. The rule is in ``learners.kernel_rule``, the support set in ``learners.support``, its scores in ``learners.expansion``.
+vector. The rule is in ``learners.kernel_rule``, the support set in ``learners.support``, its scores in
+``learners.expansion``, and what makes room in a budget in ``learners.budgets``.
 
 References
 ----------

@@ -20,8 +20,9 @@ from aggro.engine.compile import exact, inline, literal
 from aggro.engine.rows import HUGE, TINY
 from aggro.engine.rule import LIVE, SEEN, Rule
 from aggro.engine.steps import LS, PA, PA1
+from aggro.learners.budgets import PROJECTED, place_for
 from aggro.learners.expansion import evaluate, insert, own_value, sums_size, work_size
-from aggro.learners.support import COUNT, GROUP, WIDTH, Support, flaw, grow_support, new_support, shapes
+from aggro.learners.support import GROUP, WIDTH, Support, flaw, grow_support, new_support, shapes
 
 __all__ = ["EXPANSION", "KernelParams"]
 
@@ -45,7 +46,6 @@ class KernelParams(NamedTuple):
     budget: int  # 0 for none
     policy: int
     seed: int
-    projects: int  # whether the policy is to project
     covered: int  # groups of support vectors that ``ahead`` covers
     ahead: np.ndarray  # (rows, sums) or (0, 0): see ``expansion``
     own: np.ndarray  # (rows,) or (0,): each row's own column in a given kernel matrix
@@ -85,8 +85,8 @@ def judge(state, params, y, out):
 def coefficient(params, y, s, f, q):
     """How far to move along φ(x), signed; 0 where the row is passed over.
 
-    As in ``learners.line``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of them, and
-    two classes would learn otherwise than two of three.
+    As in ``learners.line``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of them,
+    and two classes would learn otherwise than two of three.
     """
     if params.regression:
         sign = 1.0 if y >= f else -1.0
@@ -123,8 +123,12 @@ def learn(state, params, X, i, y, s, out, q):
         moves[k] = a
         moved |= a != 0.0
     if moved:
-        slot = u8(state.marks[COUNT])
-        state.marks[COUNT] += 1
+        first = u8(2) * columns + u8(sums_size(state))
+        values = out[first + u8(GROUP) : first + u8(work_size(state))]
+        slot = place_for(state, params, moves, values, q)
+        if slot < 0:
+            return slot == PROJECTED
+        slot = u8(slot)
         insert(state, params, X, i, slot, q)
         for k in range(columns):
             state.coef[slot // u8(GROUP), k, slot % u8(GROUP)] = moves[k]

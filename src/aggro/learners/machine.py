@@ -17,6 +17,7 @@ from aggro.engine.steps import Step
 from aggro.learners import doors
 from aggro.learners.base import COMMON, NONE, Learner
 from aggro.learners.blocks import as_matrix, entries_of, taken
+from aggro.learners.budgets import Policy
 from aggro.learners.called import called, called_scores, learn_called
 from aggro.learners.expansion import sweep
 from aggro.learners.features import frozen
@@ -31,6 +32,7 @@ from aggro.learners.support import (
     Support,
     coefficients,
     enlarged,
+    inverse_of,
     sums_of,
     support_rows,
 )
@@ -40,7 +42,6 @@ __all__ = ["KERNEL", "Machine"]
 BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
 WORDS = ("linear", "poly", "rbf", "sigmoid", "cosine", "precomputed")
-POLICIES = ("oldest", "random", "smallest", "project", "merge")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ KERNEL: dict[str, Constraint] = {
     "coef0": Number(),
     "step": Choice(("pa", "pa1", "pa2", "ls")),
     "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
-    "budget_policy": Choice(POLICIES),
+    "budget_policy": Choice(tuple(policy.name.lower() for policy in Policy)),
     **COMMON,
     "fit_intercept": Either((Flag(), Choice(("auto",)))),
 }
@@ -100,9 +101,8 @@ class Machine(Learner):
             "degree": int(self.degree),
             "keeps": int(self.kernel != "precomputed"),
             "budget": int(self.budget or 0),
-            "policy": POLICIES.index(self.budget_policy),
+            "policy": int(Policy[self.budget_policy.upper()]),
             "seed": 0,
-            "projects": int(self.budget is not None and self.budget_policy == "project"),
             "covered": 0,
             "ahead": np.empty((0, 0)),
             "own": np.empty(0, np.int64),
@@ -128,8 +128,13 @@ class Machine(Learner):
             )
         if self.budget is not None and self.budget_policy == "merge" and self._is_given():
             raise ValueError(
-                f"budget_policy='merge' of {name} makes new rows between two, and needs one of the kernels "
-                f"{', '.join(map(repr, WORDS[:-1]))}. Got {self.kernel!r}. Choose another policy."
+                f"budget_policy='merge' of {name} makes new rows between two, of which compiled code needs the kernel: "
+                f"it must be one of {', '.join(map(repr, WORDS[:-1]))}. Got {self.kernel!r}. Choose another policy."
+            )
+        if self.budget is not None and self.budget_policy == "project" and self.kernel == "sigmoid":
+            raise ValueError(
+                f"budget_policy='project' of {name} needs a kernel that is an inner product, and 'sigmoid' is none. "
+                "Choose another policy."
             )
 
     def _check_change(self, state: Support) -> None:
@@ -148,7 +153,7 @@ class Machine(Learner):
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
                 "Set a larger one, or fit anew."
             )
-        if inverse != (params.budget if params.projects else 0):
+        if inverse != inverse_of(params):
             raise ValueError(
                 "budget_policy='project' needs the same budget from the start to the end. Set them back, or fit anew."
             )
@@ -194,8 +199,14 @@ class Machine(Learner):
 
     def _block_size(self, state: Support, n: int) -> int:
         """How many rows go together, so that the memory of a block is bounded."""
+        if state.spans.shape[0] and self.budget is not None and self.budget_policy == "merge":
+            return 1  # a merged row may have as many entries as both it was made of
         a_row = int(state.marks[COUNT]) + BLOCK if callable(self.kernel) else sums_of(state)
         return max(1, min(BLOCK, n, MEMORY // a_row))
+
+    def _entries(self, state: Support, rows: Any) -> int:
+        """How many entries of sparse rows these may bring."""
+        return entries_of(rows) + 2 * int(state.spans[:, 1].max(initial=0))
 
     def _ahead(self, state: Support, params: Any, rows: Any) -> Any:
         """The settings, with the sums of these rows over the groups of support vectors that are full."""
@@ -236,7 +247,7 @@ class Machine(Learner):
         """Learn a few rows; ``numbers`` are their places in a given kernel matrix."""
         n = y.shape[0]
         live = int(np.count_nonzero(s)) if s.shape[0] else n  # rows of weight 0 are not there at all
-        state = enlarged(state, params, live, entries_of(rows) if live else 0)
+        state = enlarged(state, params, live, self._entries(state, rows) if live else 0)
         if callable(self.kernel):
             return state, learn_called(self.kernel, learn_rows, state, params, rows, y, s, *flags)
         settings = self._ahead(state, params, rows)
@@ -255,7 +266,7 @@ class Machine(Learner):
             state, number = copy_state(state), state.marks[LAST : LAST + 1]
             state, _ = self._block(model, run, state, params, rows, y, s, number, model.balanced, False)
         else:
-            state = enlarged(state, params, 1, entries_of(rows))
+            state = enlarged(state, params, 1, self._entries(state, rows))
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
         if params.keeps and not callable(self.kernel):

@@ -4,8 +4,8 @@
 
 Rows stand in groups of 32, as compiled code reads them (``learners.expansion``). Up to ``WIDE`` features the rows are
 dense: feature j of the 32 rows of a group is one run of memory, so that a product with a row x, dense or sparse, goes
-along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values. With a
-given kernel matrix there are no rows, only the numbers of its columns.
+along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values. With
+a given kernel matrix there are no rows, only the numbers of its columns.
 
 The set has room for some more rows than it holds, and for some more entries of sparse ones. Python makes that room, by
 doubling, before compiled code runs (``enlarged``); with a budget there is never room for more than that.
@@ -27,6 +27,7 @@ __all__ = [
     "HEAP",
     "LAST",
     "NORM",
+    "PROJECT",
     "SELF",
     "WIDE",
     "WIDTH",
@@ -35,6 +36,7 @@ __all__ = [
     "enlarged",
     "flaw",
     "grow_support",
+    "inverse_of",
     "new_support",
     "shapes",
     "sums_of",
@@ -43,6 +45,7 @@ __all__ = [
 
 GROUP = 32
 WIDE = 4096  # features; wider rows are kept sparse
+PROJECT = 3  # the policy that needs an inverse: see ``learners.budgets``
 COUNT, HEAP, LAST, WIDTH = range(4)  # rows held, entries on the heap, rows of a given matrix so far, the width
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
@@ -98,7 +101,8 @@ def new_support(params: Any, width: int, models: int) -> Support:
 
 
 def inverse_of(params: Any) -> int:
-    return int(params.budget) if params.projects else 0
+    """How large the inverse of the kernel matrix may become; 0 if it is not needed."""
+    return int(params.budget) if params.policy == PROJECT else 0
 
 
 def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> dict[str, tuple[type, tuple[int, ...]]]:

@@ -98,7 +98,11 @@ def called_scores(kernel: Any, state: Support, params: Any, rows: Any, scores: n
             n = int(rows.indptr[1])  # a row for one-row calls has room to spare
             rows = rows._replace(indices=rows.indices[:n], data=rows.data[:n])
         X = as_matrix(rows, int(state.marks[WIDTH]), state.spans.shape[0] > 0)
-        values = frozen(np.ascontiguousarray(_values(kernel, state, X)))
+        values = _values(kernel, state, X)
+        if state.radius.shape[0]:  # distances need k(x, x)
+            own = np.array([called(kernel, X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
+            params = params._replace(own=np.full(X.shape[0], values.shape[1]))
+            values = np.column_stack([values, own])
         by_slot = state._replace(column=np.arange(state.column.shape[0]))
-        score(by_slot, params, values, scores)
+        score(by_slot, params, frozen(np.ascontiguousarray(values)), scores)
     return bad

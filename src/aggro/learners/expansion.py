@@ -20,9 +20,10 @@ from aggro.engine.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rows import HUGE, entry, n_rows, stored
 from aggro.learners.support import COUNT, GROUP, HEAP, LAST, NORM, SELF, WIDTH, sums_of
 
-__all__ = ["evaluate", "groups_of", "insert", "own_value", "row_norm", "sums_size", "sweep", "work_size"]
+__all__ = ["SPARE", "evaluate", "groups_of", "insert", "own_value", "row_norm", "sums_size", "sweep", "work_size"]
 
 u8 = np.uint64
+SPARE = 6  # numbers between the scores and the sums, for the rule
 TILE = 40_000  # bytes of support vectors that stay in the nearest cache while the rows of a block go over them
 
 
@@ -233,7 +234,7 @@ def evaluate(state, params, X, i, out):
     q = row_norm(X, i)
     if q != q:
         return False
-    sums = out[u8(2) * columns :]
+    sums = out[u8(2) * columns + u8(SPARE) :]
     size = u8(sums_size(state))
     first = u8(0)
     if params.ahead.shape[0]:

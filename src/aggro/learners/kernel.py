@@ -27,6 +27,7 @@ from aggro.engine.rule import Rule
 from aggro.learners.kernel_rule import EXPANSION, KernelParams
 from aggro.learners.machine import KERNEL, POSITIVE, Machine
 from aggro.learners.params import Constraint, Number
+from aggro.learners.support import CLASSES, NUMBER
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 __all__ = ["KernelPAClassifier", "KernelPARegressor"]
@@ -160,7 +161,7 @@ class KernelPAClassifier(Machine, Classifier):
         return EXPANSION
 
     def _params_for(self, rule: Rule) -> KernelParams:
-        return KernelParams(regression=0, edge=float(self.margin), **self._numbers())
+        return KernelParams(task=CLASSES, edge=float(self.margin), nu=0.0, **self._numbers())
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -291,7 +292,7 @@ class KernelPARegressor(Machine, Regressor):
         return EXPANSION
 
     def _params_for(self, rule: Rule) -> KernelParams:
-        return KernelParams(regression=1, edge=float(self.epsilon), **self._numbers())
+        return KernelParams(task=NUMBER, edge=float(self.epsilon), nu=0.0, **self._numbers())
 
     @property
     def dual_coef_(self) -> np.ndarray:

@@ -21,8 +21,9 @@ from aggro.engine.rows import HUGE, TINY
 from aggro.engine.rule import LIVE, SEEN, Rule
 from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.budgets import PROJECTED, place_for
-from aggro.learners.expansion import evaluate, insert, own_value, sums_size, work_size
-from aggro.learners.support import GROUP, WIDTH, Support, flaw, grow_support, new_support, shapes
+from aggro.learners.expansion import SPARE, evaluate, insert, own_value, sums_size, work_size
+from aggro.learners.kernel_centre import distances, learn_centre
+from aggro.learners.support import GROUP, NUMBER, OUTLIER, WIDTH, Support, flaw, grow_support, new_support, shapes
 
 __all__ = ["EXPANSION", "KernelParams"]
 
@@ -32,10 +33,11 @@ u8 = np.uint64
 class KernelParams(NamedTuple):
     """The numbers of a kernel learner, and the work done ahead for a block of rows."""
 
-    regression: int
+    task: int
     step: int
     C: float
-    edge: float  # the margin m, or the insensitivity ε
+    edge: float  # the margin m, or the insensitivity ε; of a centre the radius, 0.0 where it is learned
+    nu: float  # of a centre: the share of the rows that a learned radius leaves outside
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     kind: int
@@ -55,17 +57,25 @@ class KernelParams(NamedTuple):
 def look(state, params, X, i, out):
     if not evaluate(state, params, X, i, out):
         return np.nan
+    if params.task == OUTLIER:
+        return distances(state, params, own_value(state, params, X, i), out)
     return own_value(state, params, X, i)
 
 
 @literal
 def peek(state, params, X, i, out):
-    return 1.0 if evaluate(state, params, X, i, out) else np.nan
+    if not evaluate(state, params, X, i, out):
+        return np.nan
+    if params.task == OUTLIER:
+        distances(state, params, own_value(state, params, X, i), out)
+    return 1.0
 
 
 @inline
 def judge(state, params, y, out):
-    if params.regression:
+    if params.task == OUTLIER:
+        return max(0.0, out[1] - out[0]), out[0] < out[1]
+    if params.task == NUMBER:
         return max(0.0, abs(y - out[0]) - params.edge), False
     c = np.int64(y)
     if state.coef.shape[1] == 1 or state.tally.rows[LIVE] <= 2:  # one problem of two classes
@@ -88,7 +98,7 @@ def coefficient(params, y, s, f, q):
     As in ``learners.line``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of them,
     and two classes would learn otherwise than two of three.
     """
-    if params.regression:
+    if params.task == NUMBER:
         sign = 1.0 if y >= f else -1.0
         gap = abs(y - f)
         if params.step != LS:
@@ -110,6 +120,8 @@ def coefficient(params, y, s, f, q):
 @literal
 def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.coef.shape[1])
+    if params.task == OUTLIER:
+        return learn_centre(state, params, X, i, s, out, q)
     if not TINY < q < HUGE:
         return False
     moves = out[columns : u8(2) * columns]
@@ -123,7 +135,7 @@ def learn(state, params, X, i, y, s, out, q):
         moves[k] = a
         moved |= a != 0.0
     if moved:
-        first = u8(2) * columns + u8(sums_size(state))
+        first = u8(2) * columns + u8(SPARE + sums_size(state))
         values = out[first + u8(GROUP) : first + u8(work_size(state))]
         slot = place_for(state, params, moves, values, q)
         if slot < 0:
@@ -140,7 +152,7 @@ def learn(state, params, X, i, y, s, out, q):
 @inline
 def room(state):
     width = 0 if state.dense.shape[1] else state.marks[WIDTH]
-    return 2 * state.coef.shape[1] + sums_size(state) + work_size(state) + width
+    return 2 * state.coef.shape[1] + SPARE + sums_size(state) + work_size(state) + width
 
 
 EXPANSION = Rule(
@@ -151,7 +163,7 @@ EXPANSION = Rule(
     judge=judge,
     learn=learn,
     peek=peek,
-    columns=lambda state: int(state.coef.shape[1]),
+    columns=lambda state: 2 if state.radius.shape[0] else int(state.coef.shape[1]),
     room=room,
     flaw=flaw,
     shapes=shapes,

@@ -12,7 +12,7 @@ from aggro.engine.kernels import Kernel, kernel_matrix
 from aggro.engine.passes import run, score
 from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
-from aggro.engine.rule import copy_state
+from aggro.engine.rule import RULES, copy_state
 from aggro.engine.steps import Step
 from aggro.learners import doors
 from aggro.learners.base import COMMON, NONE, Learner
@@ -28,6 +28,7 @@ from aggro.learners.support import (
     COUNT,
     GROUP,
     LAST,
+    OUTLIER,
     WIDTH,
     Support,
     coefficients,
@@ -171,7 +172,7 @@ class Machine(Learner):
         return not callable(self.kernel)  # a user's function may fail half-way
 
     def _settled(self, model: Model, state: Support) -> Support:
-        """γ = 1/n for gamma="auto", once and for all."""
+        """The state that a pass may begin with: γ = 1/n for gamma="auto", once and for all."""
         if self.gamma == "auto" and state.gamma[0] == 0.0:
             n = max(model.features.n, 1)
             return state._replace(gamma=np.array([1.0 / n, n]))
@@ -250,7 +251,7 @@ class Machine(Learner):
         state = enlarged(state, params, live, self._entries(state, rows) if live else 0)
         if callable(self.kernel):
             return state, learn_called(self.kernel, learn_rows, state, params, rows, y, s, *flags)
-        settings = self._ahead(state, params, rows)
+        settings = params if params.task == OUTLIER else self._ahead(state, params, rows)
         if not params.keeps:
             settings = params._replace(own=numbers % model.width)
         bad = learn_rows(state, settings, rows, y, s, NO_ORDER, 0, n, *flags)
@@ -290,7 +291,7 @@ class Machine(Learner):
         if not callable(self.kernel):
             return super()._score_row(model, row)
         (rows,) = row.value
-        model.scores_row = np.zeros((1, model.state.coef.shape[1]))
+        model.scores_row = np.zeros((1, RULES[type(model.state)].columns(model.state)))
         bad = called_scores(self.kernel, model.state, model.params, rows, model.scores_row)
         return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
 

@@ -41,6 +41,7 @@ LEARNERS = (
     Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
     Entry("KernelPAClassifier", "kernel", "classification"),
     Entry("KernelPARegressor", "kernel", "regression"),
+    Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
 )
 
 OWN: dict[str, Entry] = {}  # what this process has registered

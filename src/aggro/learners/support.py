@@ -22,11 +22,14 @@ from scipy.sparse import csr_matrix
 from aggro.engine.rule import SEEN, Tally, grown, grown_tally, new_tally
 
 __all__ = [
+    "CLASSES",
     "COUNT",
     "GROUP",
     "HEAP",
     "LAST",
     "NORM",
+    "NUMBER",
+    "OUTLIER",
     "PROJECT",
     "SELF",
     "WIDE",
@@ -45,6 +48,7 @@ __all__ = [
 
 GROUP = 32
 WIDE = 4096  # features; wider rows are kept sparse
+CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.budgets``
 COUNT, HEAP, LAST, WIDTH = range(4)  # rows held, entries on the heap, rows of a given matrix so far, the width
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
@@ -66,6 +70,8 @@ class Support(NamedTuple):
     norms: np.ndarray  # (groups, 2, 32)
     born: np.ndarray  # (room,) int64: how many rows had been seen before this one
     inverse: np.ndarray  # (budget, budget), or (0, 0): of the kernel matrix, for budget_policy="project"
+    centre: np.ndarray  # (3,), or (0,): see ``learners.kernel_centre``
+    radius: np.ndarray  # (4,), or (0,): see ``learners.radius``
 
 
 def sizes(
@@ -89,6 +95,8 @@ def sizes(
         "norms": (np.float64, (groups, 2, GROUP)),
         "born": (np.int64, (room,)),
         "inverse": (np.float64, (inverse, inverse)),
+        "centre": (np.float64, (3 if params.task == OUTLIER else 0,)),
+        "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
     }
 
 
@@ -237,6 +245,8 @@ def flaw(state: Support) -> str:
         return f"it counts {used} entries of support vectors, and has room for {heap}"
     if state.inverse.shape[0] and count > state.inverse.shape[0]:
         return f"it counts {count} support vectors, and its budget is {state.inverse.shape[0]}"
+    if not (state.radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():
+        return "its centre or its radius cannot be"
     if state.spans.shape[0]:
         starts, lengths = state.spans[:, 0], state.spans[:, 1]
         if not ((starts >= 0) & (lengths >= 0) & (starts <= used) & (lengths <= used - starts)).all():

@@ -87,6 +87,8 @@ GRIDS: list[dict[str, Any]] = [
     {"half_life": HALF_LIFE},
     {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
     {"kernel": "poly", "fit_intercept": True},
+    {"budget": 9, "budget_policy": "project"},
+    {"budget": 9, "budget_policy": "merge", "step": "pa"},
 ]
 
 

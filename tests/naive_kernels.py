@@ -91,7 +91,7 @@ class KernelTwin:
         """Try to leave out each of all; the least-squares projection says what each costs."""
         rows, coef = [*self.rows, x], np.array([*self.coef, moves])
         K = np.array([[self.k(a, b) for b in rows] for a in rows])
-        K += 1e-7 * np.diag(np.diag(K))
+        K += 1e-5 * np.diag(np.diag(K))
         costs, ways = [], []
         for r in [len(rows) - 1, *range(len(rows) - 1)]:
             others = [j for j in range(len(rows)) if j != r]
@@ -127,6 +127,6 @@ class KernelTwin:
             _, n, middle = best
             bounds = max(middle - 0.25, 0.0), min(middle + 0.25, 1.0)
             found = minimize_scalar(lambda h: -self.kept(h, m, n)[2], bounds=bounds, options={"xatol": 1e-9})
-            h = max(found.x, middle, key=lambda h: self.kept(h, m, n)[2])
+            h = max(round(1024 * found.x) / 1024, middle, key=lambda h: self.kept(h, m, n)[2])
             self.rows[n], self.coef[n], _ = self.kept(h, m, n)
         return m

@@ -40,8 +40,8 @@ def test_two_classes_against_the_twin(policy, name, bias):
         # Small differences grow from row to row: go on from the same place.
         found = model.support_vectors_
         assert found.shape[0] == len(twin.rows) <= 9
-        np.testing.assert_allclose(found, np.array(twin.rows), atol=1e-4)
-        np.testing.assert_allclose(model.dual_coef_[0], np.array(twin.coef)[:, 0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found, np.array(twin.rows), atol=5e-3)  # h is a multiple of 1/1024
+        np.testing.assert_allclose(model.dual_coef_[0], np.array(twin.coef)[:, 0], rtol=5e-3, atol=5e-3)
         twin.rows, twin.coef = list(found), list(model.dual_coef_.T.copy())
         moved += 1
     assert model.n_updates_ > 60
@@ -90,8 +90,8 @@ def test_the_inverse_stays_an_inverse():
     X[1::3] = X[::3]  # rows that come twice make the kernel matrix singular
     model = KernelPAClassifier(gamma=0.3, budget=30, budget_policy="project", step="pa").fit(X, y)
     S = model.support_vectors_
-    K = np.exp(-0.3 * ((S[:, None] - S) ** 2).sum(axis=2)) * (1 + 1e-7 * np.eye(30))
-    np.testing.assert_allclose(model._model.state.inverse @ K, np.eye(30), atol=1e-5)
+    K = np.exp(-0.3 * ((S[:, None] - S) ** 2).sum(axis=2)) * (1 + 1e-5 * np.eye(30))
+    np.testing.assert_allclose(model._model.state.inverse[:30, :30] @ K, np.eye(30), atol=1e-8)
 
 
 @pytest.mark.parametrize("policy", ["oldest", "random", "smallest", "project"])
@@ -135,6 +135,7 @@ def test_a_budget_of_one(policy):
         ({"budget": 5, "budget_policy": "oldst"}, "Did you mean 'oldest'"),
         ({"budget": 5, "average": True}, "needs the support vectors that the budget has let go"),
         ({"budget": 5, "kernel": "precomputed"}, "Choose another policy"),
+        ({"budget": 10**6, "budget_policy": "project"}, "takes at most budget=16384. Got 1000000"),
         ({"budget": 5, "kernel": "sigmoid", "budget_policy": "project"}, "is none. Choose another policy"),
     ],
 )
@@ -153,5 +154,5 @@ def test_a_budget_may_change_only_where_it_can():
     model.budget = 1000
     model.partial_fit(X, y)
     model.budget_policy = "project"
-    with pytest.raises(ValueError, match="needs the same budget from the start"):
+    with pytest.raises(ValueError, match="from the first row on"):
         model.partial_fit(X, y)

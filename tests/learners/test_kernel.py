@@ -229,7 +229,9 @@ def test_a_function_is_the_kernel_it_computes(form):
     weights = np.where(np.arange(600) % 5 == 0, 0.0, 1.0)
     named = KernelPAClassifier(kernel="rbf", gamma=0.5).fit(form(X), y, sample_weight=weights)
     called = KernelPAClassifier(kernel=gaussian).fit(form(X), y, sample_weight=weights)
-    np.testing.assert_allclose(called.decision_function(form(X)), named.decision_function(form(X)), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(
+        called.decision_function(form(X)), named.decision_function(form(X)), rtol=1e-7, atol=1e-8
+    )
     np.testing.assert_array_equal(called.support_, named.support_)
     assert (called.n_updates_, called.n_mistakes_) == (named.n_updates_, named.n_mistakes_)
     single = KernelPAClassifier(kernel=gaussian)

@@ -78,6 +78,9 @@ class Learner(OneRow, Counted):
         """The least value that a row may hold; the rule's ``look`` reports rows that hold a smaller one."""
         return -np.inf
 
+    def _check_whole(self, rows: Any) -> None:
+        """Whether these can be all the rows of ``fit``."""
+
     def _learns_in_place(self) -> bool:
         """Whether a pass over rows that were looked at before cannot fail."""
         return True
@@ -210,6 +213,7 @@ class Learner(OneRow, Counted):
         """
         model = self._begin()
         rows = self._rows_to_learn(model, X)
+        self._check_whole(rows)
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)

@@ -14,7 +14,7 @@ merge       the smallest and another become one row between them                
 
 **Project.** With P = (K̃ + Λ)⁻¹ over the support vectors and the new row, the vector r can be left out, and the other
 coefficients moved so that w changes least, at the cost of ‖change‖² = Σ_c α_rc²/P_rr; the moves are −α_r P_jr/P_rr. The
-one with the least cost goes, which may be the new row itself. Λ is 1e-7 of the diagonal, so that rows that are the same
+one with the least cost goes, which may be the new row itself. Λ is 1e-5 of the diagonal, so that rows that are the same
 can be told apart. P is kept: adding the new row and taking r away is one change of it, of rank two (Schur complements).
 
 **Merge.** m is the smallest. With a partner n, the row z = h x_m + (1 − h) x_n with the coefficients
@@ -22,7 +22,8 @@ can be told apart. P is kept: adding the new row and taking r away is one change
 
     Σ_c (α_mc k̃(x_m, z) + α_nc k̃(x_n, z))²/k̃(z, z)
 
-is largest. The partner with the least loss over five values of h is taken, and then h is found by golden sections.
+is largest. The partner with the least loss over five values of h is taken, and then h is found by golden sections, as a
+multiple of 1/1024: the largest value is flat, and rounding alone would move h by 1e-8.
 
 References
 ----------
@@ -47,11 +48,11 @@ from aggro.engine.rule import SEEN
 from aggro.learners.merging import merge_smallest, size_of_part, smallest
 from aggro.learners.support import COUNT, GROUP
 
-__all__ = ["PASSED_OVER", "PROJECTED", "Policy", "place_for"]
+__all__ = ["PASSED_OVER", "PROJECTED", "Policy", "oldest_random_or_smallest", "place_for"]
 
 u8 = np.uint64
 PROJECTED, PASSED_OVER = -1, -2  # instead of a place
-RIDGE = 1e-7
+RIDGE = 1e-5
 
 
 class Policy(IntEnum):
@@ -82,6 +83,15 @@ def place_for(state, params, moves, values, q):
         return count
     if projects:
         return project(state, count, moves, values, q)
+    if params.policy == MERGE:
+        return merge_smallest(state, params, values)
+    return oldest_random_or_smallest(state, params)
+
+
+@literal
+def oldest_random_or_smallest(state, params):
+    """The place of the support vector that goes."""
+    count = state.marks[COUNT]
     if params.policy == OLDEST:
         first = u8(0)
         for i in range(u8(count)):
@@ -90,8 +100,6 @@ def place_for(state, params, moves, values, q):
         return np.int64(first)
     if params.policy == RANDOM:
         return np.int64(bits(u8(params.seed), state.tally.rows[SEEN]) % u8(count))
-    if params.policy == MERGE:
-        return merge_smallest(state, params, values)
     return smallest(state)
 
 
@@ -190,7 +198,7 @@ def project(state, n, moves, values, q):
 
 @literal
 def share(coef, n, part, along, scale, but):
-    """Add scale·part·along_j to the coefficients of each vector j ≠ ``but``; False, and nothing changed, if too large."""
+    """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if that is too much."""
     most = 0.0
     for j in range(u8(n)):
         most = max(most, abs(along[j]))

@@ -25,7 +25,8 @@ import numpy as np
 
 from aggro.engine.rule import Rule
 from aggro.learners.kernel_rule import EXPANSION, KernelParams
-from aggro.learners.machine import KERNEL, POSITIVE, Machine
+from aggro.learners.kernel_settings import KERNEL, POSITIVE
+from aggro.learners.machine import Machine
 from aggro.learners.params import Constraint, Number
 from aggro.learners.support import CLASSES, NUMBER
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier, Regressor
@@ -55,7 +56,7 @@ class KernelPAClassifier(Machine, Classifier):
         exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), or x·z/(‖x‖‖z‖). A function takes two matrices of
         rows and gives the kernel of each row with each. With "precomputed" the rows are those of the kernel matrix, and
         the t-th row that is learned has its own value in column t (from 0, and again from 0 after the last).
-    gamma : float or "auto", default=1.0
+    gamma : float or "auto", default=0.1
         γ of rbf, poly and sigmoid. "auto" is 1/n_features, which then must not change.
     degree : int, default=3
         The power of poly.
@@ -109,7 +110,7 @@ class KernelPAClassifier(Machine, Classifier):
     --------
     >>> from aggro import KernelPAClassifier
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["same", "different", "different", "same"]
-    >>> model = KernelPAClassifier(max_iter=10).fit(X, y)
+    >>> model = KernelPAClassifier(gamma=1.0, max_iter=10).fit(X, y)
     >>> model.predict(X).tolist()
     ['same', 'different', 'different', 'same']
     """
@@ -121,7 +122,7 @@ class KernelPAClassifier(Machine, Classifier):
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 1.0,
+        gamma: float | str = 0.1,
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
@@ -193,7 +194,7 @@ class KernelPARegressor(Machine, Regressor):
         Aggressiveness, as in :class:`KernelPAClassifier`.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
         The kernel, as in :class:`KernelPAClassifier`.
-    gamma : float or "auto", default=1.0
+    gamma : float or "auto", default=0.1
         γ of rbf, poly and sigmoid. "auto" is 1/n_features, which then must not change.
     degree : int, default=3
         The power of poly.
@@ -240,7 +241,7 @@ class KernelPARegressor(Machine, Regressor):
     Examples
     --------
     >>> from aggro import KernelPARegressor
-    >>> model = KernelPARegressor(step="pa", epsilon=0.01, max_iter=5)
+    >>> model = KernelPARegressor(gamma=1.0, step="pa", epsilon=0.01, max_iter=5)
     >>> X = [[0.1 * i] for i in range(60)]
     >>> model = model.fit(X, [x[0] ** 2 for x in X])
     >>> round(model.predict_one([3.0]), 1)
@@ -254,7 +255,7 @@ class KernelPARegressor(Machine, Regressor):
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 1.0,
+        gamma: float | str = 0.1,
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",

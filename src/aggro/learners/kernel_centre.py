@@ -14,16 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.compile import exact, literal
+from aggro.engine.kernels import kernel_value
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.engine.steps import PA, PA1
-from aggro.learners.expansion import SPARE, groups_of, insert, sum_of
+from aggro.learners.budgets import oldest_random_or_smallest
+from aggro.learners.expansion import SPARE, gamma_of, groups_of, insert, sum_of
+from aggro.learners.merging import move_row, products_with
 from aggro.learners.radius import RADIUS, learn_radius
-from aggro.learners.support import COUNT, GROUP
+from aggro.learners.support import COUNT, GROUP, NORM, SELF
 
 __all__ = ["distances", "learn_centre"]
 
-CC, CU, UU = range(3)  # ‖c‖², ⟨c, u⟩, ‖u‖²
+CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
 D, F, G = 2, 3, 4  # in the work space of a row: the distance from the last centre, ⟨c, φ(x)⟩ and ⟨u, φ(x)⟩
 u8 = np.uint64
 
@@ -97,7 +100,54 @@ def learn_centre(state, params, X, i, s, out, own):
     c[CC] = left * left * c[CC] + 2.0 * eta * left * f + eta * eta * own
     fade(state, left, t * eta)
     hold(state, params, X, i, own, eta, t * eta)
+    if params.budget > 0 and state.marks[COUNT] > params.budget:
+        let_go(state, params, out[2 + SPARE :])
     return True
+
+
+@literal
+def let_go(state, params, work):
+    """Take one of the older vectors out, and scale the others: c ← (c − α_r φ(x_r))/(1 − α_r).
+
+    ‖c‖² needs ⟨c, φ(x_r)⟩, one kernel value for each support vector. Its rounding errors are scaled as well, and grow: after
+    as many times as there are vectors it is computed anew.
+    """
+    last = u8(state.marks[COUNT]) - u8(1)
+    state.marks[COUNT] -= 1  # the new row is not asked to go
+    r = u8(oldest_random_or_smallest(state, params))
+    state.marks[COUNT] += 1
+    g, lane = r // u8(GROUP), r % u8(GROUP)
+    f = product_with_centre(state, params, r, work)
+    a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
+    move_row(state, last, r)
+    left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
+    for group in range(groups_of(state)):
+        for s in range(u8(GROUP)):
+            left += state.coef[group, u8(0), s]
+    fade(state, 1.0 / left, 0.0)
+    state.centre[CC] = max(state.centre[CC] - 2.0 * a * f + a * a * own, 0.0) / (left * left)
+    state.centre[STALE] += 1.0
+    if state.centre[STALE] >= state.marks[COUNT]:
+        state.centre[STALE] = 0.0
+        state.centre[CC] = 0.0
+        for i in range(last):
+            a = state.coef[i // u8(GROUP), u8(0), i % u8(GROUP)]
+            state.centre[CC] += a * product_with_centre(state, params, i, work)
+
+
+@literal
+def product_with_centre(state, params, r, work):
+    """⟨c, φ(x_r)⟩ for a support vector."""
+    gamma, q = gamma_of(state, params), state.norms[r // u8(GROUP), u8(NORM), r % u8(GROUP)]
+    f = 0.0
+    for g in range(groups_of(state)):
+        products_with(state, r, g, work)
+        for s in range(u8(GROUP)):
+            a = state.coef[g, u8(0), s]
+            if a != 0.0:
+                norm = state.norms[g, u8(NORM), s]
+                f += a * kernel_value(params.kind, gamma, params.coef0, params.degree, work[s], q, norm)
+    return f
 
 
 @literal
@@ -120,4 +170,3 @@ def hold(state, params, X, i, own, a, v):
     state.coef[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = a
     if state.late.shape[0]:
         state.late[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = v
-

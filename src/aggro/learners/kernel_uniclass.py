@@ -21,8 +21,9 @@ import numpy as np
 
 from aggro.engine.rule import Rule
 from aggro.learners.kernel_rule import EXPANSION, KernelParams
+from aggro.learners.kernel_settings import KERNEL, KernelChoice
 from aggro.learners.labels import Labels
-from aggro.learners.machine import KERNEL, KernelChoice, Machine
+from aggro.learners.machine import Machine
 from aggro.learners.outliers import Detector
 from aggro.learners.params import Choice, Constraint, Either, Number
 from aggro.learners.support import OUTLIER
@@ -30,7 +31,6 @@ from aggro.learners.support import OUTLIER
 __all__ = ["KernelPAUniclass"]
 
 NAMED = ("linear", "poly", "rbf", "cosine")
-ABSENT = ("fit_intercept", "budget", "budget_policy")
 
 
 class KernelPAUniclass(Machine, Detector):
@@ -44,7 +44,7 @@ class KernelPAUniclass(Machine, Detector):
     - ``step="pa2"``: τ = ℓ/(1 + 1/(2C)).
 
     The first row is the first centre; a row inside changes nothing about it. A radius that is learned follows
-    the distance that a share ``nu`` of the rows exceeds. Every row that moves the centre is kept.
+    the distance that a share ``nu`` of the rows exceeds. Every row that moves the centre is kept, up to a budget.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class KernelPAUniclass(Machine, Detector):
         given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C.
     kernel : {"rbf", "poly", "linear", "cosine"} or a function, default="rbf"
         The kernel, as in :class:`KernelPAClassifier`; it must be an inner product.
-    gamma : float or "auto", default=1.0
+    gamma : float or "auto", default=0.1
         γ of rbf and poly. "auto" is 1/n_features, which then must not change.
     degree : int, default=3
         The power of poly.
@@ -65,8 +65,12 @@ class KernelPAUniclass(Machine, Detector):
         The radius; "auto" learns it. With rbf, distances are below √2.
     nu : float, default=0.1
         The share of the rows that a learned radius leaves outside.
+    budget : int, default=None
+        The largest number of support vectors; None for as many as there are. Not with a kernel of one's own.
+    budget_policy : {"oldest", "random", "smallest"}, default="smallest"
+        Which of the others goes where the budget is full; the rest is scaled, so that its coefficients sum to 1.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last; a learned radius is that of the mean.
+        Predict with the mean of all centres instead of the last; a learned radius is that of the mean. Not with a budget.
     max_iter : int, default=1
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None
@@ -76,7 +80,7 @@ class KernelPAUniclass(Machine, Detector):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
 
@@ -105,27 +109,28 @@ class KernelPAUniclass(Machine, Detector):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **{name: constraint for name, constraint in KERNEL.items() if name not in ABSENT},
+        **{name: constraint for name, constraint in KERNEL.items() if name != "fit_intercept"},
         "kernel": KernelChoice(NAMED),
         "step": Choice(("pa", "pa1", "pa2")),
+        "budget_policy": Choice(("oldest", "random", "smallest")),
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
         "nu": Number(0.0, 1.0, open_low=True),
     }
     fit_intercept = False
-    budget = None
-    budget_policy = "oldest"
 
     def __init__(
         self,
         C: float = 0.1,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 1.0,
+        gamma: float | str = 0.1,
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
         epsilon: float | str = "auto",
         nu: float = 0.1,
+        budget: int | None = None,
+        budget_policy: str = "smallest",
         average: bool = False,
         max_iter: int = 1,
         tol: float | None = None,
@@ -142,6 +147,8 @@ class KernelPAUniclass(Machine, Detector):
         self.step = step
         self.epsilon = epsilon
         self.nu = nu
+        self.budget = budget
+        self.budget_policy = budget_policy
         self.average = average
         self.max_iter = max_iter
         self.tol = tol
@@ -149,6 +156,14 @@ class KernelPAUniclass(Machine, Detector):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.budget is not None and callable(self.kernel):
+            raise ValueError(
+                "KernelPAUniclass with a budget needs the kernel of its support vectors in compiled code: one of "
+                f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Set budget=None, or another kernel."
+            )
 
     def _rule_for(self, classes: int) -> Rule:
         return EXPANSION

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +14,15 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state
 from aggro.engine.steps import Step
 from aggro.learners import doors
-from aggro.learners.base import COMMON, NONE, Learner
+from aggro.learners.base import Learner
 from aggro.learners.blocks import as_matrix, entries_of, taken
 from aggro.learners.budgets import Policy
 from aggro.learners.called import called, called_scores, learn_called
 from aggro.learners.expansion import sweep
 from aggro.learners.features import frozen
+from aggro.learners.kernel_settings import check_budget
 from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, Model, View
-from aggro.learners.params import Choice, Constraint, Either, Flag, Number
 from aggro.learners.support import (
     COUNT,
     GROUP,
@@ -33,44 +32,15 @@ from aggro.learners.support import (
     Support,
     coefficients,
     enlarged,
-    inverse_of,
+    projects,
     sums_of,
     support_rows,
 )
 
-__all__ = ["KERNEL", "Machine"]
+__all__ = ["Machine"]
 
 BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
-WORDS = ("linear", "poly", "rbf", "sigmoid", "cosine", "precomputed")
-
-
-@dataclass(frozen=True)
-class KernelChoice:
-    """A kernel by its name, or a function."""
-
-    words: tuple[str, ...] = WORDS
-
-    def accepts(self, value: Any) -> bool:
-        return value in self.words if isinstance(value, str) else callable(value)
-
-    def __str__(self) -> str:
-        return f"{Choice(self.words)} or a function of two matrices"
-
-
-POSITIVE = Number(0.0, open_low=True)
-KERNEL: dict[str, Constraint] = {
-    "C": POSITIVE,
-    "kernel": KernelChoice(),
-    "gamma": Either((Choice(("auto",)), POSITIVE)),
-    "degree": Number(1, 100, integer=True),
-    "coef0": Number(),
-    "step": Choice(("pa", "pa1", "pa2", "ls")),
-    "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
-    "budget_policy": Choice(tuple(policy.name.lower() for policy in Policy)),
-    **COMMON,
-    "fit_intercept": Either((Flag(), Choice(("auto",)))),
-}
 
 
 class Machine(Learner):
@@ -121,22 +91,8 @@ class Machine(Learner):
 
     def _check_params(self) -> None:
         super()._check_params()
-        name = type(self).__name__
-        if self.budget is not None and self.average:
-            raise ValueError(
-                f"{name} cannot have both average=True and a budget: the mean of all iterates needs the support "
-                "vectors that the budget has let go. Set one of them only."
-            )
-        if self.budget is not None and self.budget_policy == "merge" and self._is_given():
-            raise ValueError(
-                f"budget_policy='merge' of {name} makes new rows between two, of which compiled code needs the kernel: "
-                f"it must be one of {', '.join(map(repr, WORDS[:-1]))}. Got {self.kernel!r}. Choose another policy."
-            )
-        if self.budget is not None and self.budget_policy == "project" and self.kernel == "sigmoid":
-            raise ValueError(
-                f"budget_policy='project' of {name} needs a kernel that is an inner product, and 'sigmoid' is none. "
-                "Choose another policy."
-            )
+        if self.budget is not None:
+            check_budget(type(self).__name__, self.kernel, self.budget, self.budget_policy, bool(self.average))
 
     def _check_change(self, state: Support) -> None:
         if self.average and not state.late.shape[0]:
@@ -148,15 +104,15 @@ class Machine(Learner):
                 f"kernel={self.kernel!r} was set after learning began: a given matrix has no rows to go on with, and "
                 "rows no matrix. Set it back, or fit anew."
             )
-        count, inverse = int(state.marks[COUNT]), state.inverse.shape[0]
+        count = int(state.marks[COUNT])
         if params.budget and count > params.budget:
             raise ValueError(
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
                 "Set a larger one, or fit anew."
             )
-        if inverse != inverse_of(params):
+        if projects(params) != (state.inverse.shape[0] > 0):
             raise ValueError(
-                "budget_policy='project' needs the same budget from the start to the end. Set them back, or fit anew."
+                "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit anew."
             )
 
     def _prepare(self, model: Model) -> None:
@@ -187,14 +143,13 @@ class Machine(Learner):
             )
         super()._widen(model)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        shape = getattr(X, "shape", None) or np.shape(X)
-        if self.kernel == "precomputed" and len(shape) == 2 and shape[0] != shape[1]:
+    def _check_whole(self, rows: Any) -> None:
+        n, width = doors.n_rows_of(rows), doors.width_of(rows)
+        if self.kernel == "precomputed" and n != width:
             raise ValueError(
-                f"With kernel='precomputed', fit needs the square matrix of the kernel of every row with every row. "
-                f"Got {shape[0]} rows and {shape[1]} columns."
+                "With kernel='precomputed', fit needs the square matrix of the kernel of every row with every row. "
+                f"Got {n} rows and {width} columns."
             )
-        return super().fit(X, y, sample_weight)
 
     # Rows in blocks -----------------------------------------------------------------------------------
 
@@ -258,6 +213,21 @@ class Machine(Learner):
         if not params.keeps:
             state.marks[LAST] = (state.marks[LAST] + n) % model.width
         return state, int(bad)
+
+    def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
+        if not callable(self.kernel):
+            super()._learn_one(model, x, y, weight)
+            return
+        with model.learning, model.guard:  # a user's function may fail: then nothing has happened
+            features = model.features
+            kept = features.n, None if features.names is None else len(features.names)
+            before = model.state, model.params, model.labels, model.width
+            try:
+                super()._learn_one(model, x, y, weight)
+            except BaseException:
+                features.forget_from(*kept)
+                model.swap(*before)
+                raise
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         (rows,) = row.value

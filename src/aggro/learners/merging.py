@@ -1,4 +1,4 @@
-"""Two support vectors that become one row between them: see ``learners.budgets``."""
+"""Work on the support vectors themselves, for budgets: the smallest, products of two, and two that become one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aggro.engine.lanes import load, madd, spread, store
 from aggro.learners.expansion import gamma_of
 from aggro.learners.support import COUNT, GROUP, HEAP, NORM, SELF
 
-__all__ = ["merge_smallest", "size_of_part", "smallest"]
+__all__ = ["merge_smallest", "move_row", "products_with", "size_of_part", "smallest"]
 
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -143,7 +143,7 @@ def merge_smallest(state, params, work):
     gn, ln = n // u8(GROUP), n % u8(GROUP)
     qn, mn, nn = state.norms[gn, u8(NORM), ln], product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
     low, high = max(best_h - 0.25, 0.0), min(best_h + 0.25, 1.0)
-    for _ in range(30):
+    for _ in range(16):
         width = (high - low) * GOLDEN
         left, right = high - width, low + width
         at_left = kept(state, params, left, qm, qn, dot, mm, mn, nn)
@@ -151,8 +151,8 @@ def merge_smallest(state, params, work):
             high = right
         else:
             low = left
-    h = 0.5 * (low + high)
-    if kept(state, params, h, qm, qn, dot, mm, mn, nn) < kept(state, params, best_h, qm, qn, dot, mm, mn, nn):
+    h = np.round(512.0 * (low + high)) / 1024.0
+    if kept(state, params, h, qm, qn, dot, mm, mn, nn) <= kept(state, params, best_h, qm, qn, dot, mm, mn, nn):
         h = best_h
     km, kn, kz, zz = between(state, params, h, qm, qn, dot)
     if not kz > 0.0:
@@ -193,3 +193,24 @@ def mix(state, m, n, h):
         used += u8(1)
     state.spans[n, 1] = np.int64(used) - state.spans[n, 0]
     state.marks[HEAP] = np.int64(used)
+
+
+@literal
+def move_row(state, source, to):
+    """The last support vector at another place; its own is free."""
+    gs, ls, g, lane = source // u8(GROUP), source % u8(GROUP), to // u8(GROUP), to % u8(GROUP)
+    for j in range(u8(state.dense.shape[1])):
+        state.dense[g, j, lane] = state.dense[gs, j, ls]
+        state.dense[gs, j, ls] = 0.0
+    for k in range(u8(2)):
+        state.norms[g, k, lane] = state.norms[gs, k, ls]
+        state.norms[gs, k, ls] = 0.0
+    for k in range(u8(state.coef.shape[1])):
+        state.coef[g, k, lane] = state.coef[gs, k, ls]
+        state.coef[gs, k, ls] = 0.0
+    state.born[to] = state.born[source]
+    state.born[source] = 0
+    if state.spans.shape[0]:
+        state.spans[to, 0], state.spans[to, 1] = state.spans[source, 0], state.spans[source, 1]
+        state.spans[source, 0], state.spans[source, 1] = 0, 0
+    state.marks[COUNT] -= 1

@@ -39,8 +39,8 @@ __all__ = [
     "enlarged",
     "flaw",
     "grow_support",
-    "inverse_of",
     "new_support",
+    "projects",
     "shapes",
     "sums_of",
     "support_rows",
@@ -58,6 +58,7 @@ class Support(NamedTuple):
     """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
 
     tally: Tally
+    coef: np.ndarray  # (groups, columns, 32)
     marks: np.ndarray  # (4,) int64, as above
     gamma: np.ndarray  # (2,): γ and the number of features it was made for, where that is "auto"; else 0
     dense: np.ndarray  # (groups, width, 32), or (0, 0, 32)
@@ -65,17 +66,16 @@ class Support(NamedTuple):
     indices: np.ndarray  # (heap,) int64
     values: np.ndarray  # (heap,)
     column: np.ndarray  # (room,) int64: a row's column in a given kernel matrix
-    coef: np.ndarray  # (groups, columns, 32)
     late: np.ndarray  # (groups, columns, 32), or (0, columns, 32)
     norms: np.ndarray  # (groups, 2, 32)
     born: np.ndarray  # (room,) int64: how many rows had been seen before this one
-    inverse: np.ndarray  # (budget, budget), or (0, 0): of the kernel matrix, for budget_policy="project"
-    centre: np.ndarray  # (3,), or (0,): see ``learners.kernel_centre``
+    inverse: np.ndarray  # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
+    centre: np.ndarray  # (4,), or (0,): see ``learners.kernel_centre``
     radius: np.ndarray  # (4,), or (0,): see ``learners.radius``
 
 
 def sizes(
-    params: Any, width: int, models: int, groups: int, heap: int, late: bool, inverse: int
+    params: Any, width: int, models: int, groups: int, heap: int, late: bool, inverse: bool
 ) -> dict[str, tuple[type, tuple[int, ...]]]:
     """The kind and shape of each array of a state, but for the tally."""
     room = groups * GROUP
@@ -83,6 +83,7 @@ def sizes(
     keeps_sparse = params.keeps and width > WIDE
     columns = 1 if models <= 2 else models
     return {
+        "coef": (np.float64, (groups, columns, GROUP)),
         "marks": (np.int64, (4,)),
         "gamma": (np.float64, (2,)),
         "dense": (np.float64, (groups, width, GROUP) if keeps_dense else (0, 0, GROUP)),
@@ -90,27 +91,26 @@ def sizes(
         "indices": (np.int64, (heap if keeps_sparse else 0,)),
         "values": (np.float64, (heap if keeps_sparse else 0,)),
         "column": (np.int64, (room,)),
-        "coef": (np.float64, (groups, columns, GROUP)),
         "late": (np.float64, (groups if late else 0, columns, GROUP)),
         "norms": (np.float64, (groups, 2, GROUP)),
         "born": (np.int64, (room,)),
-        "inverse": (np.float64, (inverse, inverse)),
-        "centre": (np.float64, (3 if params.task == OUTLIER else 0,)),
+        "inverse": (np.float64, (room, room) if inverse else (0, 0)),
+        "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
         "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
     }
 
 
 def new_support(params: Any, width: int, models: int) -> Support:
     """Nothing held, and room for one group."""
-    wanted = sizes(params, width, models, 1, GROUP, bool(params.average), inverse_of(params))
+    wanted = sizes(params, width, models, 1, GROUP, bool(params.average), projects(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
     state.marks[WIDTH] = width
     return state
 
 
-def inverse_of(params: Any) -> int:
-    """How large the inverse of the kernel matrix may become; 0 if it is not needed."""
-    return int(params.budget) if params.policy == PROJECT else 0
+def projects(params: Any) -> bool:
+    """Whether the inverse of the kernel matrix is needed."""
+    return bool(params.budget) and params.policy == PROJECT
 
 
 def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> dict[str, tuple[type, tuple[int, ...]]]:
@@ -121,7 +121,7 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
         return int(spec.shape[0]) if spec is not None and spec.shape else default
 
     groups, heap = max(side("coef", 1), 1), side("values", 0)
-    return sizes(params, width, models, groups, heap, bool(params.average), inverse_of(params))
+    return sizes(params, width, models, groups, heap, bool(params.average), projects(params))
 
 
 def grow_support(state: Support, params: Any, width: int, models: int) -> Support:
@@ -132,7 +132,7 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
     models = max(models, state.tally.classes.shape[0])
     groups, heap = state.coef.shape[0], state.values.shape[0]
     late = state.late.shape[0] > 0 or bool(params.average)
-    columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0]
+    columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0] > 0
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
         heap = state.values.shape[0]
@@ -172,20 +172,21 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
     """The state with room for so many more rows, which have so many entries; itself if it has it."""
     count, used = int(state.marks[COUNT]), int(state.marks[HEAP])
     needed = count + rows
+    most = int(params.budget) + (params.task == OUTLIER)  # a centre lets go of a row after it has taken one
     if params.budget:
-        needed = min(needed, max(int(params.budget), count))
+        needed = min(needed, max(most, count))
     groups, heap = state.coef.shape[0], state.values.shape[0]
     if needed > groups * GROUP:
         groups = max(-(-needed // GROUP), 2 * groups)
         if params.budget:
-            groups = min(groups, -(-max(int(params.budget), needed) // GROUP))
+            groups = min(groups, -(-max(most, needed) // GROUP))
     if state.spans.shape[0] and used + entries > heap:
         state = compacted(state)
         used = int(state.marks[HEAP])
         heap = max(used + entries, 2 * used)
     if groups == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
-    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0]
+    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
     models = state.tally.classes.shape[0]
     width = int(state.marks[WIDTH])
     wanted = sizes(params, width, models, groups, heap, late, inverse)
@@ -243,8 +244,6 @@ def flaw(state: Support) -> str:
         return f"it counts {count} support vectors, and has room for {room}"
     if not 0 <= used <= heap:
         return f"it counts {used} entries of support vectors, and has room for {heap}"
-    if state.inverse.shape[0] and count > state.inverse.shape[0]:
-        return f"it counts {count} support vectors, and its budget is {state.inverse.shape[0]}"
     if not (state.radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():
         return "its centre or its radius cannot be"
     if state.spans.shape[0]:

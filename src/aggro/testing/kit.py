@@ -26,12 +26,14 @@ SEVERAL = {
     ("C", "auto"): "the check sets C",
 }
 HALF_LIFE = 20.0
+BUDGET = 9
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("half_life", HALF_LIFE): "every row makes the weights fade",
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
     ("step", "printed"): "its steps are short: hundreds do not reach the row",
     ("epsilon", "auto"): "a radius that is learned moves on every row",
+    ("budget", BUDGET): "making room for a row may change its score",
 }
 UNBOUNDED = {("budget", None): "without a budget, every row that is learned from is kept"}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
@@ -87,8 +89,9 @@ GRIDS: list[dict[str, Any]] = [
     {"half_life": HALF_LIFE},
     {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
     {"kernel": "poly", "fit_intercept": True},
-    {"budget": 9, "budget_policy": "project"},
-    {"budget": 9, "budget_policy": "merge", "step": "pa"},
+    {"budget": BUDGET, "budget_policy": "project"},
+    {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
+    {"budget": BUDGET, "nu": 0.1},
 ]
 
 

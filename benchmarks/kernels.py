@@ -4,8 +4,8 @@
     python benchmarks/kernels.py budget
 
 ``peers`` learns ijcnn1 as it is, in one shuffled pass (RBF, γ = 8, C = 1, ``pa1``), and compares time and test error
-with ``SVC(C=32, gamma=2)`` in the same run. ``budget`` learns a million generated rows with each policy and a budget of 100,
-and prints the time of each tenth of the stream, the size of the model, and the support vectors.
+with ``SVC(C=32, gamma=2)`` in the same run. ``budget`` learns a million generated rows with each policy and a budget
+of 100, and prints the time of each tenth of the stream, the size of the model, and the support vectors.
 """
 
 from __future__ import annotations

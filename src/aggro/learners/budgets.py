@@ -198,7 +198,7 @@ def project(state, n, moves, values, q):
 
 @literal
 def share(coef, n, part, along, scale, but):
-    """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if that is too much."""
+    """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if it is too much."""
     most = 0.0
     for j in range(u8(n)):
         most = max(most, abs(along[j]))

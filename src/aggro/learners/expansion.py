@@ -6,7 +6,8 @@ once a block from memory (``sweep``), and each row then goes on alone through th
 result is the same to the bit as that of a row that goes through all groups alone: the block is exact.
 
 The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
-state has an ``inverse`` (and room for twice as many numbers), then, for sparse support vectors, a number for each feature.
+state has an ``inverse`` (and room for twice as many numbers), then, for sparse support vectors, a number for each
+feature.
 """
 
 from __future__ import annotations
@@ -98,10 +99,8 @@ def dense_products(dense, g, X, i, kind, work):
     elif kind == RBF:
         squares = True
         n = u8(X.shape[1])
-        for j in range(width):
-            x = spread(0.0)
-            if j < n:
-                x = spread(X[i, j])
+        for j in range(n):
+            x = spread(X[i, j])
             at = base + j * u8(GROUP)
             r = x - load(dense, at)
             a = madd(r, r, a)
@@ -111,6 +110,12 @@ def dense_products(dense, g, X, i, kind, work):
             c = madd(r, r, c)
             r = x - load(dense, at + u8(24))
             d = madd(r, r, d)
+        for j in range(n, width):  # features that the row lacks
+            at = base + j * u8(GROUP)
+            a = madd(load(dense, at), load(dense, at), a)
+            b = madd(load(dense, at + u8(8)), load(dense, at + u8(8)), b)
+            c = madd(load(dense, at + u8(16)), load(dense, at + u8(16)), c)
+            d = madd(load(dense, at + u8(24)), load(dense, at + u8(24)), d)
     else:
         for j in range(u8(X.shape[1])):
             x = spread(X[i, j])

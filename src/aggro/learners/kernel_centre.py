@@ -1,11 +1,11 @@
 """The rule of uniclass in the space of a kernel: a centre c = Σ α_i φ(x_i), and a radius.
 
-With f = ⟨c, φ(x)⟩, the distance of a row is d² = k(x, x) − 2f + ‖c‖². As in ``learners.ball``, a row with d > ε moves the
-centre, c ← c + η(φ(x) − c) with η = τ/d, and the first row is the first centre. ‖c‖² follows from what is known already:
+With f = ⟨c, φ(x)⟩, the distance of a row is d² = k(x, x) − 2f + ‖c‖². As in ``learners.ball``, a row with d > ε moves
+the centre, c ← c + η(φ(x) − c) with η = τ/d, and the first row is the first centre. ‖c‖² follows from what is known:
 
     ‖c‖² ← (1 − η)²‖c‖² + 2η(1 − η)f + η²k(x, x)
 
-The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow as ‖c‖² does.
+The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
 A move multiplies all coefficients by 1 − η, so each row is scored by itself while learning, and not in blocks.
 """
 
@@ -109,8 +109,8 @@ def learn_centre(state, params, X, i, s, out, own):
 def let_go(state, params, work):
     """Take one of the older vectors out, and scale the others: c ← (c − α_r φ(x_r))/(1 − α_r).
 
-    ‖c‖² needs ⟨c, φ(x_r)⟩, one kernel value for each support vector. Its rounding errors are scaled as well, and grow: after
-    as many times as there are vectors it is computed anew.
+    ‖c‖² needs ⟨c, φ(x_r)⟩, one kernel value for each support vector. Its rounding errors are scaled as well, and grow:
+    after as many times as there are vectors it is computed anew.
     """
     last = u8(state.marks[COUNT]) - u8(1)
     state.marks[COUNT] -= 1  # the new row is not asked to go

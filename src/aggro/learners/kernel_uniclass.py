@@ -4,8 +4,8 @@ A row at distance d = ‖φ(x) − c‖ has the loss ℓ = [d − ε]₊ and ask
 
     min ½‖c′ − c‖²   such that   ‖φ(x) − c′‖ ≤ ε          (softened with C, see ``engine.steps``)
 
-and the answer is c + τ(φ(x) − c)/d. With an RBF kernel a ball in that space is a region of any form around the rows: the
-decision depends on Σ α_i k(x_i, x) alone, a density. The rule is in ``learners.kernel_centre``.
+and the answer is c + τ(φ(x) − c)/d. With an RBF kernel a ball in that space is a region of any form around the rows:
+the decision depends on Σ α_i k(x_i, x) alone, a density. The rule is in ``learners.kernel_centre``.
 
 References
 ----------
@@ -70,7 +70,8 @@ class KernelPAUniclass(Machine, Detector):
     budget_policy : {"oldest", "random", "smallest"}, default="smallest"
         Which of the others goes where the budget is full; the rest is scaled, so that its coefficients sum to 1.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last; a learned radius is that of the mean. Not with a budget.
+        Predict with the mean of all centres instead of the last; a learned radius is that of the mean. Not with a
+        budget.
     max_iter : int, default=1
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None

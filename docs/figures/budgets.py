@@ -46,7 +46,7 @@ def picture(theme: Theme, found: dict[str, np.ndarray], free: np.ndarray, rarer:
     axes.axhline(free[:, 0].mean(), color=theme["ink"], linewidth=1.0)
     axes.text(50, free[:, 0].mean() + 0.15, f"no budget, {free[:, 1].mean():,.0f} support vectors", fontsize=8)
     axes.axhline(rarer, color=theme["ink"], linewidth=0.8, linestyle=":")
-    axes.text(1000, rarer + 0.15, "always the larger class", fontsize=8, ha="right")
+    axes.text(115, rarer + 0.3, "always the larger class", fontsize=8)
     axes.set(xscale="log", xlabel="budget", xticks=BUDGETS, xticklabels=BUDGETS, ylim=(0, None))
     axes.set_title("Test error on ijcnn1, %", loc="left", fontsize=10)
     axes.minorticks_off()

@@ -15,7 +15,7 @@ from aggro import KernelPAClassifier, KernelPAUniclass
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "linear": {"kernel": "linear"},
-    "poly, degree 3": {"kernel": "poly", "degree": 3, "coef0": 1.0},
+    "poly, degree 3": {"kernel": "poly", "degree": 3, "gamma": 1.0, "coef0": 1.0},
     "rbf, γ = 2": {"kernel": "rbf", "gamma": 2.0},
 }
 
@@ -39,7 +39,7 @@ def picture(theme: Theme) -> Any:
         draw(axes, theme, side, model.decision_function(grid), X, np.where(y == 1, theme["a"], theme["c"]))
         axes.set_title(f"{title}: {wrong:.1f} % wrong", loc="left", fontsize=10)
         print(f"{title}: {wrong:.1f} % wrong, {model.support_.shape[0]} support vectors")
-    detector = KernelPAUniclass(gamma=2.0, nu=0.05, average=True, max_iter=5, shuffle=True, random_state=0).fit(X)
+    detector = KernelPAUniclass(gamma=1.0, max_iter=5, shuffle=True, random_state=0).fit(X)
     inside = detector.predict(X) == 1
     draw(every[3], theme, side, detector.decision_function(grid), X, np.where(inside, theme["b"], theme["d"]))
     every[3].set_title(f"uniclass: {100 * (~inside).mean():.1f} % outside", loc="left", fontsize=10)

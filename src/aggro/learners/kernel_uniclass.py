@@ -103,10 +103,11 @@ class KernelPAUniclass(Machine, Detector):
     Examples
     --------
     >>> from aggro import KernelPAUniclass
-    >>> ring = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] * 20
-    >>> model = KernelPAUniclass(gamma=2.0, average=True).fit(ring)
-    >>> model.predict([[1.0, 0.0], [3.0, 3.0]]).tolist()
-    [1, -1]
+    >>> model = KernelPAUniclass(gamma=0.5)
+    >>> for x in [0.1, 4.0, 0.2, 3.9, 0.0, 4.1] * 20:
+    ...     model = model.learn_one([x])
+    >>> model.predict_one([0.1]), model.predict_one([4.0]), model.predict_one([2.0])
+    (1, 1, -1)
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {

@@ -112,7 +112,8 @@ class Machine(Learner):
             )
         if projects(params) != (state.inverse.shape[0] > 0):
             raise ValueError(
-                "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit anew."
+                "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit "
+                "anew."
             )
 
     def _prepare(self, model: Model) -> None:

@@ -23,6 +23,9 @@ from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner, check_step
 from aggro.testing.kit import HALF_LIFE, NO_C, NOT_PASSIVE, variants
 
+# Each process compiles such steps anew: one of them is enough.
+pytestmark = pytest.mark.xdist_group("steps of one's own")
+
 CLASSES, NUMBERS = find("PAClassifier"), find("PARegressor")
 
 

@@ -36,6 +36,18 @@ def test_it_learns_what_the_library_learns(svm, tmp_path):
     assert found.n_mistakes_ == expected.n_mistakes_
 
 
+@pytest.mark.parametrize("written", ["0.01,1", "[0.01, 1]", "[0.01,1.0]"])
+def test_several_values_of_c_and_they_are_kept_with_the_model(svm, tmp_path, written):
+    model = tmp_path / "m.aggro"
+    good("train", svm, "--model", model, "--set", f"C={written}")
+    found = load(model)
+    assert found.C == [0.01, 1.0]
+    assert found.grid_["C"].tolist() == [0.01, 1.0]
+    good("train", svm, "--from", model, "--model", tmp_path / "more.aggro")
+    assert load(tmp_path / "more.aggro").n_seen_ == 2 * found.n_seen_
+    assert "'C'" in mistake("train", svm, "--model", model, "--set", "C=0.1,-1")
+
+
 def test_progress_at_powers_of_two_goes_to_stderr_and_the_summary_to_stdout(svm, tmp_path):
     ran = good("train", svm, "--model", tmp_path / "m.aggro", "--test", svm)
     head, *lines = ran.err.splitlines()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
+from types import FunctionType, ModuleType
 from unittest import mock
 
 import numpy as np
@@ -16,6 +18,7 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
+from aggro.learners.model import CODE  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
@@ -47,6 +50,25 @@ def all_checks():
 def test_river_check(model, check):
     assert not model()._unit_test_skips(), "no check of River's is skipped"
     check(model())
+
+
+def test_who_walks_a_model_does_not_reach_compiled_code():
+    """River weighs models by walking all that they refer to; Numba's objects lead through the whole process."""
+    model = river.PAClassifier()
+    for _ in range(3):
+        model.learn_one({"a": 1.0, "b": 2.0}, True)
+        model.predict_one({"a": 1.0, "b": 2.0})
+        model.learn_one(np.ones(2), False)
+    assert CODE
+    code = set(map(id, CODE))
+    seen, pending = set(), [model]
+    while pending:
+        thing = pending.pop()
+        if id(thing) in seen or isinstance(thing, (type, ModuleType, FunctionType)):
+            continue
+        assert id(thing) not in code
+        seen.add(id(thing))
+        pending += gc.get_referents(thing)
 
 
 def rows(n=60, seed=0):

@@ -6,6 +6,15 @@ import hypothesis.strategies as st
 import numpy as np
 
 SLACK = 1 + 1e-9  # for rounding
+choices = st.fixed_dictionaries(
+    {
+        "radius": st.sampled_from([0.5, 1.0, 8.0]),
+        "step": st.sampled_from(["pa", "pa1", "pa2"]),
+        "C": st.sampled_from([0.05, 1.0, 30.0]),
+        "fit_intercept": st.booleans(),
+        "reserved": st.booleans(),
+    }
+)
 
 
 @st.composite

@@ -151,3 +151,17 @@ def test_an_ordinary_row_may_need_a_step_that_is_no_float():
     """q = 1e-190 is ordinary, τ = 1e310 is not a float, and τx = 1e215 is one again."""
     model = PARegressor(step="pa", epsilon=0.0, fit_intercept=False).fit([[1e-95]], [1e120])
     assert model.coef_[0] == pytest.approx(1e215, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [1.0, [1.0, 2.0]], ids=["one", "grid"])
+@pytest.mark.parametrize("target", [1e20, 1e150, 1e250, 1e300])
+def test_weights_that_fade_fast_learn_far_targets_or_pass_them_over(C, target):
+    """What is stored is a weight divided by all its fading; a move that is no float after that is not made."""
+    model = PARegressor(C=C, step="pa", half_life=0.01, fit_intercept=False).learn_one(np.ones(3), 1.0)
+    for y in [target] * 4 + [0.0] * 4 + [target]:
+        before = model.n_updates_
+        model.learn_one(np.ones(3), y)
+        assert np.isfinite(model.coef_).all()
+        if model.n_updates_ > before:
+            assert model.predict_one(np.ones(3)) == pytest.approx(y, rel=1e-9, abs=0.2)
+    assert before > 1  # not all were passed over

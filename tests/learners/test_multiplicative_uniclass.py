@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import naive
+import naive_simplex
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,7 +28,7 @@ choices = st.fixed_dictionaries(
 def test_it_is_its_twin(stream, chosen, is_sparse, reserved):
     X, signed, _, _, weights = stream
     chosen |= {"signed": signed, "n_features": X.shape[1] if reserved else None}
-    twin = naive.MultiplicativeUniclass(X.shape[1], **chosen)
+    twin = naive_simplex.MultiplicativeUniclass(X.shape[1], **chosen)
     for x, s in zip(X, weights, strict=True):
         twin.learn(x, s)
     model = MultiplicativePAUniclass(**chosen)

@@ -18,6 +18,7 @@ from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner
 
 PAGE = ROOT / "docs" / "tutorials" / "an-update-of-your-own.md"
+pytestmark = pytest.mark.xdist_group("learners from outside")  # each process compiles them anew
 
 
 @pytest.fixture(scope="module")

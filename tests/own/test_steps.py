@@ -21,7 +21,10 @@ from aggro.learners.line import Line
 from aggro.learners.registry import find
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner, check_step
-from aggro.testing.kit import HALF_LIFE, NO_C, NOT_PASSIVE, SEVERAL, variants
+from aggro.testing.kit import HALF_LIFE, NO_C, NOT_PASSIVE, variants
+
+# Each process compiles such steps anew: one of them is enough.
+pytestmark = pytest.mark.xdist_group("steps of one's own")
 
 CLASSES, NUMBERS = find("PAClassifier"), find("PARegressor")
 
@@ -47,7 +50,8 @@ def slack(loss, q, C):
 
 
 COPIES = {"pa1": own_pa1, "ls": own_ls}  # few: each is compiled for each kind of state and rows
-BUILT_IN = [v for entry in (CLASSES, NUMBERS) for v in variants(entry) if v.params.get("step") in COPIES]
+BUILT_IN = [v for v in variants(CLASSES) if v.params.get("step") == "pa1"]
+BUILT_IN += [v for v in variants(NUMBERS) if v.params.get("step") in COPIES]
 FORMS = [(v, np.asarray) for v in BUILT_IN] + [(v, csr_matrix) for v in BUILT_IN if v.params["step"] == "pa1"]
 
 
@@ -100,8 +104,9 @@ def compare_with_twin(model, twin, X, y):
 
 
 def test_the_contract_holds_for_a_step():
-    skipped = check_learner(PAClassifier(step=slack)).skipped
-    assert set(skipped.values()) == {SEVERAL["C", "auto"], NOT_PASSIVE["half_life", HALF_LIFE]}  # not about the step
+    """For a bank of models; that it holds for one vector and a grid of C is what the tutorial shows."""
+    skipped = check_learner(PAClassifier(0.5, step=slack)).skipped
+    assert set(skipped.values()) == {NOT_PASSIVE["half_life", HALF_LIFE]}  # not about the step
 
 
 def test_the_contract_knows_what_does_not_apply():
@@ -298,7 +303,7 @@ def test_learners_refuse_what_is_no_step():
         with pytest.raises(ValueError, match=r"'step' parameter of PAClassifier must be .* made with aggro.step"):
             PAClassifier(step=given).partial_fit([[1.0]], [1])
     with pytest.raises(ValueError, match="Did you mean 'slack'"):
-        PAClassifier(step="hubre").partial_fit([[1.0]], [1])
+        PAClassifier(step="slakc").partial_fit([[1.0]], [1])
 
 
 # A step as a thing -------------------------------------------------------------------------------------

@@ -18,12 +18,29 @@ import numba
 from numba import njit
 from numba.core import types
 
-__all__ = ["afresh", "direct", "exact", "inline", "is_outside", "kernel", "literal", "part", "quick", "rare", "roomy"]
+from aggro.engine.pieces import PieceCompiler
+
+__all__ = [
+    "afresh",
+    "direct",
+    "exact",
+    "from_python",
+    "inline",
+    "is_outside",
+    "kernel",
+    "literal",
+    "part",
+    "quick",
+    "rare",
+    "roomy",
+]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
+PIECE = {**COMMON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
 # Without these two a call between small jitted functions costs reference counting.
-INLINE = {**COMMON, "forceinline": True, "_nrt": False}
+INLINE = {**PIECE, "forceinline": True, "_nrt": False}
 
 
 ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
@@ -67,6 +84,11 @@ def afresh(compiled: Any) -> Any:
     again = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     settings = {name: value for name, value in compiled.targetoptions.items() if name != "nopython"}
     return njit(**settings)(again)
+
+
+def from_python(piece: Any) -> Any:
+    """A piece as a function that Python may call; compiled in this process and not cached."""
+    return njit(**COMMON)(lambda *args: piece(*args))
 
 
 def is_outside(kind: type) -> bool:

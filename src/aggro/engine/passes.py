@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 u8 = np.uint64
+FIRST, LAST = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
 
 
 @inline
@@ -167,7 +168,7 @@ def learn_row(model, row, y, s):
     weight[0] = s
     if s == 1.0:
         weights = weights[:0]
-    return run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0
+    return run(state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged) < 0
 
 
 @quick
@@ -191,7 +192,7 @@ def learn_dict(model, plan, x, y, s):
     weight[0] = s
     if s == 1.0:
         weights = weights[:0]
-    return np.int64(run(state, params, X, targets, weights, order, 0, 1, balanced, averaged) < 0)
+    return np.int64(run(state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged) < 0)
 
 
 @quick

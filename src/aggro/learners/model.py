@@ -40,7 +40,11 @@ __all__ = ["Model", "View", "size_of"]
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
-_COMPILED: dict[Layout, dict[tuple[str, type], Any]] = {}
+# The one-row functions that were compiled, and where they are. A model keeps the place and not the function: who
+# walks a model, to weigh it or to copy it, would walk on into Numba.
+CODE: list[Any] = []
+PLACES: dict[tuple[Layout, str, type], int] = {}
+PLACING = threading.Lock()
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -86,8 +90,7 @@ class Model:
         self.dense_shape = (-1,)
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
-        self._score_dict: Any = None
-        self._learn_dict: Any = None
+        self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:
@@ -134,7 +137,7 @@ class Model:
 
     def pin(self) -> Pinned:
         """The state and the pass's other arguments, laid out for one-row calls."""
-        self._score_dict = self._learn_dict = None  # the state may be of another type
+        self._score_dict = self._learn_dict = -1  # the state may be of another type
         rule = RULES[type(self.state)]
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
@@ -144,18 +147,21 @@ class Model:
         self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
-    def _compiled(self, function: Any, *args: Any) -> Any:
-        """The machine code of a one-row function for this state and kind of row."""
-        key = (function.__name__, type(args[0].value[0]))
-        entries = _COMPILED.setdefault(self.layout, {})  # not kept here: who walks a model would walk into Numba
-        if key not in entries:
-            entries[key] = direct(suited(function, self.layout), self.pinned, *args)
-        return entries[key]
+    def _place(self, function: Any, *args: Any) -> int:
+        """Where the machine code of a one-row function is, for this state and kind of row."""
+        key = (self.layout, function.__name__, type(args[0].value[0]))
+        place = PLACES.get(key)
+        if place is None:
+            code = direct(suited(function, self.layout), self.pinned, *args)
+            with PLACING:
+                CODE.append(code)
+                place = PLACES[key] = len(CODE) - 1
+        return place
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
-        first: float = self._compiled(score_row, row)(pinned, row)
+        first: float = CODE[self._place(score_row, row)](pinned, row)
         return first
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
@@ -163,7 +169,7 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
-        learned: bool = self._compiled(learn_row, row, 0.0, 1.0)(pinned, row, target, weight)
+        learned: bool = CODE[self._place(learn_row, row, 0.0, 1.0)](pinned, row, target, weight)
         return learned
 
     def score_dict(self, x: Any) -> float:
@@ -171,9 +177,9 @@ class Model:
         plan = self.features.plan
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
             return INFINITY
-        if self._score_dict is None:
-            self._score_dict = self._compiled(score_dict, plan.reader, 0)
-        first: float = self._score_dict(self.pinned, plan.reader, id(x))
+        if self._score_dict < 0:
+            self._score_dict = self._place(score_dict, plan.reader, 0)
+        first: float = CODE[self._score_dict](self.pinned, plan.reader, id(x))
         return first
 
     def learn_dict(self, x: Any, target: float) -> int:
@@ -181,7 +187,7 @@ class Model:
         plan = self.features.plan
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
             return -1
-        if self._learn_dict is None:
-            self._learn_dict = self._compiled(learn_dict, plan.reader, 0, 0.0, 1.0)
-        learned: int = self._learn_dict(self.pinned, plan.reader, id(x), target, 1.0)
+        if self._learn_dict < 0:
+            self._learn_dict = self._place(learn_dict, plan.reader, 0, 0.0, 1.0)
+        learned: int = CODE[self._learn_dict](self.pinned, plan.reader, id(x), target, 1.0)
         return learned

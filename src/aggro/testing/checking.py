@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from numba.core.errors import NumbaError
 
+from aggro.engine.compile import from_python
 from aggro.engine.ownsteps import OwnStep, StepError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.learners.registry import Entry, learners
@@ -118,7 +119,7 @@ def check_step(step: OwnStep) -> None:
     """
     if not isinstance(step, OwnStep):
         raise StepError(f"check_step takes a step that was made with aggro.step, got {step!r}.")
-    compiled = OWN_SIZES[type(step.code)]
+    compiled = from_python(OWN_SIZES[type(step.code)])
     for loss, q, C in product(LOSSES, NORMS, AGGRESSIVENESS):
         asked = f"{step}(loss={loss:g}, q={q:g}, C={C:g})"
         try:

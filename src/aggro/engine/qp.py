@@ -47,6 +47,7 @@ ENOUGH = 3e-12  # if no round makes it better
 FLAT = 1e-13  # a pivot below this, of a matrix with ones on its diagonal, is 0
 DISTINCT = 1e-7  # a smallest pivot above this is safe to divide by
 FAR = 1e12
+ROUNDING = 4e-15
 HUGE = 1e300
 
 
@@ -139,25 +140,27 @@ def back(n, L, free, rank, d):
 
 
 @part
-def direction(n, M, free, count, slope, L, left, d):
+def direction(n, M, free, count, slope, terms, L, left, d):
     """Where to go on a face, from the slopes of its coordinates: to its top, or along what is linear."""
     rank = factor(n, M, free, count, L, left)
     steepest, worst = u8(0), 0.0
     for p in range(count):  # L d = slope; what is left over of the others is the slope along what is linear
         k = u8(free[p])
-        v = slope[k]
+        v, size = slope[k], terms[k]
         for t in range(min(p, rank)):
             v -= L[k * n + t] * d[u8(free[t])]
+            size += abs(L[k * n + t] * d[u8(free[t])])
         if p < rank:
             d[k] = v / L[k * n + p]
         else:
             d[k] = 0.0
-            if abs(v) > abs(worst):
+            if abs(v) > max(abs(worst), ROUNDING * size):
                 steepest, worst = k, v
-    if rank < count and abs(worst) > 1e-14 * (1.0 + abs(slope[steepest])):
+    if worst != 0.0:
+        sign = 1.0 if worst > 0.0 else -1.0
         for p in range(rank):
-            d[u8(free[p])] = -L[steepest * n + p] if worst > 0.0 else L[steepest * n + p]
-        d[steepest] = 1.0 if worst > 0.0 else -1.0
+            d[u8(free[p])] = -sign * L[steepest * n + p]
+        d[steepest] = sign
     back(n, L, free, rank, d)
 
 
@@ -173,7 +176,7 @@ def climb(n, M, r, x, g, lo, hi, eps, L, free, left, slope, d, terms):
                 slope[k] = g[k] - (eps[k] if x[k] > 0.0 else -eps[k])
         if count == u8(0):
             return
-        direction(n, M, free, count, slope, L, left, d)
+        direction(n, M, free, count, slope, terms, L, left, d)
         rise, bend = 0.0, 0.0
         step = np.inf
         for i in range(count):
@@ -239,8 +242,8 @@ def violation(n, x, g, lo, hi, eps, terms):
 def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
     """Write the solution into ``beta``; the largest violation of the conditions, relative to their terms.
 
-    All but ``eps``, a number, and ``n`` are float64 arrays, of which the first n entries (n rows and columns of G)
-    are read; lo ≤ 0 ≤ hi. ``work`` has room for ``qp_room(n)`` numbers.
+    All but ``n`` are float64 arrays, of which the first n entries (n rows and columns of G) are read; lo ≤ 0 ≤ hi.
+    ``work`` has room for ``qp_room(n)`` numbers.
     """
     n = u8(n)
     square = n * n
@@ -250,16 +253,19 @@ def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
     high, bar, free, left = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(7) * n :], rest[u8(8) * n :]
     slope, d, terms = rest[u8(9) * n :], rest[u8(10) * n :], rest[u8(11) * n :]
     scaled(n, G, ridge, M, scale)
-    size = 0.0
+    unit = 0.0
     for k in range(n):
         aim[k] = min(max(r[k] * scale[k], -HUGE), HUGE)
-        size = max(size, abs(aim[k]))
-    for k in range(n):
+        unit = max(unit, abs(aim[k]))
+    unit = unit if unit > 0.0 else 1.0
+    for k in range(n):  # in units in which the largest aim is 1
+        aim[k] /= unit
         x[k], g[k], terms[k] = 0.0, aim[k], abs(aim[k])
-        bar[k] = eps * scale[k]
-        bound = min(FAR * size, HUGE) if scale[k] > 0.0 else 0.0
-        low[k] = max(lo[k] / scale[k], -bound) if bound > 0.0 else 0.0
-        high[k] = min(hi[k] / scale[k], bound) if bound > 0.0 else 0.0
+        low[k], high[k], bar[k] = 0.0, 0.0, 0.0
+        if scale[k] > 0.0:
+            bar[k] = eps[k] * scale[k] / unit
+            low[k] = max(lo[k] / scale[k] / unit, -FAR)
+            high[k] = min(hi[k] / scale[k] / unit, FAR)
     worst = violation(n, x, g, low, high, bar, terms)
     last = np.inf
     for _ in range(ROUNDS):
@@ -273,14 +279,9 @@ def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
         gradient(n, M, aim, x, g, terms)
         worst = violation(n, x, g, low, high, bar, terms)
     for k in range(n):
-        if x[k] == 0.0:
-            beta[k] = 0.0
-        elif x[k] == hi[k] / scale[k]:  # the bound itself, not rounded twice
-            beta[k] = hi[k]
-        elif x[k] == lo[k] / scale[k]:
-            beta[k] = lo[k]
-        else:
-            beta[k] = min(max(x[k] * scale[k], lo[k]), hi[k])
+        beta[k] = min(max(x[k] * unit * scale[k], lo[k]), hi[k])
+        if x[k] != 0.0 and (x[k] == high[k] < FAR or x[k] == low[k] > -FAR):
+            beta[k] = hi[k] if x[k] > 0.0 else lo[k]  # the bound itself, not rounded twice
     return worst
 
 

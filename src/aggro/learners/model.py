@@ -50,6 +50,11 @@ def size_of(rows_or_state: Any) -> int:
     return int(rows_or_state.nbytes)
 
 
+def no_plan_fits(*_: Any) -> int:
+    """In place of compiled code that learns dicts: such a row must be given room first."""
+    return -1
+
+
 class View(NamedTuple):
     """What a prediction needs, all of one moment."""
 
@@ -88,6 +93,7 @@ class Model:
         self.dense_pinned: Pinned | None = None
         self._score_dict: Any = None
         self._learn_dict: Any = None
+        self._hold: Any = None  # makes room for a row that the state is to keep
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:
@@ -136,6 +142,9 @@ class Model:
         """The state and the pass's other arguments, laid out for one-row calls."""
         self._score_dict = self._learn_dict = None  # the state may be of another type
         rule = RULES[type(self.state)]
+        self._hold = rule.hold
+        if rule.hold is not None:
+            self._learn_dict = no_plan_fits
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
         flags = (self.balanced, self.averaged and not rule.judges_mean)
@@ -163,6 +172,11 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
+        if self._hold is not None:
+            state = self._hold(self.state, row.value[0])
+            if state is not self.state:
+                self.swap(state, self.params, self.labels, self.width)
+                pinned = self.pin()
         learned: bool = self._compiled(learn_row, row, 0.0, 1.0)(pinned, row, target, weight)
         return learned
 

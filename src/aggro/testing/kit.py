@@ -95,7 +95,7 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     """
     given = given or {}
     constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
-    words = {name: choices(c) for name, c in constraints.items() if name != "C" and choices(c)}
+    words = {name: choices(c) for name, c in constraints.items() if name not in ("C", "window") and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]

@@ -13,20 +13,13 @@ from aggro.engine.steps import Step
 from aggro.learners.fading import WEIGHTS, age, mean_share
 from aggro.learners.members import JOINT, NUMBER, Problem
 
-__all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step", "is_pair", "rival"]
+__all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step", "rival"]
 
 HELD, FIRST, SLIDING, JOINED = range(4)
+ROUNDING = 1e-12
 PA1, LS = int(Step.PA1), int(Step.LS)
 ONE_VS_REST = int(Problem.ONE_VS_REST)
 u8 = np.uint64
-
-
-@inline
-def is_pair(state):
-    """Whether two classes share the vector of the second, or a number has but one."""
-    if state.W.shape[1] == 1:
-        return True
-    return state.group.facts[JOINED] == 0 and state.tally.classes[2] == 0.0
 
 
 @inline
@@ -71,7 +64,7 @@ def move_group(state, params, F):
             if not abs(a[c]) < HUGE:
                 a[c] = 0.0
             still &= a[c] == 0.0
-        if still:
+        if still or (group.lengths[k] == 0 and params.bias == 0.0):
             continue
         moved = True
         for t in range(u8(group.lengths[k])):
@@ -126,30 +119,36 @@ def split(state):
 
 
 @part
-def pose_one(state, params, n, column, F, r, sign):
-    """The problem of one vector: that of a number, of two classes, or of one class against the rest."""
+def pose_one(state, params, n, column, alone, F, r, sign, slack):
+    """The problem of one vector: that of a number, of two classes, or of one class against the rest.
+
+    ``slack`` is what rounding may make of nothing.
+    """
     group, columns = state.group, u8(state.W.shape[1])
-    alone = is_pair(state)
     for k in range(n):
         y = group.targets[k]
         sign[k] = 0.0
         if params.problem != NUMBER:
             sign[k] = 1.0 if (y == 1.0 if alone else u8(y) == column) else -1.0
             y = sign[k] * params.edge
-        r[k] = y / group.units[k] - F[k * columns + column]
+        y, f = y / group.units[k], F[k * columns + column]
+        r[k] = y - f
+        slack[k] = ROUNDING * (abs(y) + abs(f))
 
 
 @part
-def pose_joint(state, params, n, F, A, against, r, sign):
+def pose_joint(state, params, n, F, A, against, r, sign, slack):
     """The problem of all classes: each row's own against the best of the others."""
     group, columns = state.group, u8(state.W.shape[1])
     for k in range(n):
         f = F[k * columns : (k + u8(1)) * columns]
         c = np.int64(group.targets[k])
         other = rival(state.tally.rows[LIVE], c, f)
-        against[k], sign[k], r[k] = other, 1.0, 0.0
+        against[k], sign[k], r[k], slack[k] = other, 1.0, 0.0, 0.0
         if other >= 0:
-            r[k] = params.edge / group.units[k] - (f[u8(c)] - f[u8(other)])
+            m = params.edge / group.units[k]
+            r[k] = m - (f[u8(c)] - f[u8(other)])
+            slack[k] = ROUNDING * (m + abs(f[u8(c)]) + abs(f[u8(other)]))
         for t in range(columns):
             f[t] = 0.0
     for k in range(n):
@@ -182,7 +181,7 @@ def group_step(arguments):
     rest = rest[n * n :]
     ridge, cap, r, edge, sign = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :], rest[u8(4) * n :]
     lo, hi, beta = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(7) * n :]
-    against, work = rest[u8(8) * n :], rest[u8(9) * n :]
+    against, slack, work = rest[u8(8) * n :], rest[u8(9) * n :], rest[u8(10) * n :]
     tell_group(state, F)
     for k in range(n):
         m, C = group.units[k], params.C * group.weights[k]
@@ -192,16 +191,20 @@ def group_step(arguments):
         for j in range(n):
             A[k, j] = group.gram[k, j] + params.bias / m / group.units[j]
     # Column c of F is scores until problem c is posed, and coefficients when it is solved.
+    live = state.tally.rows[LIVE]
+    alone = params.problem != JOINT and live <= 2
     start, stop = u8(0), u8(1)
     if params.problem == JOINT:
-        pose_joint(state, params, n, F, A, against, r, sign)
+        pose_joint(state, params, n, F, A, against, r, sign, slack)
     elif columns > u8(1):
-        start, stop = (u8(1), u8(2)) if is_pair(state) else (u8(0), u8(state.tally.rows[LIVE]))
+        start, stop = (u8(1), u8(2)) if alone else (u8(0), u8(live))
     for c in range(start, stop):
         if params.problem != JOINT:
-            pose_one(state, params, n, c, F, r, sign)
+            pose_one(state, params, n, c, alone, F, r, sign, slack)
         for k in range(n):
             r[k] = r[k] if abs(r[k]) < HUGE else 0.0
+            if params.step != LS and abs(abs(r[k]) - edge[k]) <= slack[k]:
+                r[k] = edge[k] if r[k] > 0.0 else -edge[k]  # at its margin but for rounding, as a window's rows are
             lo[k] = -cap[k] if sign[k] <= 0.0 else 0.0
             hi[k] = cap[k] if sign[k] >= 0.0 else 0.0
         if params.step == LS:

@@ -35,7 +35,7 @@ from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
 from aggro.engine.rule import LIVE, SEEN, UPDATES, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import Step
 from aggro.learners.fading import WEIGHTS, mean_terms, new_scale, scale_flaw
-from aggro.learners.group_steps import FIRST, HELD, JOINED, ONE_VS_REST, group_step, is_pair, rival
+from aggro.learners.group_steps import FIRST, HELD, JOINED, ONE_VS_REST, group_step, rival
 from aggro.learners.members import JOINT, NUMBER
 
 __all__ = ["GROUPS", "Group", "GroupParams", "Groups", "flush_groups", "group_code"]
@@ -175,8 +175,8 @@ def scores(state, params, X, i, p, r, out):
         tell_far(state, X, i, p, r, m, out)
         for k in range(u8(state.W.shape[1])):
             out[k] = min(max(out[k] * m, -HUGE), HUGE)
-    if state.W.shape[1] > 1 and is_pair(state):
-        out[0] = -out[1]
+    if state.W.shape[1] > 1 and params.problem == ONE_VS_REST and state.tally.classes[2] == 0.0:
+        out[0] = -out[1]  # no row of a third class was learned: the first two share the vector of the second
     return q
 
 
@@ -251,7 +251,7 @@ def learn(state, params, X, i, y, s, out, q):
 @inline
 def room(state):
     columns, size = state.W.shape[1], state.group.targets.shape[0]
-    return columns + size * columns + size * size + 9 * size + qp_room(size)
+    return columns + size * columns + size * size + 10 * size + qp_room(size)
 
 
 @cache

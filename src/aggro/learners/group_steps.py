@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, part
+from aggro.engine.compile import inline, part, rare
 from aggro.engine.pinned import content
 from aggro.engine.qp import box_qp, ridge_solve
 from aggro.engine.rows import HUGE, over_squared
@@ -32,7 +32,7 @@ def rival(live, c, scores):
     return r
 
 
-@part
+@rare
 def tell_group(state, F):
     """F[k] = w·x̃_k/m_k for each row of the group and each vector."""
     group, scale = state.group, state.scale[WEIGHTS]
@@ -49,7 +49,7 @@ def tell_group(state, F):
             f[c] *= scale
 
 
-@part
+@rare
 def move_group(state, params, F):
     """Add F[k]·x̃_k/m_k to the vectors; whether there was anything to add."""
     group = state.group

@@ -139,43 +139,52 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
 # Scores -------------------------------------------------------------------------------------------------
 
 
-def _tell(state, X, i, p, r, m, out):
-    """out_k = (p W_k + r U_k)·x̃/m for every vector k."""
-    columns = u8(state.W.shape[1])
+@rare
+def tell(state, X, i, V, row, m, sums):
+    """sums_k = V_k·x̃/m for every vector k of the weights, or of what the average needs.
+
+    To the letter, so that a sum does not depend on how many vectors there is room for.
+    """
+    columns = u8(V.shape[1])
     for k in range(columns):
-        out[k] = (p * state.b[0, k] + r * state.b[1, k]) / m
+        sums[k] = state.b[row, k] / m
     for t in range(*stored(X, i)):
         j, v = entry(X, i, t)
         v /= m
-        if r == 0.0:
-            for k in range(columns):
-                out[k] += v * (p * state.W[j, k])
-        else:
-            for k in range(columns):
-                out[k] += v * (p * state.W[j, k] + r * state.U[j, k])
+        for k in range(columns):
+            sums[k] += v * V[j, k]
 
 
-tell, tell_far = part(_tell), rare(_tell)
+@rare
+def tell_all(state, X, i, p, r, m, out):
+    """The scores of a row that is read divided by m, cut at ±HUGE; whether none had to be."""
+    columns = u8(state.W.shape[1])
+    tell(state, X, i, state.W, 0, m, out)
+    if r != 0.0:
+        tell(state, X, i, state.U, 1, m, out[columns:])
+    ordinary = True
+    for k in range(columns):
+        f = p * out[k]
+        if r != 0.0:
+            f += r * out[columns + k]
+        f *= m
+        ordinary &= abs(f) < HUGE
+        out[k] = min(max(f, -HUGE), HUGE) if f == f else 0.0
+    return ordinary
 
 
 @part
 def scores(state, params, X, i, p, r, out):
     """The scores of the vectors p W + r U; ‖x̃‖², NaN if the row is not finite."""
+    columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
-    ordinary = q < HUGE
-    if ordinary:
-        tell(state, X, i, p, r, 1.0, out)
-        for k in range(u8(state.W.shape[1])):
-            ordinary &= abs(out[k]) < HUGE
+    ordinary = q < HUGE and tell_all(state, X, i, p, r, 1.0, out)
     if not ordinary:
         m = largest(X, i)
         if not m < np.inf:
             return np.nan
-        m = max(m, 1.0)
-        tell_far(state, X, i, p, r, m, out)
-        for k in range(u8(state.W.shape[1])):
-            out[k] = min(max(out[k] * m, -HUGE), HUGE)
-    if state.W.shape[1] > 1 and params.problem == ONE_VS_REST and state.tally.classes[2] == 0.0:
+        tell_all(state, X, i, p, r, max(m, 1.0), out)
+    if columns > u8(1) and params.problem == ONE_VS_REST and state.tally.classes[2] == 0.0:
         out[0] = -out[1]  # no row of a third class was learned: the first two share the vector of the second
     return q
 

@@ -197,7 +197,8 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
         )
     settings = estimator.__dict__
     if settings.get("batch_size", 1) > 1:
-        raise ValueError(f"fit_until presents one row at a time, and batch_size is {settings['batch_size']}: set it to 1.")
+        size = settings["batch_size"]
+        raise ValueError(f"fit_until presents one row at a time, so batch_size must be 1, got {size}.")
     if settings.get("epsilon") == "auto":
         raise ValueError("fit_until needs a radius that stays as it is: give epsilon as a number, not 'auto'.")
     step = settings.get("step", "pa")

@@ -279,9 +279,9 @@ def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
         gradient(n, M, aim, x, g, terms)
         worst = violation(n, x, g, low, high, bar, terms)
     for k in range(n):
-        beta[k] = min(max(x[k] * unit * scale[k], lo[k]), hi[k])
+        beta[k] = min(max(x[k] * unit * scale[k], lo[k], -HUGE), hi[k], HUGE)
         if x[k] != 0.0 and (x[k] == high[k] < FAR or x[k] == low[k] > -FAR):
-            beta[k] = hi[k] if x[k] > 0.0 else lo[k]  # the bound itself, not rounded twice
+            beta[k] = min(hi[k], HUGE) if x[k] > 0.0 else max(lo[k], -HUGE)  # the bound itself, not rounded twice
     return worst
 
 
@@ -323,7 +323,7 @@ def ridge_solve(n, G, ridge, r, beta, work):
         for p in range(count):
             x[u8(free[p])] += g[u8(free[p])]
     for k in range(n):
-        beta[k] = x[k] * scale[k]
+        beta[k] = min(max(x[k] * scale[k], -HUGE), HUGE)
 
 
 @part

@@ -93,7 +93,9 @@ def init(params: GroupParams, width: int, models: int) -> Groups:
         np.zeros(size, np.int64),
         np.zeros((size, 1), np.uint32),
         np.zeros((size, 1)),
-        *(np.zeros(size) for _ in range(3)),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size),
         np.zeros((size, size)),
     )
     U = np.zeros((width if params.average else 0, columns))
@@ -104,15 +106,13 @@ def grow(state: Groups, params: GroupParams, width: int, models: int) -> Groups:
     classes, columns = _room(max(models, state.tally.classes.shape[0]), bool(state.group.facts[JOINED]))
     first = int(columns > 1 and state.W.shape[1] == 1)  # the vector that two classes share is that of the second
     kept = width if params.average or state.U.shape[0] else 0
-    return Groups(
-        grown_tally(state.tally, classes),
-        *(
-            grown(np.pad(part, ((0, 0), (first, 0))), (n, columns))
-            for part, n in ((state.W, width), (state.U, kept), (state.b, 2))
-        ),
-        state.scale.copy(),
-        Group(*(part.copy() for part in state.group)),
-    )
+    group = Group(*(part.copy() for part in state.group))
+
+    def wider(vectors: np.ndarray, n: int) -> np.ndarray:
+        return grown(np.pad(vectors, ((0, 0), (first, 0))), (n, columns))
+
+    W, U, b = wider(state.W, width), wider(state.U, kept), wider(state.b, 2)
+    return Groups(grown_tally(state.tally, classes), W, U, b, state.scale.copy(), group)
 
 
 def _room(models: int, joint: bool) -> tuple[int, int]:
@@ -131,9 +131,7 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
     if needed <= entries:
         return state
     shape = (size, max(needed, min(2 * entries, state.W.shape[0])))
-    return state._replace(
-        group=group._replace(indices=grown(group.indices, shape), values=grown(group.values, shape))
-    )
+    return state._replace(group=group._replace(indices=grown(group.indices, shape), values=grown(group.values, shape)))
 
 
 # Scores -------------------------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ class Linear(Learner):
         alone = f"batch_size={self.batch_size} learns with one step and one C"
         if self.step == "pa":
             raise ValueError(
-                f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, and "
-                "then no weights are right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
+                f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, "
+                "and then no weights are right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
             )
         if self.step not in ("pa1", "pa2", "ls"):
             raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
@@ -77,8 +77,10 @@ class Linear(Learner):
         if rule is GROUPS:
             step, C = members[0]
             sliding = int(self.window == "sliding")
-            numbers = (int(problem), code_of(step), C, edge, bias, average, keep)
-            return GroupParams(*numbers, int(self.batch_size), sliding, 0, group_code().address)
+            size, code = int(self.batch_size), group_code().address
+            return GroupParams(
+                int(problem), int(Step[str(self.step).upper()]), C, edge, bias, average, keep, size, sliding, 0, code
+            )
         if rule is LINE:
             step, C = members[0]
             return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
@@ -125,8 +127,8 @@ class Linear(Learner):
             size, sliding = state.group.targets.shape[0], bool(state.group.facts[SLIDING])
         if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
             raise ValueError(
-                f"batch_size={self.batch_size!r} with window={self.window!r} are others than those that have learned so "
-                "far. Set them back, or fit anew."
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
+                "Set them back, or fit anew."
             )
         if isinstance(state, Groups) and state.group.facts[JOINED] != (getattr(self, "multi_class", "ovr") == "joint"):
             raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")

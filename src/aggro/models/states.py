@@ -83,9 +83,7 @@ def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
         yield rule, relative._params_for(rule)
 
 
-def _wanted(
-    rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]
-) -> tuple[Any, dict[str, Spec]]:
+def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
     wanted = {

@@ -76,11 +76,9 @@ class Linear(Learner):
         members = self._members()
         if rule is GROUPS:
             step, C = members[0]
-            sliding = int(self.window == "sliding")
-            size, code = int(self.batch_size), group_code().address
-            return GroupParams(
-                int(problem), int(Step[str(self.step).upper()]), C, edge, bias, average, keep, size, sliding, 0, code
-            )
+            assert isinstance(step, Step)  # one's own was refused
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code().address
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
         if rule is LINE:
             step, C = members[0]
             return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)

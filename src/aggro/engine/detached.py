@@ -4,7 +4,7 @@ Numba compiles what a function calls again in each of its callers, and theirs. F
 which every pass over every kind of row would hold, that is most of a minute. A detached piece is compiled once, and
 found on disk by the next process. It reads its arguments, a tuple, where the caller has put them (``engine.pinned``).
 
-An error inside such a piece does not reach its caller, so it must not raise any.
+An error inside such a piece does not reach its caller (Python says that it was ignored), so it must not raise any.
 """
 
 from __future__ import annotations

@@ -6,14 +6,14 @@ Learning n rows at once (``learners.groups``) asks for coefficients β, one a ro
 
 where G_jk = x̃_j·x̃_k, or any kernel; the weights then move by Σ β_k x̃_k. With f_k the scores before the move:
 
-================ ============ ========= ====== ================== ===================
+================ ============ ========= ====== =======================
 problem          r_k          ρ_k       ε_k    lo_k, hi_k
-================ ============ ========= ====== ================== ===================
+================ ============ ========= ====== =======================
 classes, pa1     m y_k − f_k  0         0      between 0 and s_k C y_k
 classes, pa2     m y_k − f_k  1/(2s_kC) 0      between 0 and ∞ y_k
 numbers, pa1     y_k − f_k    0         ε      −s_k C, s_k C
 numbers, pa2     y_k − f_k    1/(2s_kC) ε      −∞, ∞
-================ ============ ========= ====== ================== ===================
+================ ============ ========= ====== =======================
 
 (β_k = y_k τ_k of the papers' τ; so G needs no signs.) ``box_qp`` solves these, ``ridge_solve`` the step ``ls``,
 (G + diag ρ)β = r. The optimality conditions are, with g = r − (G + diag ρ)β,
@@ -35,6 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.compile import part
+from aggro.engine.pseudo import pseudo_solve
 
 __all__ = ["box_qp", "qp_room", "ridge_solve"]
 
@@ -324,63 +325,3 @@ def ridge_solve(n, G, ridge, r, beta, work):
             x[u8(free[p])] += g[u8(free[p])]
     for k in range(n):
         beta[k] = min(max(x[k] * scale[k], -HUGE), HUGE)
-
-
-@part
-def pseudo_solve(n, G, ridge, r, beta, H, V, root, values):
-    """The same by eigenvectors of H, which Jacobi's rotations find."""
-    top = 0.0
-    for k in range(n):
-        if root[k] > 0.0:
-            top = max(top, ridge[k])
-    for k in range(n):
-        root[k] = np.sqrt(top / ridge[k]) if root[k] > 0.0 and ridge[k] > 0.0 else 0.0
-    for k in range(n):
-        for j in range(n):
-            H[k * n + j] = G[k, j] * root[k] * root[j]
-            V[k * n + j] = 1.0 if k == j else 0.0
-    for _ in range(SWEEPS):
-        if not rotate(n, H, V):
-            break
-    most = 0.0
-    for p in range(n):
-        most = max(most, H[p * n + p])
-    for p in range(n):
-        values[p] = 0.0
-        if H[p * n + p] > 4e-15 * n * most:
-            for k in range(n):
-                values[p] += V[k * n + p] * root[k] * r[k]
-            values[p] /= H[p * n + p] + top
-    for k in range(n):
-        total = 0.0
-        for p in range(n):
-            total += V[k * n + p] * values[p]
-        beta[k] = min(max(total * root[k], -HUGE), HUGE)
-
-
-@part
-def rotate(n, H, V):
-    """One round of Jacobi's rotations; whether there was anything to rotate."""
-    rotated = False
-    for p in range(n):
-        for q in range(p + u8(1), n):
-            off = H[p * n + q]
-            if abs(off) <= 1e-17 * np.sqrt(abs(H[p * n + p] * H[q * n + q])) or off == 0.0:
-                continue
-            rotated = True
-            half = (H[q * n + q] - H[p * n + p]) / (2.0 * off)
-            t = 1.0 / (abs(half) + np.hypot(half, 1.0))
-            t = t if half >= 0.0 else -t
-            c = 1.0 / np.hypot(t, 1.0)
-            s = t * c
-            for k in range(n):
-                a, b = H[k * n + p], H[k * n + q]
-                H[k * n + p], H[k * n + q] = c * a - s * b, s * a + c * b
-            for k in range(n):
-                a, b = H[p * n + k], H[q * n + k]
-                H[p * n + k], H[q * n + k] = c * a - s * b, s * a + c * b
-            for k in range(n):
-                a, b = V[k * n + p], V[k * n + q]
-                V[k * n + p], V[k * n + q] = c * a - s * b, s * a + c * b
-            H[p * n + q] = H[q * n + p] = 0.0
-    return rotated

@@ -25,8 +25,8 @@ a bound or at 0, and a Newton step on the others, cut where one of them would pa
 face. Both only ever go up, so no face comes twice, and there are finitely many. Where the matrix is singular on a face
 (rows that come twice), the step follows a direction in which the problem is linear, until it meets a bound.
 
-Limits. A bound beyond 1e12 times, or a ridge below 1e-12 of, what the rows are like is taken as that: floats do not
-tell more. It ends after ``ROUNDS`` rounds at most; β is then feasible and at least as good as 0, and the residual that
+Limits. In units in which the diagonal and the largest r are 1, a bound beyond 1e12 is taken as 1e12: floats do not tell
+more. It ends after ``ROUNDS`` rounds at most; β is then feasible and at least as good as 0, and the residual that
 is returned says how far the conditions are from being met. Coordinates without a diagonal (rows of zeros) get 0.
 """
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from aggro.engine.random import bits
+
+def bits(seed, counter):
+    """64 random bits for a seed and a counter: SplitMix64."""
+    z, mask = seed + (counter + 1) * 0x9E3779B97F4A7C15, 2**64 - 1
+    z = ((z & mask) ^ ((z & mask) >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
+    return z ^ (z >> 31)
 
 
 def kernel(name, gamma=1.0, coef0=0.0, degree=3):
@@ -76,7 +82,7 @@ class KernelTwin:
             return
         r = {
             "oldest": lambda: int(np.argmin(self.born)),
-            "random": lambda: int(bits(np.uint64(self.seed), self.seen) % np.uint64(self.budget)),
+            "random": lambda: bits(self.seed, self.seen) % self.budget,
             "smallest": self.smallest,
             "merge": self.merge,
             "project": lambda: self.project(x, moves),

@@ -91,10 +91,14 @@ def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str
         return small, counted | {name: Spec(np.dtype(kind), shape) for name, (kind, shape) in others.items()}
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
-    return small, {
+    wanted = {
         name: Spec(a.dtype, tuple(m + (n - m) * (width - 1) for m, n in zip(a.shape, b.shape, strict=True)))
         for (name, a), b in pairs
     }
+    for name in rule.loose:  # the last side may be of any length
+        if name in specs and specs[name].shape:
+            wanted[name] = Spec(wanted[name].dtype, (*wanted[name].shape[:-1], specs[name].shape[-1]))
+    return small, wanted
 
 
 def check_state(state: Any, classes: int) -> None:

@@ -14,7 +14,7 @@ from aggro.learners.params import Choice, Either, Flag, Number, StepChoice
 from aggro.learners.registry import Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
-IN_GRIDS = {"C", "budget_policy"}  # words that are not crossed with all others
+IN_GRIDS = {"C", "budget_policy", "window"}  # words that are not crossed with all others
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
 NO_C = {
@@ -27,9 +27,11 @@ SEVERAL = {
 }
 HALF_LIFE = 20.0
 BUDGET = 9
+GROUP = 4
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("half_life", HALF_LIFE): "every row makes the weights fade",
+    ("batch_size", GROUP): "a row is kept until its group is learned",
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
     ("step", "printed"): "its steps are short: hundreds do not reach the row",
     ("epsilon", "auto"): "a radius that is learned moves on every row",
@@ -92,6 +94,8 @@ GRIDS: list[dict[str, Any]] = [
     {"budget": BUDGET, "budget_policy": "project"},
     {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
     {"budget": BUDGET, "nu": 0.1},
+    {"batch_size": GROUP, "average": True},
+    {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},
 ]
 
 

@@ -8,21 +8,24 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
-from aggro.engine.qp import box_qp, qp_room, ridge_solve
+from aggro.engine import qp
+from aggro.engine.compile import from_python
+from aggro.engine.qp import qp_space
 
 pytestmark = pytest.mark.xdist_group("minibatch")
+box_qp, ridge_solve = from_python(qp.box_qp), from_python(qp.ridge_solve)
 
 
 def solve_box(G, ridge, r, eps, lo, hi):
     n = len(r)
-    beta, work = np.full(n, np.nan), np.full(qp_room(n), np.nan)
+    beta, work = np.full(n, np.nan), np.full(qp_space(n), np.nan)
     residual = box_qp(n, G, ridge, r, eps, lo, hi, beta, work)
     return beta, residual
 
 
 def solve_ridge(G, ridge, r):
     n = len(r)
-    beta, work = np.full(n, np.nan), np.full(qp_room(n), np.nan)
+    beta, work = np.full(n, np.nan), np.full(qp_space(n), np.nan)
     ridge_solve(n, G, ridge, r, beta, work)
     return beta
 

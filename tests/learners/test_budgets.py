@@ -32,7 +32,6 @@ def test_two_classes_against_the_twin(policy, name, bias):
     model = KernelPAClassifier(
         0.5, kernel=name, **settings, fit_intercept=bias, budget=9, budget_policy=policy, random_state=7
     )
-    moved = 0
     for x, target in zip(X, y, strict=True):
         f = twin.learn(x, target)[0]
         assert model.decision_one(x) == pytest.approx(f, rel=1e-5, abs=1e-5)
@@ -43,7 +42,6 @@ def test_two_classes_against_the_twin(policy, name, bias):
         np.testing.assert_allclose(found, np.array(twin.rows), atol=5e-3)  # h is a multiple of 1/1024
         np.testing.assert_allclose(model.dual_coef_[0], np.array(twin.coef)[:, 0], rtol=5e-3, atol=5e-3)
         twin.rows, twin.coef = list(found), list(model.dual_coef_.T.copy())
-        moved += 1
     assert model.n_updates_ > 60
 
 

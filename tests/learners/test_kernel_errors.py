@@ -40,7 +40,7 @@ def test_settings_that_cannot_be(settings, said):
 
 def test_a_matrix_that_is_not_square():
     model = KernelPAClassifier(kernel="precomputed")
-    with pytest.raises(ValueError, match="needs the square matrix .* Got 5 rows and 3 columns"):
+    with pytest.raises(ValueError, match=r"needs the square matrix .* Got 5 rows and 3 columns"):
         model.fit(X[:5], y[:5])
     model.fit(X[:50] @ X[:50].T, y[:50])
     before = snapshot(model)

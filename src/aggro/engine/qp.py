@@ -37,7 +37,7 @@ import numpy as np
 from aggro.engine.compile import part
 from aggro.engine.pseudo import pseudo_solve
 
-__all__ = ["box_qp", "qp_room", "ridge_solve"]
+__all__ = ["box_qp", "qp_room", "qp_space", "ridge_solve"]
 
 u8 = np.uint64
 
@@ -52,10 +52,12 @@ ROUNDING = 4e-15
 HUGE = 1e300
 
 
-@part
-def qp_room(n):
+def qp_space(n):
     """How many numbers of work space n rows need."""
     return 2 * n * n + 12 * n
+
+
+qp_room = part(qp_space)  # the same for compiled code
 
 
 @part

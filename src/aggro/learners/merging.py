@@ -96,7 +96,7 @@ def between(state, params, h, qm, qn, dot):
 
 @literal
 def kept(state, params, h, qm, qn, dot, mm, mn, nn):
-    """What a merged row keeps of both parts: ‖their projection onto φ(z)‖²; mm, mn and nn are Σ_c α_mc², α_mc α_nc, α_nc²."""
+    """What a merged row keeps of both parts, ‖their projection onto φ(z)‖²; mm is Σ_c α_mc², mn is Σ_c α_mc α_nc."""
     km, kn, kz, _ = between(state, params, h, qm, qn, dot)
     return (mm * km * km + 2.0 * mn * km * kn + nn * kn * kn) / kz if kz > 0.0 else 0.0
 

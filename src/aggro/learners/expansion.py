@@ -6,7 +6,7 @@ once a block from memory (``sweep``), and each row then goes on alone through th
 result is the same to the bit as that of a row that goes through all groups alone: the block is exact.
 
 The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
-state has an ``inverse`` (and room for twice as many numbers), then, for sparse support vectors, a number for each
+state has an ``inverse`` (and room for twice as many numbers) or a ``gram``, then, for sparse support vectors, a number for each
 feature.
 """
 
@@ -40,7 +40,9 @@ sums_size = exact(sums_of)
 @exact
 def work_size(state):
     """Room for the products of a group, and for what a policy of a budget needs."""
-    return GROUP + (3 * state.born.shape[0] if state.inverse.shape[0] else GROUP)
+    if state.inverse.shape[0]:
+        return GROUP + 3 * state.born.shape[0]
+    return GROUP + (state.born.shape[0] if state.gram.shape[0] else GROUP)
 
 
 @exact
@@ -177,7 +179,7 @@ def tile(state, params, X, i, q, first, last, sums, work):
     gamma = gamma_of(state, params)
     columns = u8(state.coef.shape[1])
     both = state.late.shape[0] > 0
-    keep = state.inverse.shape[0] > 0
+    keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0
     count = u8(state.marks[COUNT])
     kind = params.kind
     sparse = kind != GIVEN and state.dense.shape[1] == 0

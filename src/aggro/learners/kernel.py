@@ -66,6 +66,12 @@ class KernelPAClassifier(Machine, Classifier):
         The step, as above.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for ``pa``, nor with a
+        budget. Rows of an incomplete group wait: ``fit`` learns them at its end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size`` rows, at every
+        row.
     budget : int, default=None
         The largest number of support vectors; None for as many as there are.
     budget_policy : {"oldest", "random", "smallest", "project", "merge"}, default="merge"
@@ -127,6 +133,8 @@ class KernelPAClassifier(Machine, Classifier):
         coef0: float = 0.0,
         step: str = "pa1",
         margin: float = 1.0,
+        batch_size: int = 1,
+        window: str = "disjoint",
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
@@ -146,6 +154,8 @@ class KernelPAClassifier(Machine, Classifier):
         self.coef0 = coef0
         self.step = step
         self.margin = margin
+        self.batch_size = batch_size
+        self.window = window
         self.budget = budget
         self.budget_policy = budget_policy
         self.fit_intercept = fit_intercept
@@ -204,6 +214,12 @@ class KernelPARegressor(Machine, Regressor):
         The step, as above.
     epsilon : float, default=0.1
         Errors up to this size are passed over.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for ``pa``, nor with a
+        budget. Rows of an incomplete group wait: ``fit`` learns them at its end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size`` rows, at every
+        row.
     budget : int, default=None
         The largest number of support vectors; None for as many as there are.
     budget_policy : {"oldest", "random", "smallest", "project", "merge"}, default="merge"
@@ -260,6 +276,8 @@ class KernelPARegressor(Machine, Regressor):
         coef0: float = 0.0,
         step: str = "pa1",
         epsilon: float = 0.1,
+        batch_size: int = 1,
+        window: str = "disjoint",
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
@@ -278,6 +296,8 @@ class KernelPARegressor(Machine, Regressor):
         self.coef0 = coef0
         self.step = step
         self.epsilon = epsilon
+        self.batch_size = batch_size
+        self.window = window
         self.budget = budget
         self.budget_policy = budget_policy
         self.fit_intercept = fit_intercept

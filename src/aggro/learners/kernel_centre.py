@@ -120,6 +120,7 @@ def let_go(state, params, work):
     f = product_with_centre(state, params, r, work)
     a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
     move_row(state, last, r)
+    state.marks[COUNT] -= 1
     left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
     for group in range(groups_of(state)):
         for s in range(u8(GROUP)):

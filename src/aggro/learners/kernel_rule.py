@@ -23,6 +23,7 @@ from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.budgets import PROJECTED, place_for
 from aggro.learners.expansion import SPARE, evaluate, insert, own_value, sums_size, work_size
 from aggro.learners.kernel_centre import distances, learn_centre
+from aggro.learners.kernel_groups import group_space, learn_in_group
 from aggro.learners.support import GROUP, NUMBER, OUTLIER, WIDTH, Support, flaw, grow_support, new_support, shapes
 
 __all__ = ["EXPANSION", "KernelParams"]
@@ -47,6 +48,9 @@ class KernelParams(NamedTuple):
     keeps: int  # whether rows themselves are held; not with a given matrix
     budget: int  # 0 for none
     policy: int
+    batch: int  # rows that are learned at once
+    sliding: int
+    code: int  # the address of what learns a group
     seed: int
     covered: int  # groups of support vectors that ``ahead`` covers
     ahead: np.ndarray  # (rows, sums) or (0, 0): see ``expansion``
@@ -122,6 +126,10 @@ def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.coef.shape[1])
     if params.task == OUTLIER:
         return learn_centre(state, params, X, i, s, out, q)
+    first = u8(2) * columns + u8(SPARE + sums_size(state))
+    values = out[first + u8(GROUP) : first + u8(work_size(state))]
+    if params.batch > 1:
+        return learn_in_group(state, params, X, i, y, s, out, values, q) != 0
     if not TINY < q < HUGE:
         return False
     moves = out[columns : u8(2) * columns]
@@ -135,8 +143,6 @@ def learn(state, params, X, i, y, s, out, q):
         moves[k] = a
         moved |= a != 0.0
     if moved:
-        first = u8(2) * columns + u8(SPARE + sums_size(state))
-        values = out[first + u8(GROUP) : first + u8(work_size(state))]
         slot = place_for(state, params, moves, values, q)
         if slot < 0:
             return slot == PROJECTED
@@ -149,10 +155,15 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
+space_of_group = exact(group_space)
+
+
 @inline
 def room(state):
     width = 0 if state.dense.shape[1] else state.marks[WIDTH]
-    return 2 * state.coef.shape[1] + SPARE + sums_size(state) + work_size(state) + width
+    columns = state.coef.shape[1]
+    scoring = 2 * columns + SPARE + sums_size(state) + work_size(state) + width
+    return max(scoring, space_of_group(state.gram.shape[0], columns))
 
 
 EXPANSION = Rule(

@@ -9,9 +9,10 @@ from aggro.learners.base import COMMON, NONE
 from aggro.learners.budgets import Policy
 from aggro.learners.params import Choice, Constraint, Either, Flag, Number
 
-__all__ = ["KERNEL", "POSITIVE", "KernelChoice", "check_budget"]
+__all__ = ["KERNEL", "POSITIVE", "KernelChoice", "check_batch", "check_budget"]
 
 MOST_PROJECTED = 2**14
+MAX_BATCH = 1024  # a group of B rows costs B³
 WORDS = ("linear", "poly", "rbf", "sigmoid", "cosine", "precomputed")
 
 
@@ -36,6 +37,8 @@ KERNEL: dict[str, Constraint] = {
     "degree": Number(1, 100, integer=True),
     "coef0": Number(),
     "step": Choice(("pa", "pa1", "pa2", "ls")),
+    "batch_size": Number(1, MAX_BATCH, integer=True),
+    "window": Choice(("disjoint", "sliding")),
     "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
     "budget_policy": Choice(tuple(policy.name.lower() for policy in Policy)),
     **COMMON,
@@ -64,4 +67,23 @@ def check_budget(owner: str, kernel: Any, budget: int, policy: str, average: boo
         raise ValueError(
             f"budget_policy='project' of {owner} keeps a matrix of budget × budget numbers, and takes at most "
             f"budget={MOST_PROJECTED}. Got {budget}. Choose another policy, such as 'merge'."
+        )
+
+
+def check_batch(owner: str, kernel: Any, step: str, size: int, budget: int | None) -> None:
+    """Refuse settings that do not go with groups of rows."""
+    if step == "pa":
+        raise ValueError(
+            f"step='pa' of {owner} cannot learn batch_size={size} rows at once: rows may contradict each other, and then "
+            "nothing is right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
+        )
+    if budget is not None:
+        raise ValueError(
+            f"{owner} cannot have both batch_size={size} and a budget: the rows of a group are kept until it is learned. "
+            "Set one of them only."
+        )
+    if kernel == "sigmoid":
+        raise ValueError(
+            f"batch_size={size} of {owner} needs a kernel that is an inner product, and 'sigmoid' is none. Choose "
+            "another kernel."
         )

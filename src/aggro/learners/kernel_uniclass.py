@@ -30,6 +30,7 @@ from aggro.learners.support import OUTLIER
 
 __all__ = ["KernelPAUniclass"]
 
+ABSENT = ("fit_intercept", "batch_size", "window")
 NAMED = ("linear", "poly", "rbf", "cosine")
 
 
@@ -111,7 +112,7 @@ class KernelPAUniclass(Machine, Detector):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **{name: constraint for name, constraint in KERNEL.items() if name != "fit_intercept"},
+        **{name: constraint for name, constraint in KERNEL.items() if name not in ABSENT},
         "kernel": KernelChoice(NAMED),
         "step": Choice(("pa", "pa1", "pa2")),
         "budget_policy": Choice(("oldest", "random", "smallest")),
@@ -119,6 +120,8 @@ class KernelPAUniclass(Machine, Detector):
         "nu": Number(0.0, 1.0, open_low=True),
     }
     fit_intercept = False
+    batch_size = 1
+    window = "disjoint"
 
     def __init__(
         self,

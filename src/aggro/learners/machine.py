@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,18 +20,22 @@ from aggro.learners.budgets import Policy
 from aggro.learners.called import called, called_scores, learn_called
 from aggro.learners.expansion import sweep
 from aggro.learners.features import frozen
-from aggro.learners.kernel_settings import check_budget
+from aggro.learners.kernel_groups import flush_kernel_group, kernel_group_code
+from aggro.learners.kernel_settings import check_batch, check_budget
 from aggro.learners.labels import Labels
 from aggro.learners.model import NO_ORDER, Model, View
 from aggro.learners.support import (
     COUNT,
     GROUP,
+    HELD,
     LAST,
     OUTLIER,
+    SLIDING,
     WIDTH,
     Support,
     coefficients,
     enlarged,
+    new_support,
     projects,
     sums_of,
     support_rows,
@@ -54,6 +58,8 @@ class Machine(Learner):
     step: str
     fit_intercept: bool | str
     average: bool
+    batch_size: int
+    window: str
     budget: int | None
     budget_policy: str
 
@@ -72,6 +78,9 @@ class Machine(Learner):
             "degree": int(self.degree),
             "keeps": int(self.kernel != "precomputed"),
             "budget": int(self.budget or 0),
+            "batch": int(self.batch_size),
+            "sliding": int(self.window == "sliding"),
+            "code": 0,
             "policy": int(Policy[self.budget_policy.upper()]),
             "seed": 0,
             "covered": 0,
@@ -91,6 +100,8 @@ class Machine(Learner):
 
     def _check_params(self) -> None:
         super()._check_params()
+        if self.batch_size > 1:
+            check_batch(type(self).__name__, self.kernel, self.step, self.batch_size, self.budget)
         if self.budget is not None:
             check_budget(type(self).__name__, self.kernel, self.budget, self.budget_policy, bool(self.average))
 
@@ -110,6 +121,13 @@ class Machine(Learner):
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
                 "Set a larger one, or fit anew."
             )
+        if state.gram.shape[0] != (params.batch if params.batch > 1 else 0) or (
+            params.batch > 1 and state.marks[SLIDING] != params.sliding
+        ):
+            raise ValueError(
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
+                "Set them back, or fit anew."
+            )
         if projects(params) != (state.inverse.shape[0] > 0):
             raise ValueError(
                 "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit "
@@ -123,7 +141,8 @@ class Machine(Learner):
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
         super()._prepare(model)
         params: Any = model.params
-        model.params = params._replace(seed=int(np.uint64(model.seed).astype(np.int64)))
+        code = kernel_group_code(new_support, params).address if params.batch > 1 else 0
+        model.params = params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _learns_in_place(self) -> bool:
         return not callable(self.kernel)  # a user's function may fail half-way
@@ -168,7 +187,7 @@ class Machine(Learner):
     def _ahead(self, state: Support, params: Any, rows: Any) -> Any:
         """The settings, with the sums of these rows over the groups of support vectors that are full."""
         n = doors.n_rows_of(rows)
-        groups = int(state.marks[COUNT]) // GROUP
+        groups = int(state.marks[COUNT] - state.marks[HELD]) // GROUP
         if n < 2 or not groups or params.kind == Kernel.GIVEN or params.budget:
             return params
         ahead = np.empty((n, sums_of(state)))
@@ -268,6 +287,32 @@ class Machine(Learner):
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return None  # room has to be made before a row is learned
+
+    # Rows that wait ---------------------------------------------------------------------------------------
+
+    def flush(self) -> Self:
+        """Learn the rows that wait for their group to be complete, as a smaller group.
+
+        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is not None:
+            with model.learning:
+                self._prepare(model)
+                self._settle(model)
+        return self
+
+    def _settle(self, model: Model) -> None:
+        with model.guard:
+            if model.state.marks[HELD] and not model.params.sliding:
+                state = copy_state(model.state)
+                flush_kernel_group(kernel_group_code(new_support, model.params), state, model.params)
+                model.swap(state, model.params, model.labels, model.width)
 
     # What was learned -----------------------------------------------------------------------------------
 

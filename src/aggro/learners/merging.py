@@ -197,7 +197,7 @@ def mix(state, m, n, h):
 
 @literal
 def move_row(state, source, to):
-    """The last support vector at another place; its own is free."""
+    """A support vector at another place; its own is free."""
     gs, ls, g, lane = source // u8(GROUP), source % u8(GROUP), to // u8(GROUP), to % u8(GROUP)
     for j in range(u8(state.dense.shape[1])):
         state.dense[g, j, lane] = state.dense[gs, j, ls]
@@ -208,9 +208,11 @@ def move_row(state, source, to):
     for k in range(u8(state.coef.shape[1])):
         state.coef[g, k, lane] = state.coef[gs, k, ls]
         state.coef[gs, k, ls] = 0.0
-    state.born[to] = state.born[source]
-    state.born[source] = 0
+        if state.late.shape[0]:
+            state.late[g, k, lane] = state.late[gs, k, ls]
+            state.late[gs, k, ls] = 0.0
+    state.born[to], state.column[to] = state.born[source], state.column[source]
+    state.born[source], state.column[source] = 0, 0
     if state.spans.shape[0]:
         state.spans[to, 0], state.spans[to, 1] = state.spans[source, 0], state.spans[source, 1]
         state.spans[source, 0], state.spans[source, 1] = 0, 0
-    state.marks[COUNT] -= 1

@@ -19,19 +19,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from aggro.engine.rule import SEEN, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally
 
 __all__ = [
     "CLASSES",
     "COUNT",
     "GROUP",
     "HEAP",
+    "HELD",
     "LAST",
     "NORM",
     "NUMBER",
     "OUTLIER",
     "PROJECT",
     "SELF",
+    "SLIDING",
     "WIDE",
     "WIDTH",
     "Support",
@@ -50,7 +52,8 @@ GROUP = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.budgets``
-COUNT, HEAP, LAST, WIDTH = range(4)  # rows held, entries on the heap, rows of a given matrix so far, the width
+# Rows held, entries on the heap, rows of a given matrix so far, the width, rows of the group, whether that is a window.
+COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
 
@@ -59,7 +62,7 @@ class Support(NamedTuple):
 
     tally: Tally
     coef: np.ndarray  # (groups, columns, 32)
-    marks: np.ndarray  # (4,) int64, as above
+    marks: np.ndarray  # (6,) int64, as above
     gamma: np.ndarray  # (2,): γ and the number of features it was made for, where that is "auto"; else 0
     dense: np.ndarray  # (groups, width, 32), or (0, 0, 32)
     spans: np.ndarray  # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
@@ -70,6 +73,9 @@ class Support(NamedTuple):
     norms: np.ndarray  # (groups, 2, 32)
     born: np.ndarray  # (room,) int64: how many rows had been seen before this one
     inverse: np.ndarray  # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
+    gram: np.ndarray  # (batch, batch), or (0, 0): see ``learners.kernel_groups``
+    told: np.ndarray  # (batch, columns), or (0, columns)
+    asked: np.ndarray  # (batch, 2), or (0, 2): targets and weights
     centre: np.ndarray  # (4,), or (0,): see ``learners.kernel_centre``
     radius: np.ndarray  # (4,), or (0,): see ``learners.radius``
 
@@ -82,9 +88,10 @@ def sizes(
     keeps_dense = params.keeps and width <= WIDE
     keeps_sparse = params.keeps and width > WIDE
     columns = 1 if models <= 2 else models
+    batch = int(params.batch) if params.batch > 1 else 0
     return {
         "coef": (np.float64, (groups, columns, GROUP)),
-        "marks": (np.int64, (4,)),
+        "marks": (np.int64, (6,)),
         "gamma": (np.float64, (2,)),
         "dense": (np.float64, (groups, width, GROUP) if keeps_dense else (0, 0, GROUP)),
         "spans": (np.int64, (room if keeps_sparse else 0, 2)),
@@ -95,6 +102,9 @@ def sizes(
         "norms": (np.float64, (groups, 2, GROUP)),
         "born": (np.int64, (room,)),
         "inverse": (np.float64, (room, room) if inverse else (0, 0)),
+        "gram": (np.float64, (batch, batch)),
+        "told": (np.float64, (batch, columns)),
+        "asked": (np.float64, (batch, 2)),
         "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
         "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
     }
@@ -104,7 +114,7 @@ def new_support(params: Any, width: int, models: int) -> Support:
     """Nothing held, and room for one group."""
     wanted = sizes(params, width, models, 1, GROUP, bool(params.average), projects(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
-    state.marks[WIDTH] = width
+    state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
     return state
 
 
@@ -137,9 +147,10 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
         state = as_sparse(state)
         heap = state.values.shape[0]
     wanted = sizes(params, width, models, groups, heap, late, inverse)
-    parts = {name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late")}
+    parts = {name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")}
     for name in ("coef", "late"):
         parts[name] = split(getattr(state, name), columns)
+    parts["told"] = split(state.told[..., None], columns)[..., 0]
     parts["marks"][WIDTH] = width
     return Support(tally=grown_tally(state.tally, models), **parts)
 
@@ -147,7 +158,7 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
 def split(coef: np.ndarray, columns: int) -> np.ndarray:
     if coef.shape[1] == 1 < columns:
         coef = np.concatenate([-coef, coef], axis=1)
-    return grown(coef, (coef.shape[0], columns, GROUP))
+    return grown(coef, (coef.shape[0], columns, coef.shape[2]))
 
 
 def as_sparse(state: Support) -> Support:
@@ -242,6 +253,14 @@ def flaw(state: Support) -> str:
     room, heap = state.born.shape[0], state.values.shape[0]
     if not 0 <= count <= room:
         return f"it counts {count} support vectors, and has room for {room}"
+    held, size = int(state.marks[HELD]), state.gram.shape[0]
+    if not 0 <= held <= min(size, count) or (held == size and size and not state.marks[SLIDING]):
+        return f"its group holds {held} rows of {size}, and it has {count} support vectors"
+    targets, weights = state.asked[:held].T
+    if state.tally.classes.shape[0] > 1 and not np.isin(targets, np.arange(int(state.tally.rows[LIVE]))).all():
+        return f"the rows of its group are of the classes {targets.tolist()}"
+    if not (weights > 0.0).all():
+        return "the rows of its group have weights that are not above 0"
     if not 0 <= used <= heap:
         return f"it counts {used} entries of support vectors, and has room for {heap}"
     if not (state.radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():

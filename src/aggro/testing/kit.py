@@ -95,6 +95,7 @@ GRIDS: list[dict[str, Any]] = [
     {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
     {"budget": BUDGET, "nu": 0.1},
     {"batch_size": GROUP, "average": True},
+    {"batch_size": GROUP, "window": "sliding", "kernel": "rbf"},
     {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},
 ]
 

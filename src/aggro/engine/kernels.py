@@ -86,7 +86,13 @@ def kernel_value(kind, gamma, coef0, degree, dot, q, norm):
 
 
 def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
-    """k(x, z) of every row of X with every row of Z, both arrays or both sparse matrices."""
+    """k(x, z) of every row of X with every row of Z, both arrays or both sparse matrices; cut at ±1e150."""
+    with np.errstate(all="ignore"):
+        k = _values(kind, gamma, coef0, degree, X, Z)
+    return np.clip(np.nan_to_num(k), -LIMIT, LIMIT)
+
+
+def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
     product = X @ Z.T
     dot = np.asarray(product.todense() if hasattr(product, "todense") else product)
     q, norm = (np.asarray((M.multiply(M) if hasattr(M, "multiply") else M * M).sum(axis=1)).ravel() for M in (X, Z))

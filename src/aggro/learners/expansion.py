@@ -6,8 +6,8 @@ once a block from memory (``sweep``), and each row then goes on alone through th
 result is the same to the bit as that of a row that goes through all groups alone: the block is exact.
 
 The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
-state has an ``inverse`` (and room for twice as many numbers) or a ``gram``, then, for sparse support vectors, a number for each
-feature.
+state has an ``inverse`` (and room for twice as many numbers) or a ``gram``, then, for sparse support vectors, a number
+for each feature.
 """
 
 from __future__ import annotations

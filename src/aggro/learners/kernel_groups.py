@@ -1,9 +1,9 @@
 """Kernel learners that learn several rows at once: mini-batches.
 
-The problem of a group is that of ``learners.groups``, with the kernel's values for the products of rows: the solution is
-w_t + Σ β_k φ(x_k) with the β of ``engine.qp``. A row of the group is a support vector from the moment it comes, with the
-coefficient 0, and those of the group are always the last ones. So its kernel values with the others are there when it is
-scored. A row whose coefficient is 0 when it leaves the group is not kept.
+The problem of a group is that of ``learners.groups``, with the kernel's values for the products of rows: the solution
+is w_t + Σ β_k φ(x_k) with the β of ``engine.qp``. A row of the group is a support vector from the moment it comes, with
+the coefficient 0, and those of the group are always the last ones. So its kernel values with the others are there when
+it is scored. A row whose coefficient is 0 when it leaves the group is not kept.
 
 ``told`` are the scores of the group's rows by the weights of now: with disjoint groups those they came with, since
 nothing is learned meanwhile; in a window each move adds G β.
@@ -183,7 +183,7 @@ def group_step(arguments):
 
 @literal
 def tell_again(state, n, columns, moves):
-    """The scores of the group's rows after the moves; to the letter, so that they do not depend on how many there are."""
+    """The scores of the group's rows after the moves; to the letter, so that they are the same for any columns."""
     for k in range(n):
         for c in range(columns):
             f = state.told[k, c]

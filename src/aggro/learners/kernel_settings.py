@@ -74,13 +74,13 @@ def check_batch(owner: str, kernel: Any, step: str, size: int, budget: int | Non
     """Refuse settings that do not go with groups of rows."""
     if step == "pa":
         raise ValueError(
-            f"step='pa' of {owner} cannot learn batch_size={size} rows at once: rows may contradict each other, and then "
-            "nothing is right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
+            f"step='pa' of {owner} cannot learn batch_size={size} rows at once: rows may contradict each other, and "
+            "then nothing is right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
         )
     if budget is not None:
         raise ValueError(
-            f"{owner} cannot have both batch_size={size} and a budget: the rows of a group are kept until it is learned. "
-            "Set one of them only."
+            f"{owner} cannot have both batch_size={size} and a budget: the rows of a group are kept until it is "
+            "learned. Set one of them only."
         )
     if kernel == "sigmoid":
         raise ValueError(

@@ -147,7 +147,9 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
         state = as_sparse(state)
         heap = state.values.shape[0]
     wanted = sizes(params, width, models, groups, heap, late, inverse)
-    parts = {name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")}
+    parts = {
+        name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")
+    }
     for name in ("coef", "late"):
         parts[name] = split(getattr(state, name), columns)
     parts["told"] = split(state.told[..., None], columns)[..., 0]

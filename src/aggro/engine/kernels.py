@@ -89,7 +89,7 @@ def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z:
     """k(x, z) of every row of X with every row of Z, both arrays or both sparse matrices; cut at ±1e150."""
     with np.errstate(all="ignore"):
         k = _values(kind, gamma, coef0, degree, X, Z)
-    return np.clip(np.nan_to_num(k), -LIMIT, LIMIT)
+    return np.asarray(np.clip(np.nan_to_num(k), -LIMIT, LIMIT))
 
 
 def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:

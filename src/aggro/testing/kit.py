@@ -122,7 +122,16 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
         for settings in GRIDS
         if all(name in constraints and constraints[name].accepts(value) for name, value in settings.items())
     ]
-    return crossed + grids
+    return crossed + [variant for variant in grids if goes_together(variant)]
+
+
+def goes_together(variant: Variant) -> bool:
+    """Whether the learner takes these settings; a step of one's own, say, does not learn in groups."""
+    try:
+        variant.new()._check_params()
+    except ValueError:
+        return False
+    return True
 
 
 def choices(constraint: Any) -> tuple[Any, ...]:

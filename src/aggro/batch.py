@@ -196,6 +196,9 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             "Use fit with max_iter."
         )
     settings = estimator.__dict__
+    if settings.get("batch_size", 1) > 1:
+        size = settings["batch_size"]
+        raise ValueError(f"fit_until presents one row at a time, so batch_size must be 1, got {size}.")
     if settings.get("epsilon") == "auto":
         raise ValueError("fit_until needs a radius that stays as it is: give epsilon as a number, not 'auto'.")
     step = settings.get("step", "pa")

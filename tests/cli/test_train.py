@@ -366,3 +366,18 @@ def test_help_lists_learners_and_parameters():
 
 def test_json_is_json(svm, tmp_path):
     json.loads(good("train", svm, "--model", tmp_path / "m.aggro", "--json").out)
+
+
+@pytest.mark.xdist_group("minibatch")
+def test_rows_in_groups(svm, tmp_path):
+    settings = ("--set", "batch_size=7", "--set", "step=pa2")
+    good("train", svm, "--model", tmp_path / "m.aggro", *settings)
+    found = load(tmp_path / "m.aggro")
+    assert found.n_seen_ == 600
+    assert found._model.state.group.facts[0] == 0  # 600 = 85·7 + 5: the last five do not wait
+    one_pass = aggro.PAClassifier(batch_size=7, step="pa2")
+    for chunk in aggro.streams.open(svm):
+        one_pass.learn_chunk(chunk)
+    assert one_pass._model.state.group.facts[0] == 5
+    np.testing.assert_array_equal(one_pass.flush().coef_, found.coef_)
+    assert "cannot learn batch_size=7" in mistake("train", svm, "--model", "x", *settings[:2], "--set", "step=pa")

@@ -7,27 +7,12 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from linear_streams import LABELS, assert_equal_to_twin, settings_of_classes, streams
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
-LABELS = np.array(["m", "k", "z", "a", "q"])
-
-
-@st.composite
-def streams(draw):
-    """Rows, a table of targets to choose from, weights; one zero row, and one row of weight 0."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, d = draw(st.integers(1, 40)), draw(st.integers(2, 7))
-    X = rng.standard_normal((n, d))
-    # Two features at least: on one alone, classes would tie to rounding and mistakes be a matter of luck.
-    X[:, 2:] *= rng.random((n, d - 2)) < draw(st.sampled_from([1.0, 0.5]))
-    X[rng.integers(n)] = 0.0
-    weights = rng.choice([0.3, 1.0, 2.5], n)
-    weights[rng.integers(n)] = 0.0
-    return X, rng.integers(0, draw(st.integers(2, 5)), n), rng.standard_normal(n), weights
-
 
 settings_of_both = st.fixed_dictionaries(
     {
@@ -38,27 +23,6 @@ settings_of_both = st.fixed_dictionaries(
         "half_life": st.sampled_from([None, None, 3.0, 200.0]),
     }
 )
-settings_of_classes = st.fixed_dictionaries(
-    {
-        "margin": st.sampled_from([1.0, 0.25]),
-        "multi_class": st.sampled_from(["ovr", "joint"]),
-        "class_weight": st.sampled_from([None, "balanced", {"m": 0.4, "z": 3.0}, {"k": 0.0}]),
-    }
-)
-
-
-def assert_equal_to_twin(model, twin):
-    assert (model.n_seen_, model.n_updates_, model.n_mistakes_) == (twin.seen, twin.updates, twin.mistakes)
-    if not twin.seen:
-        return
-    coef, intercept = twin.shown()
-    size = 1.0 + max(np.abs(w).max() for w in twin.W)
-    np.testing.assert_allclose(model.coef_, coef, rtol=1e-7, atol=1e-9 * size)
-    np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-7, atol=1e-9 * size)
-    rows, loss, mistakes = zip(*twin.history, strict=True)
-    assert model.history_["rows"].tolist() == list(rows)
-    assert model.history_["mistakes"].tolist() == list(mistakes)
-    np.testing.assert_allclose(model.history_["loss"], loss, rtol=1e-7, atol=1e-9 * size)
 
 
 @given(streams(), settings_of_both, st.sampled_from([0.0, 0.1, 1.0]), st.booleans())

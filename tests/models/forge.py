@@ -66,7 +66,7 @@ def with_array(content: bytes, name: str, change: Any) -> bytes:
     """The file with one array changed in place by a function."""
     header, table, data = parts(content)
     start, end = table[name]["data_offsets"]
-    kind = {"F64": np.float64, "I64": np.int64, "U8": np.uint8}[table[name]["dtype"]]
+    kind = {"F64": np.float64, "I64": np.int64, "U32": np.uint32, "U8": np.uint8}[table[name]["dtype"]]
     array = np.frombuffer(data[start:end], kind).reshape(table[name]["shape"]).copy()
     change(array)
     return forge(header, table, data[:start] + array.tobytes() + data[end:])

@@ -141,6 +141,8 @@ class Run:
                 self._one_pass(number, lines)
             if "_model" not in self.learner.__dict__:
                 raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
+            if hasattr(self.learner, "flush"):
+                self.learner.flush()  # the data end here, as they do in fit
             lines.close(self.learner)
             if self.order is not None:
                 lines.say(self.order.warning())

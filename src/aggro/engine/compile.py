@@ -17,6 +17,7 @@ from typing import Any
 import numba
 from numba import njit
 from numba.core import types
+from numba.extending import register_jitable
 
 from aggro.engine.pieces import PieceCompiler
 
@@ -32,6 +33,7 @@ __all__ = [
     "quick",
     "rare",
     "roomy",
+    "shared",
 ]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -117,6 +119,11 @@ def exact(function: Callable[..., Any]) -> Any:
 def part(function: Callable[..., Any]) -> Any:
     """Compile a piece that stays a function: large ones would be compiled anew in every caller."""
     return njit(**{**INLINE, "forceinline": False})(function)
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Leave a function as it is, for Python to call, and a piece where compiled code calls it."""
+    return register_jitable(**INLINE)(function)
 
 
 def rare(function: Callable[..., Any]) -> Any:

@@ -111,6 +111,8 @@ class Rule:
     steady: Callable[..., Any] | None = None
     glance: Callable[..., Any] | None = None
     nudge: Callable[..., Any] | None = None
+    hold: Callable[[Any, Any], Any] | None = None  # (state, X) -> State that has room to keep any row of X
+    loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
 
     def __post_init__(self) -> None:
         if self.state in RULES:

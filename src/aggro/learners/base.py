@@ -70,6 +70,9 @@ class Learner(OneRow, Counted):
     def _check_change(self, state: Any) -> None:
         """Refuse parameters that this state cannot follow; they may have been set after it began to learn."""
 
+    def _settle(self, model: Model) -> None:
+        """Learn what waits, if anything does: ``fit`` ends with it."""
+
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each given feature's part in each score (features, scores), and the scores' intercepts."""
         raise NotImplementedError
@@ -228,6 +231,7 @@ class Learner(OneRow, Counted):
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
+        self._settle(model)
         self._model = model
         return self
 
@@ -318,6 +322,8 @@ class Learner(OneRow, Counted):
         for (start, rule), stop in zip(stages, ends, strict=True):
             state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
             learn_rows = suited(watching or run, layout_of(state, params))
+            if rule.hold is not None:
+                state = rule.hold(state, X)
             averaged = model.averaged and not rule.judges_mean
             bad = learn_rows(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
             if bad >= 0:

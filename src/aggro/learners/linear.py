@@ -5,7 +5,8 @@ Each row asks for the smallest change of the weights that would have got it righ
     w_{t+1} = argmin ½‖w − w_t‖²   s.t.  loss(w; x_t, y_t) = 0        (softened with C)
 
 and the answer is a closed form, w_t + τ v, with no learning rate to tune. The steps are in
-``engine.steps``, the rule for one weight vector in ``learners.line``, for many in ``learners.bank``.
+``engine.steps``, the rule for one weight vector in ``learners.line``, for many in ``learners.bank``, for
+groups of rows in ``learners.groups``.
 
 Two classes share one weight vector, since the two one-vs-rest problems mirror each other; when a
 third class appears the vector is split into w and −w, and the new class begins at zero.
@@ -27,6 +28,7 @@ from aggro.engine.ownsteps import OwnStep
 from aggro.engine.rule import Rule, grown_tally
 from aggro.learners.bank import BANK, GRID, Bank, BankParams, Grid
 from aggro.learners.base import COMMON
+from aggro.learners.groups import GROUPS, GroupParams
 from aggro.learners.line import LINE, Line, LineParams
 from aggro.learners.members import Problem
 from aggro.learners.params import Choice, Constraint, Number
@@ -70,6 +72,13 @@ class PAClassifier(Linear, Classifier):
     half_life : float, default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
         with ``average``, the mean of the iterates does.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for
+        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
+        end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
+        rows, at every row.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -94,7 +103,7 @@ class PAClassifier(Linear, Classifier):
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
+        Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
     history_ : structured array
         Progressive mean loss and mistakes at each power of two of rows.
 
@@ -127,6 +136,8 @@ class PAClassifier(Linear, Classifier):
         fit_intercept: bool = True,
         average: bool = False,
         half_life: float | None = None,
+        batch_size: int = 1,
+        window: str = "disjoint",
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -142,6 +153,8 @@ class PAClassifier(Linear, Classifier):
         self.fit_intercept = fit_intercept
         self.average = average
         self.half_life = half_life
+        self.batch_size = batch_size
+        self.window = window
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -151,13 +164,16 @@ class PAClassifier(Linear, Classifier):
         self.n_features = n_features
 
     def _rule_for(self, classes: int) -> Rule:
+        if self.batch_size > 1:
+            return GROUPS
         if self.multi_class == "joint" or classes > 2:
             return BANK
         return GRID if self._is_grid() else LINE
 
-    def _params_for(self, rule: Rule) -> LineParams | BankParams:
+    def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
-        return self._params(rule, joint if rule is BANK else Problem.TWO_CLASSES, float(self.margin))
+        problem = joint if rule is BANK or rule is GROUPS else Problem.TWO_CLASSES
+        return self._params(rule, problem, float(self.margin))
 
     def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
         """One problem of two classes as two mirrored ones."""
@@ -219,6 +235,13 @@ class PARegressor(Linear, Regressor):
     half_life : float, default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
         with ``average``, the mean of the iterates does.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for
+        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
+        end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
+        rows, at every row.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -239,7 +262,7 @@ class PARegressor(Linear, Regressor):
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
     n_seen_, n_updates_ : int
-        Rows seen and rows that changed the weights.
+        Rows seen and rows (or groups of rows) that changed the weights.
     history_ : structured array
         Progressive mean loss at each power of two of rows.
 
@@ -264,6 +287,8 @@ class PARegressor(Linear, Regressor):
         fit_intercept: bool = True,
         average: bool = False,
         half_life: float | None = None,
+        batch_size: int = 1,
+        window: str = "disjoint",
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -277,6 +302,8 @@ class PARegressor(Linear, Regressor):
         self.fit_intercept = fit_intercept
         self.average = average
         self.half_life = half_life
+        self.batch_size = batch_size
+        self.window = window
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -285,9 +312,11 @@ class PARegressor(Linear, Regressor):
         self.n_features = n_features
 
     def _rule_for(self, classes: int) -> Rule:
+        if self.batch_size > 1:
+            return GROUPS
         return GRID if self._is_grid() else LINE
 
-    def _params_for(self, rule: Rule) -> LineParams | BankParams:
+    def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         return self._params(rule, Problem.NUMBER, float(self.epsilon))
 
     @property

@@ -40,9 +40,17 @@ __all__ = ["Model", "View", "size_of"]
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
+
+
+def no_plan_fits(*_: Any) -> int:
+    """In place of compiled code that learns dicts: such a row must be given room first."""
+    return -1
+
+
 # The one-row functions that were compiled, and where they are. A model keeps the place and not the function: who
 # walks a model, to weigh it or to copy it, would walk on into Numba.
-CODE: list[Any] = []
+CODE: list[Any] = [no_plan_fits]
+NO_PLAN_FITS = 0
 PLACES: dict[tuple[Layout, str, type], int] = {}
 PLACING = threading.Lock()
 
@@ -91,6 +99,7 @@ class Model:
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
+        self._hold: Any = None  # makes room for a row that the state is to keep
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:
@@ -139,6 +148,9 @@ class Model:
         """The state and the pass's other arguments, laid out for one-row calls."""
         self._score_dict = self._learn_dict = -1  # the state may be of another type
         rule = RULES[type(self.state)]
+        self._hold = rule.hold
+        if rule.hold is not None:
+            self._learn_dict = NO_PLAN_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
         flags = (self.balanced, self.averaged and not rule.judges_mean)
@@ -169,6 +181,11 @@ class Model:
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
+        if self._hold is not None:
+            state = self._hold(self.state, row.value[0])
+            if state is not self.state:
+                self.swap(state, self.params, self.labels, self.width)
+                pinned = self.pin()
         learned: bool = CODE[self._place(learn_row, row, 0.0, 1.0)](pinned, row, target, weight)
         return learned
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from aggro.engine.lanes import LANES
 from aggro.engine.ownsteps import OwnStep, code_of, name_of, step_of
-from aggro.engine.rule import MISTAKES, SEEN, Rule
+from aggro.engine.rule import MISTAKES, SEEN, Rule, copy_state
 from aggro.engine.steps import Step
 from aggro.learners.bank import Bank, BankParams, Grid
 from aggro.learners.base import NONE, Learner
 from aggro.learners.fading import REST, WEIGHTS, keep_of, mean_terms
+from aggro.learners.group_steps import HELD, JOINED, SLIDING
+from aggro.learners.groups import GROUPS, GroupParams, Groups, flush_groups, group_code
 from aggro.learners.line import LINE, Line, LineParams
 from aggro.learners.members import Problem, members_table
-from aggro.learners.model import View
+from aggro.learners.model import Model, View
 from aggro.learners.params import Choice, Constraint, Either, Number, Numbers, StepChoice
 
 __all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
 
 POSITIVE = Number(0.0, open_low=True)
+MAX_BATCH = 1024  # a group of B rows costs B³
 LINEAR: dict[str, Constraint] = {
     "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
     "step": StepChoice(),
     "half_life": Either((POSITIVE, NONE)),
+    "batch_size": Number(1, MAX_BATCH, integer=True),
+    "window": Choice(("disjoint", "sliding")),
 }
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
@@ -36,6 +41,8 @@ class Linear(Learner):
     C: Any
     step: str | OwnStep
     half_life: float | None
+    batch_size: int
+    window: str
     fit_intercept: bool
     average: bool
 
@@ -49,9 +56,29 @@ class Linear(Learner):
     def _is_grid(self) -> bool:
         return self.step == "auto" or not isinstance(self.C, Real)
 
-    def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams:
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.batch_size == 1:
+            return
+        alone = f"batch_size={self.batch_size} learns with one step and one C"
+        if self.step == "pa":
+            raise ValueError(
+                f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, "
+                "and then no weights are right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
+            )
+        if self.step not in ("pa1", "pa2", "ls"):
+            raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
+        if not isinstance(self.C, Real):
+            raise ValueError(f"{alone}, got C={self.C!r}. Give C as a number.")
+
+    def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
         members = self._members()
+        if rule is GROUPS:
+            step, C = members[0]
+            assert isinstance(step, Step)  # one's own was refused
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code().address
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
         if rule is LINE:
             step, C = members[0]
             return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
@@ -68,7 +95,44 @@ class Linear(Learner):
             weights, intercepts = predicting(view, slice(0, view.n_features))
             return view, weights, intercepts
 
-    def _check_change(self, state: Line | Grid | Bank) -> None:
+    def flush(self) -> Self:
+        """Learn the rows that wait for their group to be complete, as a smaller group.
+
+        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is not None:
+            with model.learning:
+                self._prepare(model)
+                self._settle(model)
+        return self
+
+    def _settle(self, model: Model) -> None:
+        with model.guard:
+            if isinstance(model.state, Groups) and model.state.group.facts[HELD] and self.window == "disjoint":
+                state = copy_state(model.state)
+                flush_groups(state, model.params)
+                model.swap(state, model.params, model.labels, model.width)
+
+    def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
+        size, sliding = 1, self.window == "sliding"
+        if isinstance(state, Groups):
+            size, sliding = state.group.targets.shape[0], bool(state.group.facts[SLIDING])
+        if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
+            raise ValueError(
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
+                "Set them back, or fit anew."
+            )
+        if isinstance(state, Groups) and state.group.facts[JOINED] != (getattr(self, "multi_class", "ovr") == "joint"):
+            raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
+
+    def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
+        self._check_group(state)
         weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
         if self.average and kept.shape[0] < weights.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
@@ -78,7 +142,7 @@ class Linear(Learner):
                 "iterates cannot follow. Set it back, or fit anew."
             )
         size = len(self._members()) if self._is_grid() else 0
-        learned = 0 if isinstance(state, Line) else grid_size(state)
+        learned = 0 if isinstance(state, Line | Groups) else grid_size(state)
         if -(-size // LANES) * LANES != learned:
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
@@ -124,7 +188,7 @@ class Linear(Learner):
         model = self._attribute()
         self._prepare(model)
         state = model.state
-        return self._members()[0 if isinstance(state, Line) else int(state.choice[0])]
+        return self._members()[0 if isinstance(state, Line | Groups) else int(state.choice[0])]
 
 
 def grid_size(state: Grid | Bank) -> int:
@@ -139,6 +203,8 @@ def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
     state, params = view.state, view.params
     if isinstance(state, Line):
         W, U, b = state.w[which, None], state.u[:, None], state.b
+    elif isinstance(state, Groups):
+        W, U, b = state.W[which], state.U, state.b
     else:
         columns = slice(int(state.choice[0]), None, params.span)
         W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]

@@ -55,7 +55,7 @@ def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classe
     nearest: dict[str, Spec] | None = None
     for rule, params in _settings(learner, classes):
         if rule.state.__name__ == kind:
-            small, wanted = _wanted(rule, params, width, models)
+            small, wanted = _wanted(rule, params, width, models, specs)
             if wanted == specs:
                 return small
             nearest = nearest or wanted
@@ -83,13 +83,17 @@ def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
         yield rule, relative._params_for(rule)
 
 
-def _wanted(rule: Rule, params: Any, width: int, models: int) -> tuple[Any, dict[str, Spec]]:
+def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
-    return small, {
+    wanted = {
         name: Spec(a.dtype, tuple(m + (n - m) * (width - 1) for m, n in zip(a.shape, b.shape, strict=True)))
         for (name, a), b in pairs
     }
+    for name in rule.loose:  # the last side may be of any length
+        if name in specs and specs[name].shape:
+            wanted[name] = Spec(wanted[name].dtype, (*wanted[name].shape[:-1], specs[name].shape[-1]))
+    return small, wanted
 
 
 def check_state(state: Any, classes: int) -> None:

@@ -25,9 +25,11 @@ SEVERAL = {
     ("C", "auto"): "the check sets C",
 }
 HALF_LIFE = 20.0
+GROUP = 4
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("half_life", HALF_LIFE): "every row makes the weights fade",
+    ("batch_size", GROUP): "a row is kept until its group is learned",
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
     ("step", "printed"): "its steps are short: hundreds do not reach the row",
     ("epsilon", "auto"): "a radius that is learned moves on every row",
@@ -84,6 +86,8 @@ GRIDS: list[dict[str, Any]] = [
     {"C": "auto", "average": True, "half_life": HALF_LIFE},
     {"half_life": HALF_LIFE},
     {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
+    {"batch_size": GROUP, "average": True},
+    {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},
 ]
 
 
@@ -95,7 +99,7 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     """
     given = given or {}
     constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
-    words = {name: choices(c) for name, c in constraints.items() if name != "C" and choices(c)}
+    words = {name: choices(c) for name, c in constraints.items() if name not in ("C", "window") and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]

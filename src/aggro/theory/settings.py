@@ -86,6 +86,8 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
         raise NotCovered(f"The theorems are about one step and one C, got step={learner.step!r} and C={learner.C!r}.")
     if getattr(learner, "half_life", None) is not None:
         raise NotCovered("The theorems are about weights that do not fade: leave half_life out.")
+    if getattr(learner, "batch_size", 1) > 1:
+        raise NotCovered("The theorems are about one row at a time: leave batch_size at 1.")
     if learner._rule_for(max(1, len(labels.codes))).state in (Bank, Simplexes):
         raise NotCovered(
             "The theorems are about one vector, and this learner has one for each class. "

@@ -40,8 +40,8 @@ def start(folder) -> tuple[int, int]:
 
 
 def test_the_second_start_compiles_nothing(tmp_path):
-    _, compiled = start(tmp_path)
-    assert compiled > 5
-    found, compiled = start(tmp_path)
+    folder = os.environ.get("NUMBA_CACHE_DIR", tmp_path)  # that of the suite has most of it already
+    assert sum(start(folder)) > 5
+    found, compiled = start(folder)
     assert found > 5
     assert compiled == 0

@@ -44,8 +44,7 @@ def read_outside(kernel: str, rule: str) -> None:
         run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False, False)
 
 
-@pytest.mark.parametrize("rule", ["line", "grid"])
-@pytest.mark.parametrize("kernel", ["run", "score"])
+@pytest.mark.parametrize(("kernel", "rule"), [("run", "line"), ("score", "line"), ("run", "grid")])
 def test_a_read_outside_raises_when_bounds_are_checked(kernel, rule, tmp_path):
     # A process of its own, because Numba reads the flag once; a cache of its own, because the flag is not in its key.
     code = f"from test_bounds_checks import read_outside; read_outside({kernel!r}, {rule!r})"

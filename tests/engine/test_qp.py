@@ -10,22 +10,23 @@ from scipy.optimize import minimize
 
 from aggro.engine import qp
 from aggro.engine.compile import from_python
-from aggro.engine.qp import qp_space
+from aggro.engine.qp import qp_room
+
+box_qp, ridge_solve = from_python(qp.box_qp), from_python(qp.ridge_solve)
 
 pytestmark = pytest.mark.xdist_group("minibatch")
-box_qp, ridge_solve = from_python(qp.box_qp), from_python(qp.ridge_solve)
 
 
 def solve_box(G, ridge, r, eps, lo, hi):
     n = len(r)
-    beta, work = np.full(n, np.nan), np.full(qp_space(n), np.nan)
+    beta, work = np.full(n, np.nan), np.full(qp_room(n), np.nan)
     residual = box_qp(n, G, ridge, r, eps, lo, hi, beta, work)
     return beta, residual
 
 
 def solve_ridge(G, ridge, r):
     n = len(r)
-    beta, work = np.full(n, np.nan), np.full(qp_space(n), np.nan)
+    beta, work = np.full(n, np.nan), np.full(qp_room(n), np.nan)
     ridge_solve(n, G, ridge, r, beta, work)
     return beta
 

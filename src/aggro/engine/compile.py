@@ -9,16 +9,25 @@ the passes find bad rows by looking for them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
 from numba import njit
 from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.extending import register_jitable
 
 from aggro.engine.pieces import PieceCompiler
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "afresh",
@@ -33,6 +42,7 @@ __all__ = [
     "quick",
     "rare",
     "roomy",
+    "shared",
 ]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -49,7 +59,35 @@ ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
 def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
     compiled = njit(cache=True, **settings)(function)
     ENTRY_POINTS.add(id(compiled))
+    if not numba.config.DISABLE_JIT and fcntl is not None:
+        take_turns(compiled)
     return compiled
+
+
+def take_turns(compiled: Any) -> None:
+    """Let one process compile for a signature, and others wait and find it on disk.
+
+    It saves their time, and a process never mixes what it compiled with what another did: the passes over one row and
+    over many hold the same code, but only one compilation makes it the same to the bit.
+    """
+    compile_or_load = compiled.compile
+
+    def in_turn(signature: Any) -> Any:
+        if tuple(signature) in compiled.overloads:
+            return compile_or_load(signature)
+        name = hashlib.sha256(f"{compiled.py_func.__qualname__}{signature}".encode()).hexdigest()[:32]
+        try:
+            folder = Path(compiled._cache.cache_path)
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = (folder / f"{name}.lock").open("w")
+        except OSError:  # nothing can be kept there either
+            return compile_or_load(signature)
+        # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
+        with lock, global_compiler_lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return compile_or_load(signature)
+
+    compiled.compile = in_turn
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -118,6 +156,11 @@ def exact(function: Callable[..., Any]) -> Any:
 def part(function: Callable[..., Any]) -> Any:
     """Compile a piece that stays a function: large ones would be compiled anew in every caller."""
     return njit(**{**INLINE, "forceinline": False})(function)
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Leave a function as it is, for Python to call, and a piece where compiled code calls it."""
+    return register_jitable(**INLINE)(function)
 
 
 def rare(function: Callable[..., Any]) -> Any:

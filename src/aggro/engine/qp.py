@@ -34,10 +34,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import part
+from aggro.engine.compile import part, shared
 from aggro.engine.pseudo import pseudo_solve
 
-__all__ = ["box_qp", "qp_room", "qp_space", "ridge_solve"]
+__all__ = ["box_qp", "qp_room", "ridge_solve"]
 
 u8 = np.uint64
 
@@ -52,12 +52,10 @@ ROUNDING = 4e-15
 HUGE = 1e300
 
 
-def qp_space(n):
+@shared
+def qp_room(n):
     """How many numbers of work space n rows need."""
     return 2 * n * n + 12 * n
-
-
-qp_room = part(qp_space)  # the same for compiled code
 
 
 @part

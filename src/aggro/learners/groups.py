@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import inline, part, rare
+from aggro.engine.compile import inline, part, rare, shared
 from aggro.engine.detached import Detached, call
 from aggro.engine.lanes import LANES
-from aggro.engine.qp import qp_room, qp_space
+from aggro.engine.qp import qp_room
 from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
 from aggro.engine.rule import LIVE, SEEN, UPDATES, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import Step
@@ -255,7 +255,7 @@ def learn(state, params, X, i, y, s, out, q):
     return call(params.code, (state, params, out))
 
 
-@inline
+@shared
 def room(state):
     columns, size = state.W.shape[1], state.group.targets.shape[0]
     return columns + size * columns + size * size + 10 * size + qp_room(size)
@@ -270,10 +270,9 @@ def group_code() -> Detached:
 
 def flush_groups(state: Groups, params: GroupParams) -> None:
     """Learn the rows that wait, as if their group had ended with the last of them."""
-    rows, columns, size = state.tally.rows, state.W.shape[1], state.group.targets.shape[0]
-    space = np.empty(columns + size * columns + size * size + 10 * size + qp_space(size))  # as ``room`` says
+    rows = state.tally.rows
     rows[SEEN] -= 1
-    rows[UPDATES] += group_code()(state, params._replace(flushing=1), space)
+    rows[UPDATES] += group_code()(state, params._replace(flushing=1), np.empty(room(state)))
     rows[SEEN] += 1
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.compile import literal
+from aggro.engine.compile import literal, shared
 from aggro.engine.detached import Detached, call
 from aggro.engine.pinned import content
-from aggro.engine.qp import box_qp, ridge_solve
+from aggro.engine.qp import box_qp, qp_room, ridge_solve
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import LS, PA1
@@ -32,9 +32,10 @@ ROUNDING = 1e-12
 u8 = np.uint64
 
 
+@shared
 def group_space(size, columns):
-    """How many numbers of work space a group needs, with those of ``qp_space``."""
-    return 3 * size * size + (22 + columns) * size
+    """How many numbers of work space a group needs."""
+    return size * size + (10 + columns) * size + qp_room(size)
 
 
 @literal

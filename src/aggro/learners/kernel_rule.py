@@ -155,15 +155,12 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
-space_of_group = exact(group_space)
-
-
 @inline
 def room(state):
     width = 0 if state.dense.shape[1] else state.marks[WIDTH]
     columns = state.coef.shape[1]
     scoring = 2 * columns + SPARE + sums_size(state) + work_size(state) + width
-    return max(scoring, space_of_group(state.gram.shape[0], columns))
+    return max(scoring, group_space(state.gram.shape[0], columns))
 
 
 EXPANSION = Rule(

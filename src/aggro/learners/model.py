@@ -49,8 +49,8 @@ def no_plan_fits(*_: Any) -> int:
 
 # The one-row functions that were compiled, and where they are. A model keeps the place and not the function: who
 # walks a model, to weigh it or to copy it, would walk on into Numba.
-NO_PLAN_FITS = 0
 CODE: list[Any] = [no_plan_fits]
+NO_PLAN_FITS = 0
 PLACES: dict[tuple[Layout, str, type], int] = {}
 PLACING = threading.Lock()
 

@@ -71,6 +71,14 @@ class Variant:
         alike = [("step", word) for word in likenesses(own)] if own is not None else []
         return next((why for key, why in table.items() if key in settings.items() or key in alike), None)
 
+    def is_taken(self) -> bool:
+        """Whether the learner takes these settings together: a step of one's own does not learn in groups."""
+        try:
+            self.new()._check_params()
+        except ValueError:
+            return False
+        return True
+
     def new(self, **more: Any) -> Any:
         import aggro.estimators
 
@@ -122,16 +130,8 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
         for settings in GRIDS
         if all(name in constraints and constraints[name].accepts(value) for name, value in settings.items())
     ]
-    return crossed + [variant for variant in grids if goes_together(variant)]
-
-
-def goes_together(variant: Variant) -> bool:
-    """Whether the learner takes these settings; a step of one's own, say, does not learn in groups."""
-    try:
-        variant.new()._check_params()
-    except ValueError:
-        return False
-    return True
+    grids = [variant for variant in grids if not given or variant.is_taken()]
+    return crossed + grids
 
 
 def choices(constraint: Any) -> tuple[Any, ...]:

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.compile import literal, shared
-from aggro.engine.detached import Detached, call
-from aggro.engine.pinned import content
+from aggro.engine.compile import kernel, literal, shared
+from aggro.engine.jumps import address_of, jump
 from aggro.engine.qp import box_qp, qp_room, ridge_solve
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE, SEEN, UPDATES
@@ -115,7 +114,7 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
     state.marks[HELD] += 1
     if not params.sliding and u8(state.marks[HELD]) < size:
         return np.int64(0)
-    return call(params.code, (state, params, out))
+    return jump(params.code, np.int64(0), (state, params, out))
 
 
 @literal
@@ -140,9 +139,9 @@ def pose(state, params, n, c, r, edge, lo, hi, ridge):
         hi[k] = cap if sign >= 0.0 else 0.0
 
 
-def group_step(arguments):
+@kernel
+def group_step(state, params, out):
     """Learn the rows of the group; 1 if the coefficients moved."""
-    state, params, out = content(arguments)
     n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
     A = out[: n * n].reshape((n, n))
     rest = out[n * n :]
@@ -209,20 +208,15 @@ def move_group(state, n, columns, moves):
     return moved
 
 
-CODE: list[Detached] = []
+def kernel_group_code(state: Support, params: Any) -> int:
+    """The address of what learns a group."""
+    return address_of(group_step, state, params, np.zeros(1))
 
 
-def kernel_group_code(init: Any, params: Any) -> Detached:
-    """What learns a group, compiled for states and settings like these, of which there is one kind."""
-    if not CODE:
-        CODE.append(Detached(group_step, init(params, 1, 1), params, np.zeros(1)))
-    return CODE[0]
-
-
-def flush_kernel_group(code: Detached, state: Support, params: Any) -> None:
+def flush_kernel_group(state: Support, params: Any) -> None:
     """Learn the rows that wait, as if their group had ended with the last of them."""
     rows = state.tally.rows
     space = np.empty(group_space(state.gram.shape[0], state.coef.shape[1]))
     rows[SEEN] -= 1
-    rows[UPDATES] += code(state, params, space)
+    rows[UPDATES] += group_step(state, params, space)
     rows[SEEN] += 1

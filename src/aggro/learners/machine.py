@@ -32,7 +32,6 @@ from aggro.learners.support import (
     WIDTH,
     Support,
     enlarged,
-    new_support,
     projects,
     sums_of,
 )
@@ -137,7 +136,7 @@ class Machine(Held):
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
         super()._prepare(model)
         params: Any = model.params
-        code = kernel_group_code(new_support, params).address if params.batch > 1 else 0
+        code = kernel_group_code(model.state, params) if params.batch > 1 else 0
         model.params = params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _learns_in_place(self) -> bool:
@@ -307,5 +306,5 @@ class Machine(Held):
         with model.guard:
             if model.state.marks[HELD] and not model.params.sliding:
                 state = copy_state(model.state)
-                flush_kernel_group(kernel_group_code(new_support, model.params), state, model.params)
+                flush_kernel_group(state, model.params)
                 model.swap(state, model.params, model.labels, model.width)

@@ -10,6 +10,7 @@ from aggro.learners.registry import LEARNERS
 from aggro.testing.kit import (
     HIDDEN_ITERATE,
     NO_C,
+    UNBOUNDED,
     Variant,
     arrays,
     as_dicts,
@@ -31,6 +32,7 @@ __all__ = [
     "HIDDEN_ITERATE",
     "NO_C",
     "PLAIN",
+    "UNBOUNDED",
     "Variant",
     "arrays",
     "as_dicts",

@@ -10,6 +10,8 @@ from aggro.learners.registry import LEARNERS
 if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.engine.ownsteps import step
+    from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
+    from aggro.learners.kernel_uniclass import KernelPAUniclass
     from aggro.learners.linear import PAClassifier, PARegressor
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
@@ -30,6 +32,9 @@ _HOMES = {
 _MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 
 __all__ = [
+    "KernelPAClassifier",
+    "KernelPARegressor",
+    "KernelPAUniclass",
     "MultiplicativePAClassifier",
     "MultiplicativePARegressor",
     "MultiplicativePAUniclass",

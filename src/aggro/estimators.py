@@ -26,6 +26,7 @@ class Shell(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._least() == 0.0
+        tags.input_tags.pairwise = self.__dict__.get("kernel") == "precomputed"
         return tags
 
     def __getstate__(self) -> dict[str, Any]:

@@ -20,6 +20,9 @@ SETTINGS = {
     "MultiplicativePAClassifier": {"step": "pa1", "class_weight": {"a": 2.0, "b": 1.0}},
     "MultiplicativePARegressor": {},
     "MultiplicativePAUniclass": {},
+    "KernelPAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
+    "KernelPARegressor": {"budget": 5, "budget_policy": "project"},
+    "KernelPAUniclass": {"average": True},
 }
 
 

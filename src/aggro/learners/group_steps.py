@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, part, rare
-from aggro.engine.pinned import content
+from aggro.engine.compile import inline, kernel, part, rare
 from aggro.engine.qp import box_qp, ridge_solve
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
@@ -158,12 +157,9 @@ def pose_joint(state, params, n, F, A, against, r, sign, slack):
             A[k, j] *= shared if o >= 0.0 and p >= 0.0 else 0.0
 
 
-def group_step(arguments):
-    """Learn the row that was put into its group last, which may have to wait; 1 if the weights moved.
-
-    One long function, since what it calls would be compiled again on each level between the two.
-    """
-    state, params, out = content(arguments)
+@kernel
+def group_step(state, params, out):
+    """Learn the row that was put into its group last, which may have to wait; 1 if the weights moved."""
     group = state.group
     if not params.flushing:
         slot = u8((group.facts[FIRST] + params.size - 1) % params.size)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.compile import inline, part, rare, shared
-from aggro.engine.detached import Detached, call
+from aggro.engine.jumps import address_of, jump
 from aggro.engine.lanes import LANES
 from aggro.engine.qp import qp_room
 from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
@@ -252,7 +252,7 @@ def keep(state, params, X, i, y, s, q):
 @inline
 def learn(state, params, X, i, y, s, out, q):
     keep(state, params, X, i, y, s, q)
-    return call(params.code, (state, params, out))
+    return jump(params.code, np.int64(0), (state, params, out))
 
 
 @shared
@@ -262,17 +262,17 @@ def room(state):
 
 
 @cache
-def group_code() -> Detached:
-    """What learns a row that was put into its group, compiled."""
+def group_code() -> int:
+    """The address of what learns a row that was put into its group."""
     params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0)
-    return Detached(group_step, init(params, 1, 1), params, np.zeros(1))
+    return address_of(group_step, init(params, 1, 1), params, np.zeros(1))
 
 
 def flush_groups(state: Groups, params: GroupParams) -> None:
     """Learn the rows that wait, as if their group had ended with the last of them."""
     rows = state.tally.rows
     rows[SEEN] -= 1
-    rows[UPDATES] += group_code()(state, params._replace(flushing=1), np.empty(room(state)))
+    rows[UPDATES] += group_step(state, params._replace(flushing=1), np.empty(room(state)))
     rows[SEEN] += 1
 
 

@@ -20,12 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.compile import direct
+from aggro.engine.jumps import address_of
 from aggro.engine.passes import (
     Layout,
     from_outside,
     layout_of,
     learn_dict,
     learn_row,
+    run,
+    score,
     score_dict,
     score_row,
     suited,
@@ -47,11 +50,11 @@ def no_plan_fits(*_: Any) -> int:
     return -1
 
 
-# The one-row functions that were compiled, and where they are. A model keeps the place and not the function: who
-# walks a model, to weigh it or to copy it, would walk on into Numba.
-CODE: list[Any] = [no_plan_fits]
+# The one-row functions that were compiled, each with the addresses that it needs, and where they are. A model keeps
+# the place and not the function: who walks a model, to weigh it or to copy it, would walk on into Numba.
+CODE: list[tuple[Any, ...]] = [(no_plan_fits, 0, 0)]
 NO_PLAN_FITS = 0
-PLACES: dict[tuple[Layout, str, type], int] = {}
+PLACES: dict[tuple[Layout, bool, int, type], int] = {}
 PLACING = threading.Lock()
 
 
@@ -159,21 +162,38 @@ class Model:
         self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
-    def _place(self, function: Any, *args: Any) -> int:
-        """Where the machine code of a one-row function is, for this state and kind of row."""
-        key = (self.layout, function.__name__, type(args[0].value[0]))
+    def _place(self, learning: bool, row: Pinned) -> int:
+        """Where the code of a one-row function is in ``CODE``, for this state and kind of row, or for its dicts."""
+        key = (self.layout, learning, len(row.value), type(row.value[0]))
         place = PLACES.get(key)
         if place is None:
-            code = direct(suited(function, self.layout), self.pinned, *args)
+            code = self._code_of(learning, row)
             with PLACING:
                 CODE.append(code)
                 place = PLACES[key] = len(CODE) - 1
         return place
 
+    def _code_of(self, learning: bool, row: Pinned) -> tuple[Any, ...]:
+        """A one-row function and the addresses that it jumps to."""
+        assert self.pinned is not None
+        state, params, _, _, targets, weights, order, *flags, scores = self.pinned.value
+        numbers = (0.0, 1.0) if learning else ()
+        X, *plan = row.value
+        if learning:
+            passed = address_of(suited(run, self.layout), state, params, X, targets, weights, order, 0, 1, *flags)
+        else:
+            passed = address_of(suited(score, self.layout), state, params, X, scores)
+        one = suited(learn_row if learning else score_row, self.layout)
+        if not plan:
+            return direct(one, self.pinned, row, *numbers, 0), passed
+        one_at = address_of(one, self.pinned, Pinned((X,), type(X)), *numbers, 0)
+        return direct(learn_dict if learning else score_dict, 0, row, 0, *numbers, 0, 0), passed, one_at
+
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
-        first: float = CODE[self._place(score_row, row)](pinned, row)
+        code, passed = CODE[self._place(False, row)]
+        first: float = code(pinned, row, passed)
         return first
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
@@ -186,8 +206,9 @@ class Model:
             if state is not self.state:
                 self.swap(state, self.params, self.labels, self.width)
                 pinned = self.pin()
-        learned: bool = CODE[self._place(learn_row, row, 0.0, 1.0)](pinned, row, target, weight)
-        return learned
+        code, passed = CODE[self._place(True, row)]
+        learned: int = code(pinned, row, target, weight, passed)
+        return bool(learned)
 
     def score_dict(self, x: Any) -> float:
         """The same for a dict that the last plan may fit; infinity if it does not."""
@@ -195,8 +216,9 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
             return INFINITY
         if self._score_dict < 0:
-            self._score_dict = self._place(score_dict, plan.reader, 0)
-        first: float = CODE[self._score_dict](self.pinned, plan.reader, id(x))
+            self._score_dict = self._place(False, plan.reader)
+        code, passed, one = CODE[self._score_dict]
+        first: float = code(self.pinned, plan.reader, id(x), passed, one)
         return first
 
     def learn_dict(self, x: Any, target: float) -> int:
@@ -205,6 +227,7 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
             return -1
         if self._learn_dict < 0:
-            self._learn_dict = self._place(learn_dict, plan.reader, 0, 0.0, 1.0)
-        learned: int = CODE[self._learn_dict](self.pinned, plan.reader, id(x), target, 1.0)
+            self._learn_dict = self._place(True, plan.reader)
+        code, passed, one = CODE[self._learn_dict]
+        learned: int = code(self.pinned, plan.reader, id(x), target, 1.0, passed, one)
         return learned

@@ -141,16 +141,24 @@ class OneRow:
                 row = self._row(model, x, True)
                 if first_bad(row.value[0], 0, self._least())[0] >= 0:
                     raise doors.bad_value(row.value[0], 0, features.names, self._least())
+                self._widen(model)
             except BaseException:
                 features.forget_from(*kept)
                 raise
-            self._widen(model)
             if labels is not model.labels:
                 classes = len(labels.codes)
                 rule = self._rule_for(classes)
                 state, params = self._with_room(model.state, model.params, rule, model.width, classes)
                 model.swap(state, params, labels, model.width)
-            model.learn_row(row, target, weight)
+            self._learn_row(model, row, target, weight)
+
+    def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
+        """Learn one row that came through the doors. Needs the guard."""
+        model.learn_row(row, target, weight)
+
+    def _score_row(self, model: Model, row: Pinned) -> float:
+        """Score one row into ``model.scores_row``; the first score, NaN if the row is not finite. Needs the guard."""
+        return model.score_row(row)
 
     def _score_one(self, model: Model, x: Any) -> float:
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
@@ -160,7 +168,7 @@ class OneRow:
         if first < INFINITY:
             return first
         row = self._known_row(model, x) or self._row(model, x, False)
-        first = model.score_row(row)
+        first = self._score_row(model, row)
         if first != first:
             raise doors.bad_value(row.value[0], 0, model.features.names, self._least())
         return first

@@ -39,6 +39,9 @@ LEARNERS = (
     Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
     Entry("MultiplicativePARegressor", "multiplicative", "regression"),
     Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
+    Entry("KernelPAClassifier", "kernel", "classification"),
+    Entry("KernelPARegressor", "kernel", "regression"),
+    Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
 )
 
 OWN: dict[str, Entry] = {}  # what this process has registered

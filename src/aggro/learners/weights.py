@@ -77,7 +77,7 @@ class Linear(Learner):
         if rule is GROUPS:
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
-            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code().address
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code()
             return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
         if rule is LINE:
             step, C = members[0]

@@ -44,6 +44,11 @@ def encode(value: Any) -> Any:
     if isinstance(value, dict):
         # Sorted by text, as keys of several kinds have no order of their own.
         return {"dict": sorted(([encode(k), encode(v)] for k, v in value.items()), key=dumps)}
+    if callable(value):
+        raise TypeError(
+            "a function is code, and a model file holds none. Use one of the named kernels, or pickle the learner "
+            "where you trust the file"
+        )
     raise TypeError(f"a {type(value).__name__} is neither text, a number, a boolean, None, nor made of these")
 
 

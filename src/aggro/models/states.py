@@ -84,6 +84,11 @@ def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
 
 
 def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:
+    if rule.shapes is not None:
+        small = rule.init(params, 1, models)
+        counted = specs_of(flatten(small.tally, "tally."))
+        others = rule.shapes(params, width, models, specs)
+        return small, counted | {name: Spec(np.dtype(kind), shape) for name, (kind, shape) in others.items()}
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
     wanted = {

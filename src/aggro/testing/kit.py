@@ -14,6 +14,7 @@ from aggro.learners.params import Choice, Either, Flag, Number, StepChoice
 from aggro.learners.registry import Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
+IN_GRIDS = {"C", "budget_policy", "window"}  # words that are not crossed with all others
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
 NO_C = {
@@ -25,6 +26,7 @@ SEVERAL = {
     ("C", "auto"): "the check sets C",
 }
 HALF_LIFE = 20.0
+BUDGET = 9
 GROUP = 4
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
@@ -33,7 +35,9 @@ NOT_PASSIVE = {
     ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
     ("step", "printed"): "its steps are short: hundreds do not reach the row",
     ("epsilon", "auto"): "a radius that is learned moves on every row",
+    ("budget", BUDGET): "making room for a row may change its score",
 }
+UNBOUNDED = {("budget", None): "without a budget, every row that is learned from is kept"}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
@@ -94,7 +98,12 @@ GRIDS: list[dict[str, Any]] = [
     {"C": "auto", "average": True, "half_life": HALF_LIFE},
     {"half_life": HALF_LIFE},
     {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
+    {"kernel": "poly", "fit_intercept": True},
+    {"budget": BUDGET, "budget_policy": "project"},
+    {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
+    {"budget": BUDGET, "nu": 0.1},
     {"batch_size": GROUP, "average": True},
+    {"batch_size": GROUP, "window": "sliding", "kernel": "rbf"},
     {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},
 ]
 
@@ -107,7 +116,7 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     """
     given = given or {}
     constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
-    words = {name: choices(c) for name, c in constraints.items() if name not in ("C", "window") and choices(c)}
+    words = {name: choices(c) for name, c in constraints.items() if name not in IN_GRIDS and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]

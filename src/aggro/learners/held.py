@@ -1,0 +1,73 @@
+"""The support set of a kernel learner as users see it, and the part of each support vector in a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.kernels import kernel_matrix
+from aggro.engine.rows import CSR
+from aggro.learners.base import Learner
+from aggro.learners.blocks import as_matrix
+from aggro.learners.called import called
+from aggro.learners.labels import Labels
+from aggro.learners.model import View
+from aggro.learners.support import coefficients, support_rows
+
+__all__ = ["Held"]
+
+
+class Held(Learner):
+    """What is left of the rows that were learned."""
+
+    kernel: str | Callable[[Any, Any], Any]
+
+    def _held(self) -> tuple[View, np.ndarray]:
+        """A view of the model, and the coefficients that predict, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, coefficients(view.state, bool(view.params.average))
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows held, an array or a sparse matrix."""
+        view, _ = self._held()
+        if not view.params.keeps:
+            raise AttributeError("With kernel='precomputed' there are no rows, only their numbers: see support_")
+        return support_rows(view.state, view.n_features)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """How many rows had been seen before each support vector; with kernel="precomputed", their columns."""
+        view, coef = self._held()
+        numbers = view.state.born if view.params.keeps else view.state.column
+        return np.array(numbers[: coef.shape[0]])
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """The labels, the numbers of the support vectors, their parts in each score, and the intercepts."""
+        model = self._fitted()
+        with model.guard, model.reading() as view:
+            self._score_one(model, x)  # refuses what is not finite
+            (row,) = self._row(model, x, False).value
+            state, params = view.state, view.params
+            coef = coefficients(state, bool(params.average))
+            if coef.shape[0] == 0:
+                return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
+            if isinstance(row, CSR):
+                n = int(row.indptr[1])
+                row = row._replace(indices=row.indices[:n], data=row.data[:n])
+            sparse = not state.dense.shape[1]
+            asked = as_matrix(row, view.width, sparse and bool(params.keeps))
+            if not params.keeps:
+                k = asked[:, state.column[: coef.shape[0]]]
+            elif callable(self.kernel):
+                k = called(self.kernel, asked, support_rows(state, view.width))
+            else:
+                gamma = params.gamma or state.gamma[0]
+                settings = params.kind, gamma, params.coef0, params.degree
+                k = kernel_matrix(*settings, asked, support_rows(state, view.width))
+            parts = k[0][:, None] * coef
+            return view.labels, list(range(coef.shape[0])), parts, params.bias * coef.sum(axis=0)

@@ -1,0 +1,50 @@
+"""Functions of eight numbers at once, beside NumPy's."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from aggro.engine.lane_math import exponential, root, total
+from aggro.engine.lanes import LANES, PLAIN, load, store
+
+u8 = np.uint64
+
+
+@numba.njit
+def of_all(values, out):
+    for at in range(u8(0), u8(values.shape[0]), u8(LANES)):
+        store(out, at, exponential(load(values, at)))
+
+
+@numba.njit
+def of_eight(values, out):
+    store(out, u8(0), root(load(values, u8(0))))
+    return total(load(values, u8(0)))
+
+
+def test_the_exponential_is_numpys():
+    rng = np.random.default_rng(0)
+    edges = [0.0, -0.0, 1.0, -708.0, 709.0, 1e-300, -1e-17, np.log(2.0) / 2]
+    values = np.concatenate([edges, rng.uniform(-700.0, 700.0, 8000), rng.uniform(-1.0, 1.0, 8000)])
+    out = np.empty_like(values)
+    of_all(values, out)
+    np.testing.assert_allclose(out, np.exp(values), rtol=1e-15)
+    assert out[0] == out[1] == 1.0
+    np.testing.assert_array_equal(PLAIN["exponential"](values[:8]), np.exp(values[:8]))
+
+
+def test_the_exponential_at_its_ends():
+    values = np.array([-708.1, -1e300, -np.inf, 710.0, 1e300, np.inf, 0.0, 0.0])
+    out = np.empty(8)
+    of_all(values, out)
+    assert out[:3].tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(out[3:6], np.exp(709.0), rtol=1e-15)
+    np.testing.assert_allclose(PLAIN["exponential"](values), out, rtol=1e-15)
+
+
+def test_root_and_total():
+    values = np.array([1.0, 2.0, 4.0, 8.0, 1e-300, 3.0, 1e16, 0.5])
+    out = np.empty(8)
+    assert of_eight(values, out) == PLAIN["total"](values)
+    np.testing.assert_array_equal(out, np.sqrt(values))

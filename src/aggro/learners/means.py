@@ -62,7 +62,7 @@ class PAMeansClassifier(Classifier):
         ``pam`` has no C.
     step : {"pam", "pam1", "pam2"}, default="pam1"
         The step, as above.
-    gamma : float, default=0.01
+    gamma : float, default=1e-4
         How strongly each step pulls towards the prototype; 0 is :class:`PAClassifier`.
     prototype : {"mean", "sum"}, default="mean"
         Whether the prototype is the difference of the classes' means or of their sums.
@@ -135,7 +135,7 @@ class PAMeansClassifier(Classifier):
         C: float = 1.0,
         *,
         step: str = "pam1",
-        gamma: float = 0.01,
+        gamma: float = 1e-4,
         prototype: str = "mean",
         scale: float = 1.0,
         queue: int | None = None,

@@ -5,18 +5,19 @@
     python benchmarks/means.py speed
 
 ``tables`` learns four sets in ten random orders, one pass each, with an intercept, and prints updates and test errors
-(mean ± standard deviation over the orders) beside Tables III and IV of the paper. svmguide1 is scaled to [−1, 1] by its
-training part; ijcnn1 is its first 35,000 rows; adult is a9a. The paper gives neither C nor γ, nor the length of its
-prototype. Those in SETTINGS were found on a grid (class sums, γ from 1e-6 to 1e-3, C from 0.01 to 100) as the nearest
-to the published updates and errors, so the table says what such settings can give, and no more. The last three columns
-are the problem that the paper states, with class means as they are.
+(mean ± standard deviation over the orders) beside Tables III and IV of the paper. svmguide1 is scaled to [−1, 1] by
+its training part; ijcnn1 is its first 35,000 rows; adult is a9a. The paper gives neither C nor γ, nor the length of
+its prototype. Those in SETTINGS were found on a grid (class sums, γ from 1e-6 to 1e-3, C from 0.01 to 100) as the
+nearest to the published updates and errors, so the table says what such settings can give, and no more. The last
+three columns are the problem that the paper states, with class means as they are.
 
-``why`` replaces the prototype by a vector of given length in one of four directions: the difference of the means, that of
-the sums, the weights themselves, and a random direction. It is a literal pass in NumPy, apart from the library.
+``why`` replaces the prototype by a vector of given length in one of four directions: the difference of the means,
+that of the sums, the weights themselves, and a random direction. It is a literal pass in NumPy, apart from the
+library.
 
 ``speed`` prints ratios of times taken in turns in one run: 100,000 rows of 60 non-zeros in 47,000 columns, against
-PAClassifier; the same with an average; the time of one dense shrink of 47,000 weights beside that of a sparse row; and the
-time of an update with a queue of 10, 100 and 1,000 classifiers.
+PAClassifier; the same with an average; the time of one dense shrink of 47,000 weights beside that of a sparse row;
+and the time of an update with a queue of 10, 100 and 1,000 classifiers.
 """
 
 from __future__ import annotations
@@ -138,7 +139,9 @@ def literal(X: np.ndarray, y: np.ndarray, gamma: float, direction: str, length: 
 
 
 def why(orders: int = 3) -> None:
-    print("| set | prototype | length | updates | mistakes | length of w | test error, % |\n|---|---|---|---|---|---|---|")
+    print(
+        "| set | prototype | length | updates | mistakes | length of w | test error, % |\n|---|---|---|---|---|---|---|"
+    )
     for name, shown in NAMES.items():
         X, y, X_test, y_test = data(name)
         X, X_test = (np.column_stack([part, np.ones(len(part))]) for part in (X, X_test))

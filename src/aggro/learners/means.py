@@ -1,7 +1,7 @@
 """Passive-aggressive classification with class means.
 
-Each row asks for weights near to those before, near to a prototype (the difference of the class means so far), and right about
-the row:
+Each row asks for weights near to those before, near to a prototype (the difference of the class means so far), and
+right about the row:
 
     w_{t+1} = argmin ½‖w − w_t‖² + (γ/2)‖w − m̃‖²   s.t.  y w·x ≥ 1        (softened with C)
 
@@ -52,8 +52,8 @@ class PAMeansClassifier(Classifier):
     - ``step="pam1"``: α = [min(C, ν/q)]₊, at most C a row;
     - ``step="pam2"``: α = [ν/(q + (1 + γ)/(2C))]₊.
 
-    The prototype m̃ is the difference of the two classes' means over the rows so far, this one among them. Sparse rows cost
-    their non-zeros. Several classes are learned one against the rest, with one set of class sums.
+    The prototype m̃ is the difference of the two classes' means over the rows so far, this one among them. Sparse rows
+    cost their non-zeros. Several classes are learned one against the rest, with one set of class sums.
 
     Parameters
     ----------
@@ -208,7 +208,9 @@ class PAMeansClassifier(Classifier):
     def _check_change(self, state: Pair | Crowd | Queue) -> None:
         size = state.ring.shape[1] if isinstance(state, Queue) else None
         if size != self.queue:
-            raise ValueError(f"queue={self.queue!r} is not what has learned so far, {size!r}. Set it back, or fit anew.")
+            raise ValueError(
+                f"queue={self.queue!r} is not what has learned so far, {size!r}. Set it back, or fit anew."
+            )
         if isinstance(state, Pair):
             kept = state.W.shape[1] > V
         else:

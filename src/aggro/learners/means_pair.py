@@ -1,16 +1,16 @@
 """Class means for two classes: one weight vector, at a cost that a row's non-zeros decide.
 
-The step shrinks all weights and adds the whole prototype (``learners.prototype``), but nothing of the width is touched: the
-weights are kept as
+The step shrinks all weights and adds the whole prototype (``learners.prototype``), but nothing of the width is
+touched: the weights are kept as
 
     w = a·u + b·S₁ + c·S₀
 
 with S₁, S₀ the sums of the two classes' rows. A step changes the three scalars, a ← a/(1 + γ), b ← (b + γκ₁)/(1 + γ),
-c ← (c − γκ₀)/(1 + γ) with κ what the prototype takes of each sum, and adds (αy/a)x to u. A row that enters S₁ would change w by
-b·x, so u gets −(b/a)x: w stays. When a becomes small, u takes it over.
+c ← (c − γκ₀)/(1 + γ) with κ what the prototype takes of each sum, and adds (αy/a)x to u. A row that enters S₁ would
+change w by b·x, so u gets −(b/a)x: w stays. When a becomes small, u takes it over.
 
-The sum of all iterates, of which the average is made, is kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms grow with
-1/a, so u takes a over sooner.
+The sum of all iterates, of which the average is made, is kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms
+grow with 1/a, so u takes a over sooner.
 
 A feature's entries of u, S₀, S₁ and v stand side by side: a non-zero of a row costs one place in memory.
 """
@@ -27,7 +27,7 @@ from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
 from aggro.learners.prototype import LARGEST, MeansParams, pull, share
 
-__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "U", "V", "Pair", "advance", "folds", "shares_flaw"]
+__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "U", "V", "advance", "folds", "shares_flaw"]
 
 U, FIRST, SECOND, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE, OF_SECOND, OF_FIRST, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
@@ -61,9 +61,7 @@ def new_shares(models: int) -> np.ndarray:
 
 def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
     wide = grown(state.W, (width, state.W.shape[1]))
-    return Pair(
-        grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy()
-    )
+    return Pair(grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy())
 
 
 def shares_flaw(shares: np.ndarray, counts: np.ndarray) -> str:
@@ -191,7 +189,9 @@ def far_mean(state, X, i):
 def of_parts(state, shares, u, first, second, m):
     """The score of a row divided by m, from the products with its parts, the intercept's among them."""
     f = shares[SCALE, 0] * (u + state.b[U] / m)
-    return f + shares[OF_SECOND, 0] * (second + state.b[SECOND] / m) + shares[OF_FIRST, 0] * (first + state.b[FIRST] / m)
+    return (
+        f + shares[OF_SECOND, 0] * (second + state.b[SECOND] / m) + shares[OF_FIRST, 0] * (first + state.b[FIRST] / m)
+    )
 
 
 @exact

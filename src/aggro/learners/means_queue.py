@@ -4,12 +4,13 @@ A row with loss by w_t first puts w_t into a ring of N classifiers. With w̄ the
 
     w_{t+1} = argmin ½‖w − w̄‖² + (γ/2)‖w − m̃‖² + Cξ   s.t.  y w·x ≥ 1 − ξ
 
-which is the step of ``learners.prototype`` from w̄. The mean is never computed anew: the one that enters is added to the sum,
-the one that leaves is taken from it. The sum is a pair of floats, so that nothing is lost on the way, and that of w/N, so that
-it is a float where the classifiers are. Classifiers that count by their age are summed at each step, which costs N·d.
+which is the step of ``learners.prototype`` from w̄. The mean is never computed anew: the one that enters is added to
+the sum, the one that leaves is taken from it. The sum is a pair of floats, so that nothing is lost on the way, and
+that of w/N, so that it is a float where the classifiers are. Classifiers that count by their age are summed at each
+step, which costs N·d.
 
-The step moves every weight, so it costs the width; a row without loss costs its non-zeros. All products of the step are with
-the row divided by its largest entry, so no row is too large or too small.
+The step moves every weight, so it costs the width; a row without loss costs its non-zeros. All products of the step
+are with the row divided by its largest entry, so no row is too large or too small.
 
 Two classes share one problem, kept in line 0, until a row of a third class splits it in two that mirror each other.
 """
@@ -86,8 +87,8 @@ def flaw(state: Queue) -> str:
     filled, after = state.places.T
     if not ((filled >= 0) & (filled <= size) & (after >= 0) & (after < size)).all():
         return f"its queue of {size} has the places {state.places.tolist()}"
-    if state.split[0] not in (0, 1) or (state.split[0] and state.W.shape[0] == 1):
-        return f"its problems are split {state.split[0]} times"
+    if state.split[0] != (state.tally.rows[LIVE] > 2):
+        return f"its problems are split {state.split[0]} times, for {state.tally.rows[LIVE]} classes"
     return "" if (state.counts >= 0.0).all() else f"its class sums have {state.counts.tolist()} rows"
 
 
@@ -207,7 +208,7 @@ def learn(state, params, X, i, y, s, out, q):
 
 @part
 def step(state, params, X, i, k, plus, minus, sign, f, s, m):
-    """The step of problem k, whose prototype is of the lines ``plus`` and ``minus`` of the sums; whether there was one."""
+    """The step of problem k, its prototype of the lines ``plus`` and ``minus`` of the sums; whether there was one."""
     if 1.0 - sign * f <= 0.0:
         return False
     enqueue(state, params, k)

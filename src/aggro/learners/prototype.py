@@ -8,11 +8,11 @@ with ξ = 0 for ``pam`` and Cξ² for ``pam2``. With ν = (1 − y w_t·x) + γ(
 
     w = (w_t + γm̃ + αyx)/(1 + γ),   α = [ν/q]₊,  [min(C, ν/q)]₊  or  [ν/(q + (1 + γ)/(2C))]₊.
 
-The prototype is the difference of the two classes' means (or of their sums), times a scale, of all rows so far, this one
-among them. Only a row with loss, y w_t·x < 1, makes a step.
+The prototype is the difference of the two classes' means (or of their sums), times a scale, of all rows so far, this
+one among them. Only a row with loss, y w_t·x < 1, makes a step.
 
-When the row was divided by m (see ``engine.rows``), ν and q are those of the divided row, and the solution reads with C·m
-for ``pam1`` and C·m² for ``pam2``.
+When the row was divided by m (see ``engine.rows``), ν and q are those of the divided row, and the solution reads with
+C·m for ``pam1`` and C·m² for ``pam2``.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def measured() -> dict[str, np.ndarray]:
             runs = []
             for seed in range(ORDERS):
                 order = np.random.default_rng(seed).permutation(len(y))
-                gamma = 0.0 if way == "PA" else 1e-3
-                w, updates, mistakes = literal(X[order], y[order], gamma, "random" if way == "PA" else way, length, seed)
+                gamma, towards = (0.0, "random") if way == "PA" else (1e-3, way)
+                w, updates, mistakes = literal(X[order], y[order], gamma, towards, length, seed)
                 wrong = (np.where(X_test @ w >= 0.0, 1, -1) != y_test).mean()
                 runs.append((updates, mistakes, 100.0 * wrong))
             lines.append(np.mean(runs, axis=0))

@@ -23,16 +23,22 @@ def test_a_queue_of_one_is_no_queue_and_equal_weights_are_uniform():
     np.testing.assert_allclose(equal.coef_, uniform.coef_, rtol=1e-9, atol=1e-11)
 
 
-def test_the_running_mean_does_not_drift():
-    """Though it is never computed anew, and though classifiers of 1e60 go through the queue."""
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e60])
+def test_the_running_mean_does_not_drift(size):
+    """Also when classifiers much longer than all others have gone through the queue."""
     X, y = rows(3000)
-    X[500] *= 1e-60  # without an intercept, its exact step is of 1e60
-    model = PAMeansClassifier(step="pam", gamma=1e-3, queue=7, fit_intercept=False).fit(X, y)
-    assert model.n_updates_ > 400
+    X[500] /= size  # without an intercept, its exact step is of this size
+    model = PAMeansClassifier(step="pam", gamma=3.0, queue=4, fit_intercept=False)
+    model.partial_fit(X[:501], y[:501])
+    assert np.abs(model.coef_).max() >= 0.1 * size
+    model.partial_fit(X[501:], y[501:])
     state = model._model.state
-    fresh = (state.ring[0].astype(np.longdouble) / 7).sum(axis=0)
+    assert model.n_updates_ > 500
+    assert np.abs(state.ring).max() < 10.0
+    fresh = (state.ring[0].astype(np.longdouble) / 4).sum(axis=0)
     kept = state.total[0, 0].astype(np.longdouble) + state.total[0, 1]
-    np.testing.assert_allclose(kept.astype(float), fresh.astype(float), rtol=1e-12, atol=1e-13 * abs(fresh).max())
+    np.testing.assert_allclose(kept.astype(float), fresh.astype(float), rtol=1e-13, atol=1e-15)
+    assert (state.peaks[0] > 1000.0) == (size == 1e8)  # only then is a sum still in use that a long one has gone through
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -4,10 +4,10 @@ A row with loss by w_t first puts w_t into a ring of N classifiers. With w̄ the
 
     w_{t+1} = argmin ½‖w − w̄‖² + (γ/2)‖w − m̃‖² + Cξ   s.t.  y w·x ≥ 1 − ξ
 
-which is the step of ``learners.prototype`` from w̄. The mean is never computed anew: the one that enters is added to
-the sum, the one that leaves is taken from it. The sum is a pair of floats, so that nothing is lost on the way, and
-that of w/N, so that it is a float where the classifiers are. Classifiers that count by their age are summed at each
-step, which costs N·d.
+which is the step of ``learners.prototype`` from w̄. The mean is a running one: the classifier that enters is added to
+a sum, the one that leaves is taken from it. The sum is of w/N, so that it is a float where the classifiers are, and a
+pair of floats, so that nothing is lost on the way. Only when what is left is 1e-10 of what once was in it, the sum is
+computed anew. Classifiers that count by their age are summed at each step, which costs N·d.
 
 The step moves every weight, so it costs the width; a row without loss costs its non-zeros. All products of the step
 are with the row divided by its largest entry, so no row is too large or too small.
@@ -31,6 +31,7 @@ from aggro.learners.prototype import LARGEST, MeansParams, pull, share
 __all__ = ["QUEUE", "Queue", "of_queue"]
 
 FILLED, NEXT = range(2)
+LOST = 1e-10
 ALL = 0  # the line of S with the sum of all rows; that of class c is c + 1
 
 u8 = np.uint64
@@ -47,6 +48,7 @@ class Queue(NamedTuple):
     U: np.ndarray  # (problems or 0, 1 + width): what the lazy average needs
     counts: np.ndarray  # (1 + classes,): rows in each sum
     places: np.ndarray  # (problems, 2): classifiers in the ring, and where the next goes
+    peaks: np.ndarray  # (problems,): the largest term in the sum since it was last computed anew
     split: np.ndarray  # (1,): whether each class has a line
 
 
@@ -61,6 +63,7 @@ def init(params: MeansParams, width: int, models: int) -> Queue:
         np.zeros((lines if params.average else 0, 1 + width)),
         np.zeros(1 + models),
         np.zeros((lines, 2), np.int64),
+        np.zeros(lines),
         np.zeros(1, np.int64),
     )
 
@@ -77,6 +80,7 @@ def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
         grown(state.U, (lines if state.U.shape[0] else 0, wide)),
         grown(state.counts, (1 + models,)),
         grown(state.places, (lines, 2)),
+        grown(state.peaks, (lines,)),
         state.split.copy(),
     )
 
@@ -179,6 +183,7 @@ def split(state):
             state.U[1, j], state.U[0, j] = state.U[0, j], -state.U[0, j]
     state.places[1, FILLED] = state.places[0, FILLED]
     state.places[1, NEXT] = state.places[0, NEXT]
+    state.peaks[1] = state.peaks[0]
 
 
 @part
@@ -264,44 +269,58 @@ def move(state, k, plus, minus, stretch, gamma, of_plus, of_minus):
 def enqueue(state, params, k):
     """The last classifier of problem k goes into its ring, and into the sum."""
     size = params.queue
-    place, filled = state.places[k, NEXT], state.places[k, FILLED]
-    slot = state.ring[k, place]
+    newest, filled = state.places[k, NEXT], state.places[k, FILLED]
+    slot = state.ring[k, newest]
+    high = low = 0.0
     if params.ages.shape[0] == 0:
-        exchange(state.total[k], state.W[k], slot, np.float64(size))
+        high, low = exchange(state.total[k], state.W[k], slot, np.float64(size))
     for j in range(u8(slot.shape[0])):
         slot[j] = state.W[k, j]
-    state.places[k, NEXT] = (place + 1) % size
+    state.places[k, NEXT] = (newest + 1) % size
     state.places[k, FILLED] = min(filled + 1, size)
-    if params.ages.shape[0]:
-        weigh(state, params, k, place)
+    state.peaks[k] = max(state.peaks[k], high)
+    if params.ages.shape[0] or low < LOST * state.peaks[k]:
+        gather(state, params, k, newest)
 
 
 @exact
 def exchange(total, new, old, size):
-    """One enters the sum and one leaves it (zeros, while there is room); what rounding takes is kept."""
+    """One enters the sum and one leaves it (zeros, while there is room); what rounding takes is kept.
+
+    Returns the largest entry of the one that enters, and of the sum.
+    """
+    entered = left = 0.0
     for j in range(u8(new.shape[0])):
         high = total[0, j]
+        entered = max(entered, abs(new[j] / size))
         for term in (new[j] / size, -old[j] / size):
             after = high + term
             rounded = after - high
             total[1, j] += (high - (after - rounded)) + (term - rounded)
             high = after
         total[0, j] = high
+        left = max(left, abs(high))
+    return entered, left
 
 
 @part
-def weigh(state, params, k, newest):
-    """The mean of the ring, in which a classifier counts by its age."""
+def gather(state, params, k, newest):
+    """The sum anew, of classifiers that count by their age, or after one went that was beyond what rounding leaves."""
     total, ring, size = state.total[k], state.ring[k], params.queue
-    weight = 0.0
-    for age in range(state.places[k, FILLED]):
-        weight += params.ages[age]
+    weight = np.float64(size)
+    if params.ages.shape[0]:
+        weight = 0.0
+        for age in range(state.places[k, FILLED]):
+            weight += params.ages[age]
     for j in range(u8(total.shape[1])):
-        total[0, j] = 0.0
+        total[0, j] = total[1, j] = 0.0
+    peak = 0.0
     for age in range(state.places[k, FILLED]):
-        part, slot = params.ages[age] / weight, ring[(newest - age) % size]
+        part, slot = (params.ages[age] if params.ages.shape[0] else 1.0) / weight, ring[(newest - age) % size]
         for j in range(u8(total.shape[1])):
             total[0, j] += part * slot[j]
+            peak = max(peak, abs(part * slot[j]))
+    state.peaks[k] = peak
 
 
 QUEUE = Rule(

@@ -38,7 +38,7 @@ def test_the_running_mean_does_not_drift(size):
     fresh = (state.ring[0].astype(np.longdouble) / 4).sum(axis=0)
     kept = state.total[0, 0].astype(np.longdouble) + state.total[0, 1]
     np.testing.assert_allclose(kept.astype(float), fresh.astype(float), rtol=1e-13, atol=1e-15)
-    assert (state.peaks[0] > 1000.0) == (size == 1e8)  # its sum is still in use
+    assert state.peaks[0] < 1e12  # after longer ones, the sum was computed anew
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -284,28 +284,33 @@ def enqueue(state, params, k):
 
 
 @exact
+def put(total, j, term):
+    """Add to a sum; what rounding takes from it is kept."""
+    high = total[0, j]
+    after = high + term
+    rounded = after - high
+    total[0, j] = after
+    total[1, j] += (high - (after - rounded)) + (term - rounded)
+
+
+@exact
 def exchange(total, new, old, size):
-    """One enters the sum and one leaves it (zeros, while there is room); what rounding takes is kept.
+    """One enters the sum and one leaves it (zeros, while there is room).
 
     Returns the largest entry of the one that enters, and of the sum.
     """
     entered = left = 0.0
     for j in range(u8(new.shape[0])):
-        high = total[0, j]
+        put(total, j, new[j] / size)
+        put(total, j, -old[j] / size)
         entered = max(entered, abs(new[j] / size))
-        for term in (new[j] / size, -old[j] / size):
-            after = high + term
-            rounded = after - high
-            total[1, j] += (high - (after - rounded)) + (term - rounded)
-            high = after
-        total[0, j] = high
-        left = max(left, abs(high))
+        left = max(left, abs(total[0, j]))
     return entered, left
 
 
-@part
+@rare
 def gather(state, params, k, newest):
-    """The sum anew, of classifiers that count by their age, or after one went that was beyond what rounding leaves."""
+    """The sum anew: of classifiers that count by their age, or after one went that was beyond what rounding leaves."""
     total, ring, size = state.total[k], state.ring[k], params.queue
     weight = np.float64(size)
     if params.ages.shape[0]:
@@ -314,13 +319,17 @@ def gather(state, params, k, newest):
             weight += params.ages[age]
     for j in range(u8(total.shape[1])):
         total[0, j] = total[1, j] = 0.0
-    peak = 0.0
+    state.peaks[k] = 0.0
     for age in range(state.places[k, FILLED]):
-        part, slot = (params.ages[age] if params.ages.shape[0] else 1.0) / weight, ring[(newest - age) % size]
-        for j in range(u8(total.shape[1])):
-            total[0, j] += part * slot[j]
-            peak = max(peak, abs(part * slot[j]))
-    state.peaks[k] = peak
+        slot = ring[(newest - age) % size]
+        if params.ages.shape[0]:
+            counts = params.ages[age] / weight
+            for j in range(u8(total.shape[1])):
+                total[0, j] += counts * slot[j]
+        else:
+            for j in range(u8(total.shape[1])):
+                put(total, j, slot[j] / size)
+                state.peaks[k] = max(state.peaks[k], abs(slot[j] / size))
 
 
 QUEUE = Rule(

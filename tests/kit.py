@@ -54,7 +54,7 @@ __all__ = [
 PLAIN = [Variant(entry) for entry in LEARNERS]
 ALL = [variant for entry in LEARNERS for variant in variants(entry)]
 # For what no step can change.
-FEW = [v for v in ALL if v.params.get("step", "pa1") == v.entry.load()().__dict__.get("step")]
+FEW = [v for v in ALL if v.new().get_params().get("step") == v.entry.load()().__dict__.get("step")]
 
 
 def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = None, where: Any = None) -> Any:

@@ -68,7 +68,6 @@ def test_a_queue_is_the_same_however_the_stream_is_cut(classes):
         ({"queue": 3, "queue_weights": lambda age: 1 - age}, r"queue_weights\(2\) must be a finite number and not neg"),
         ({"queue": 3, "queue_weights": lambda age: "much"}, r"queue_weights\(0\)"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_settings_that_make_no_sense(wrong, said):
     with pytest.raises(ValueError, match=said):

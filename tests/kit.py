@@ -68,8 +68,9 @@ def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = N
 
 
 def marks(variant: Variant, why: str | None) -> list[Any]:
-    """One process tests all settings of a learner, so that its kernels are compiled once; and why it is skipped."""
-    group = pytest.mark.xdist_group(variant.entry.name)
+    """One process tests a family, so that no other waits for what it compiles; and why it is skipped."""
+    family = variant.entry.module.partition("_")[0]
+    group = pytest.mark.xdist_group(family)
     return [group] if why is None else [group, pytest.mark.skip(reason=why)]
 
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_svmlight_file
 
 import aggro
 
-pytestmark = pytest.mark.xdist_group("PAMeansClassifier")
+pytestmark = pytest.mark.xdist_group("means")
 
 
 def test_several_passes_are_those_of_fit(svm, tmp_path):

@@ -11,7 +11,7 @@ from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegress
 from aggro.learners.support import WIDE
 from aggro.testing.kit import assert_same_model
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.4},
     {"kernel": "poly", "gamma": 0.5, "coef0": 1.0, "degree": 2},

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PAMeansClassifier
 
-pytestmark = pytest.mark.xdist_group("PAMeansClassifier")
+pytestmark = pytest.mark.xdist_group("means")
 STEPS = ["pam", "pam1", "pam2"]
 each_step = pytest.mark.parametrize("step", STEPS)
 QUEUES = [{}, {"queue": 1}, {"queue": 3}, {"queue": 4, "queue_weights": lambda age: 0.6**age}]

@@ -10,7 +10,7 @@ from naive_means import rows
 from aggro import PAMeansClassifier
 from aggro.testing.kit import assert_same_model
 
-pytestmark = pytest.mark.xdist_group("PAMeansClassifier")
+pytestmark = pytest.mark.xdist_group("means")
 
 
 def test_a_queue_of_one_is_no_queue_and_equal_weights_are_uniform():

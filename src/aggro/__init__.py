@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.engine.ownsteps import step
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.maxout import PAMOClassifier
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
     from aggro.learners.own import register
@@ -34,6 +35,7 @@ __all__ = [
     "MultiplicativePARegressor",
     "MultiplicativePAUniclass",
     "PAClassifier",
+    "PAMOClassifier",
     "PARegressor",
     "PAUniclass",
     "evaluate",

@@ -42,6 +42,7 @@ LEARNERS = (
     Entry("KernelPAClassifier", "kernel", "classification"),
     Entry("KernelPARegressor", "kernel", "regression"),
     Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
+    Entry("PAMOClassifier", "maxout", "classification"),
 )
 
 OWN: dict[str, Entry] = {}  # what this process has registered

@@ -1,0 +1,388 @@
+"""What a max-out learner does with a row that was written down: project it, score it, learn it. See ``maxout_rule``.
+
+The row stands in ``out`` as it came (``scale``), or as a list of places and values; standardising makes such a list of it,
+with the constant in front. What follows it there are, for the model that predicts and then for the last iterate, the
+scores and the embedding z, then p of the last iterate, and room for as much.
+
+Scaling. A feature's mean and the sum of squared deviations from it run along (Welford), over all rows learned before;
+absent features are zeros. A row is predicted and learned by the moments before it, so prediction needs no label and the model
+does not depend on how a stream is cut. A feature that has not varied yet counts as 0.
+
+Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
+last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates after a is
+
+    S + (T − b) u_T − Σ_{t>b} (t − 1 − b) Δ_t  =  L + (T − b) u_T,
+
+where S, of the iterates between the marks, changes at powers of two alone. So a move costs one more addition, to L.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.compile import inline, part, rare, shared
+from aggro.engine.lane_math import total
+from aggro.engine.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
+from aggro.engine.pinned import content
+from aggro.engine.rule import LIVE, SEEN
+from aggro.learners.maxout_start import begin, meet
+
+__all__ = ["BORN", "COUNTED", "FROM", "LEARN", "LOOK", "SINCE", "UNITS", "maxout_step", "rival", "room_of"]
+
+UNITS, BORN, COUNTED, FROM, SINCE = range(5)  # units; features met; rows in the moments; the marks of the average
+LOOK, LEARN = np.int64(0), np.int64(1)
+FAR = 1e140  # values beyond count as this: their squares can be summed
+STEEP = 1e100  # deviations beyond count as this
+SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
+AT_ONCE = 8  # vectors of eight columns that go over the row together
+
+u8 = np.uint64
+
+
+# Where things are in ``out`` ------------------------------------------------------------------------------
+
+
+@shared
+def own_at(state):
+    """The scores and the embedding of the last iterate, behind those that predict."""
+    return u8(state.W.shape[0] + state.W.shape[1])
+
+
+@shared
+def projected_at(state):
+    return u8(2 * (state.W.shape[0] + state.W.shape[1]))
+
+
+@shared
+def moves_at(state):
+    return projected_at(state) + u8(state.U.shape[1])
+
+
+@shared
+def raw_at(state):
+    return moves_at(state) + u8(state.U.shape[1])
+
+
+@shared
+def places_at(state):
+    return raw_at(state) + u8(state.order.shape[0])
+
+
+@shared
+def values_at(state):
+    return places_at(state) + u8(state.U.shape[0])
+
+
+@shared
+def count_at(state):
+    """How many entries the list has."""
+    return values_at(state) + u8(state.U.shape[0])
+
+
+@shared
+def room_of(state):
+    return np.int64(count_at(state)) + 1
+
+
+@inline
+def rival(live, c, scores):
+    """The best-scoring live class other than c; the other one, where there are not more than two."""
+    if live <= 2:
+        return 1 - c
+    r = -1
+    for k in range(live):
+        if k != c and (r < 0 or scores[u8(k)] > scores[u8(r)]):
+            r = k
+    return r
+
+
+# The row -----------------------------------------------------------------------------------------------------
+
+
+@part
+def standardise(state, raw, places, values):
+    """The entries that the row has after standardising, as a list; how many."""
+    count = u8(0)
+    seen = state.marks[COUNTED]
+    if seen < 2:
+        return count
+    means, squares = state.moments[0], state.moments[1]
+    for j in range(u8(state.order.shape[0])):
+        if squares[j] > 0.0:
+            v = min(max(raw[j], -FAR), FAR)
+            v = (v - means[j]) / np.sqrt(squares[j] / seen)
+            if v != 0.0:
+                places[count] = np.float64(j + u8(1))
+                values[count] = min(max(v, -STEEP), STEEP)
+                count += u8(1)
+    return count
+
+
+@part
+def count_moments(state, raw):
+    """Let the row be among those that means and deviations are of."""
+    state.marks[COUNTED] += 1
+    share = 1.0 / state.marks[COUNTED]
+    means, squares = state.moments[0], state.moments[1]
+    for j in range(u8(state.order.shape[0])):
+        v = min(max(raw[j], -FAR), FAR)
+        gap = v - means[j]
+        mean = means[j] + gap * share
+        squares[j] += gap * (v - mean)
+        means[j] = mean
+
+
+@rare
+def normalise(values, count):
+    """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
+    q = m = 0.0
+    for k in range(count):
+        q += values[k] * values[k]
+        m = max(m, abs(values[k]))
+    if m < LEAST:
+        return u8(0)
+    if not SMALL < q < LARGE:
+        q = 0.0
+        for k in range(count):
+            values[k] /= m
+            q += values[k] * values[k]
+    norm = np.sqrt(q)
+    for k in range(count):
+        values[k] /= norm
+    return count
+
+
+# Scores ------------------------------------------------------------------------------------------------------
+
+
+@part
+def project(U, places, values, count, p):
+    """p = U·x for all pieces of all units; each sum is in the order of the row."""
+    columns = u8(U.shape[1])
+    wide = columns - columns % u8(LANES * AT_ONCE)
+    for c in range(u8(0), wide, u8(LANES * AT_ONCE)):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
+        for k in range(count):
+            v = spread(values[k])
+            at = u8(np.int64(places[k])) * columns + c
+            s0 = madd(v, load(U, at), s0)
+            s1 = madd(v, load(U, at + u8(8)), s1)
+            s2 = madd(v, load(U, at + u8(16)), s2)
+            s3 = madd(v, load(U, at + u8(24)), s3)
+            s4 = madd(v, load(U, at + u8(32)), s4)
+            s5 = madd(v, load(U, at + u8(40)), s5)
+            s6 = madd(v, load(U, at + u8(48)), s6)
+            s7 = madd(v, load(U, at + u8(56)), s7)
+        store(p, c, s0)
+        store(p, c + u8(8), s1)
+        store(p, c + u8(16), s2)
+        store(p, c + u8(24), s3)
+        store(p, c + u8(32), s4)
+        store(p, c + u8(40), s5)
+        store(p, c + u8(48), s6)
+        store(p, c + u8(56), s7)
+    for c in range(wide, columns, u8(LANES)):
+        s0 = spread(0.0)
+        for k in range(count):
+            s0 = madd(spread(values[k]), load(U, u8(np.int64(places[k])) * columns + c), s0)
+        store(p, c, s0)
+
+
+@inline
+def largest_piece(p, i, H, pieces):
+    """max_j p_ij of the eight units from i on."""
+    z = load(p, i)
+    for j in range(u8(1), pieces):
+        z = most(z, load(p, j * H + i))
+    return z
+
+
+@part
+def embed(p, H, pieces, z):
+    """z_i = max_j p_ij, divided by its norm."""
+    squares = spread(0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        v = largest_piece(p, i, H, pieces)
+        squares = madd(v, v, squares)
+        store(z, i, v)
+    norm = np.sqrt(total(squares))
+    scale = spread(1.0 / norm if norm > 0.0 else 0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        store(z, i, load(z, i) * scale)
+
+
+@part
+def scores(W, z, out):
+    """out_c = w_c·z."""
+    H = u8(W.shape[1])
+    for c in range(u8(W.shape[0])):
+        f = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            f = madd(load(W, c * H + i), load(z, i), f)
+        out[c] = total(f)
+
+
+@part
+def look(state, params, out):
+    """The scores of the list: of the last iterate, and in front of the model that predicts."""
+    U, W = state.U, state.W
+    classes, H, columns = u8(W.shape[0]), u8(W.shape[1]), u8(U.shape[1])
+    pieces = columns // H
+    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
+    own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
+    project(U, places, values, count, p)
+    embed(p, H, pieces, own[classes:])
+    scores(W, own[classes:], own)
+    seen = state.tally.rows[SEEN]
+    if not params.average or seen == 0:
+        for k in range(classes + H):
+            out[k] = own[k]
+        return
+    n = 1.0 / (seen - state.marks[FROM])
+    share = spread((seen - state.marks[SINCE]) * n)
+    project(state.lag, places, values, count, other)
+    for c in range(u8(0), columns, u8(LANES)):
+        store(other, c, madd(share, load(p, c), load(other, c) * spread(n)))
+    z = out[classes:]
+    embed(other, H, pieces, z)
+    for c in range(classes):
+        f = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            w = madd(share, load(W, c * H + i), load(state.class_lag, c * H + i) * spread(n))
+            f = madd(w, load(z, i), f)
+        out[c] = total(f)
+
+
+# Learning ----------------------------------------------------------------------------------------------------
+
+
+@part
+def move_class(state, c, a, z, share):
+    """w_c ← w_c + a z."""
+    H = u8(state.W.shape[1])
+    for i in range(u8(0), H, u8(LANES)):
+        at, move = u8(c) * H + i, load(z, i) * spread(a)
+        store(state.W, at, load(state.W, at) + move)
+        if state.lag.shape[0]:
+            store(state.class_lag, at, load(state.class_lag, at) - move * spread(share))
+
+
+@part
+def piece_moves(state, params, c, r, g, C_r, z, p, a):
+    """How far each piece moves along the row, for the target ẑ = z + g(w_c − w_r); whether any does."""
+    H = u8(state.W.shape[1])
+    pieces = u8(state.U.shape[1]) // H
+    moved = spread(0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
+        target = madd(spread(g), w, load(z, i))
+        if params.nearest:
+            best = size(target - load(p, i))
+            for j in range(u8(1), pieces):
+                best = least(best, size(target - load(p, j * H + i)))
+        else:
+            best = largest_piece(p, i, H, pieces)
+        free = spread(1.0)  # of two pieces that are equal the first moves
+        for j in range(pieces):
+            gap = target - load(p, j * H + i)
+            mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
+            free = free - mine
+            length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
+            store(a, j * H + i, signed(length, gap) * mine)
+            moved = most(moved, length * mine)
+    return total(moved) > 0.0
+
+
+@part
+def add_row(U, places, values, count, factor, a):
+    """u_ij ← u_ij + factor a_ij x for all pieces of all units."""
+    columns = u8(U.shape[1])
+    for k in range(count):
+        v = spread(values[k] * factor)
+        at = u8(np.int64(places[k])) * columns
+        for c in range(u8(0), columns, u8(LANES)):
+            store(U, at + c, madd(v, load(a, c), load(U, at + c)))
+
+
+@rare
+def next_mark(sums, lag, U, share):
+    """A power of two of rows has been learned: what is between the marks are now the iterates since the second."""
+    for j in range(u8(U.shape[0])):
+        for k in range(u8(U.shape[1])):
+            between = share * U[j, k] + lag[j, k] - sums[j, k]
+            sums[j, k] = between
+            lag[j, k] = between
+
+
+@part
+def learn(state, params, out, y, s):
+    """Learn the row of the last look; whether anything moved."""
+    own, p, a = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
+    classes = u8(state.W.shape[0])
+    z = own[classes:]
+    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
+    share = np.float64(state.tally.rows[SEEN] - state.marks[SINCE])
+    c = np.int64(y)
+    r = rival(state.tally.rows[LIVE], c, own)
+    H = u8(state.W.shape[1])
+    loss = 1.0 - (own[u8(c)] - own[u8(r)])
+    squares = spread(0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        squares = madd(load(z, i), load(z, i), squares)
+    q = 1.0 if total(squares) > 0.0 else 0.0
+    tau = min(params.C * s, (1.0 - params.alpha) * loss) if loss > 0.0 and q > 0.0 else 0.0
+    moved = tau > 0.0
+    if moved:
+        move_class(state, c, 0.5 * tau, z, share)
+        move_class(state, r, -0.5 * tau, z, share)
+    if (loss > 0.0 or params.always) and params.C_r > 0.0 and count > u8(0):
+        left = max(loss - tau * q, 0.0)
+        squares = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
+            squares = madd(w, w, squares)
+        norm = total(squares)
+        g = left / norm if norm > SMALL else 0.0
+        if piece_moves(state, params, c, r, g, params.C_r * s, z, p, a):
+            moved = True
+            add_row(state.U, places, values, count, 1.0, a)
+            if state.lag.shape[0]:
+                add_row(state.lag, places, values, count, -share, a)
+    return moved
+
+
+def maxout_step(job):
+    """Score a row, or learn it; ``y`` is how many entries its list has, or its class."""
+    state, params, out, y, s, task = content(job)
+    places, values = out[places_at(state) :], out[values_at(state) :]
+    if task == LOOK:
+        raw = out[raw_at(state) :]
+        count = u8(np.int64(y))
+        if params.scale:
+            count = standardise(state, raw, places, values)
+        if params.bias > 0.0:
+            places[count] = 0.0
+            values[count] = params.bias
+            count += u8(1)
+        out[count_at(state)] = np.float64(normalise(values, count))
+        look(state, params, out)
+        return 0
+    rows, raw = state.tally.rows, out[raw_at(state) :]
+    share = np.float64(rows[SEEN] - state.marks[SINCE])
+    count = u8(np.int64(out[count_at(state)]))
+    if rows[SEEN] == 0:
+        begin(state.W, state.marks[UNITS], params.seed)
+    met = meet(state, params, raw, places, count, share)
+    if met or rows[SEEN] == 0:
+        look(state, params, out)
+    moved = learn(state, params, out, y, s)
+    if params.scale:
+        count_moments(state, raw)
+    seen = rows[SEEN] + 1
+    if state.lag.shape[0] and seen & (seen - 1) == 0:
+        share = np.float64(seen - state.marks[SINCE])
+        next_mark(state.sums, state.lag, state.U, share)
+        next_mark(state.class_sums, state.class_lag, state.W, share)
+        state.marks[FROM] = state.marks[SINCE]
+        state.marks[SINCE] = seen
+    return np.int64(moved)

@@ -99,7 +99,7 @@ def rival(live, c, scores):
 # The row -----------------------------------------------------------------------------------------------------
 
 
-@part
+@rare
 def standardise(state, raw, places, values):
     """The entries that the row has after standardising, as a list; how many."""
     count = u8(0)
@@ -118,7 +118,7 @@ def standardise(state, raw, places, values):
     return count
 
 
-@part
+@rare
 def count_moments(state, raw):
     """Let the row be among those that means and deviations are of."""
     state.marks[COUNTED] += 1

@@ -73,8 +73,8 @@ class PAMOTwin:
         v = np.zeros(self.width)
         if not self.scale:
             v = np.array(x, float)
-        elif len(self.rows) > 1:
-            past = np.array(self.rows)
+        else:  # as if the row had just been counted
+            past = np.array([*self.rows, x])
             deviation = past.std(axis=0)
             varied = (past != past[0]).any(axis=0)
             v[varied] = (x[varied] - past.mean(axis=0)[varied]) / deviation[varied]

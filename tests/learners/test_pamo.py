@@ -121,6 +121,18 @@ def test_beyond_many_features_the_later_ones_leave_the_others_alone():
     np.testing.assert_allclose(model.pieces_[:, :, -1], twin.u[:, :, 0], atol=1e-12)
 
 
+def solved(start, C, *constraints):
+    """min ½‖v − start‖² + Cξ over v and a slack ξ ≥ 0 (none if C is None), where no constraint is below 0."""
+
+    def cost(v):
+        return 0.5 * ((v[:-1] - start) ** 2).sum() + (C or 0.0) * v[-1]
+
+    bounds = [(None, None)] * len(start) + [(0.0, None if C else 0.0)]
+    limits = [{"type": "ineq", "fun": constraint} for constraint in constraints]
+    found = minimize(cost, np.append(start, 0.0), bounds=bounds, constraints=limits, method="SLSQP", tol=1e-15)
+    return found.x[:-1]
+
+
 def test_each_step_solves_its_problem():
     """The three problems of a row, by a general solver."""
     X, y = rows(n=60)
@@ -140,32 +152,17 @@ def test_each_step_solves_its_problem():
         if loss == 0.0:
             continue
         moved += 1
-
-        def hinge(v, z=z, sign=sign, loss=loss):
-            return max(0.0, 1.0 - sign * (v @ z) - alpha * loss)
-
-        # w′ is on the line through z; so one number is looked for
-        best = minimize(
-            lambda t: 0.5 * t[0] ** 2 + C * max(0.0, (1 - alpha) * loss - t[0]), [0.0], bounds=[(0.0, 10.0)], tol=1e-12
-        )
-        np.testing.assert_allclose(model.weights_[0], w + best.x[0] * sign * z, atol=1e-6)
-        w = model.weights_[0]
-        target = minimize(
-            lambda v: 0.5 * ((v - z) ** 2).sum(),
-            z,
-            constraints={"type": "ineq", "fun": lambda v, w=w, sign=sign: sign * (w @ v) - 1.0},
-            method="SLSQP",
-            tol=1e-14,
-        ).x
+        d, after = len(row), model.weights_[0]
+        v = solved(w, C, lambda v: alpha * loss + v[-1] - 1.0 + sign * (v[:-1] @ z))
+        np.testing.assert_allclose(after, v, atol=1e-6)
+        target = solved(z, None, lambda v: sign * (after @ v[:-1]) - 1.0)
         p = u @ row
         for i in range(4):
             j = p[i].argmax()
-            grid = np.linspace(-0.2, 0.2, 400_001)
-            errors = np.maximum(np.abs(target[i] - p[i, j] - grid) - epsilon, 0.0)
-            step = grid[np.argmin(0.5 * grid**2 + C_r * errors)]
-            np.testing.assert_allclose(model.pieces_[i, j], u[i, j] + step * row, atol=1e-5)
+            inside = (lambda v: epsilon + v[d] - (target[i] - v[:d] @ row), lambda v: epsilon + v[d] + (target[i] - v[:d] @ row))
+            np.testing.assert_allclose(model.pieces_[i, j], solved(u[i, j], C_r, *inside), atol=1e-6)
             others = [k for k in range(2) if k != j]
-            assert (model.pieces_[i, others] == u[i, others]).all()
+            np.testing.assert_allclose(model.pieces_[i, others], u[i, others], atol=1e-15)
     assert moved > 3
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from aggro.engine.rule import Rule
 from aggro.learners.base import COMMON
 from aggro.learners.maxout_rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean
-from aggro.learners.maxout_steps import COUNTED, FAR, STEEP, UNITS
+from aggro.learners.maxout_steps import COUNTED, FAR, UNITS
 from aggro.learners.model import Model, View
 from aggro.learners.params import Choice, Constraint, Flag, Number
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier
@@ -309,9 +309,9 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
     row[indices] = values
     if params.scale:
         counted = int(state.marks[COUNTED])
-        varied = (state.moments[1] > 0.0) & (counted > 1)
-        deviations = np.sqrt(np.where(varied, state.moments[1], 1.0) / max(counted, 1))
-        row = np.clip((np.clip(row, -FAR, FAR) - state.moments[0]) / deviations, -STEEP, STEEP) * varied
+        gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
+        squares = state.moments[1] + gaps * gaps * rest
+        row = np.where(squares > 0.0, gaps * rest / np.sqrt(np.where(squares > 0.0, squares, 1.0) / (counted + 1.0)), 0.0)
     x = np.concatenate([[params.bias], row])
     largest = np.abs(x).max()
     x = x / largest if largest else x

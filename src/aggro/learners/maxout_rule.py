@@ -35,10 +35,12 @@ from aggro.learners.maxout_steps import (
     BORN,
     COUNTED,
     FROM,
+    HELD,
     LEARN,
     LOOK,
     SINCE,
     UNITS,
+    WAITING,
     maxout_step,
     places_at,
     raw_at,
@@ -60,7 +62,10 @@ class Maxout(NamedTuple):
     W: np.ndarray  # (classes, H)
     moments: np.ndarray  # (2, width or 0): running means, and sums of squared deviations from them
     order: np.ndarray  # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
-    marks: np.ndarray  # (5,) int64: see ``learners.maxout_steps``
+    marks: np.ndarray  # (7,) int64: see ``learners.maxout_steps``
+    held: np.ndarray  # (1 + width, 16): rows whose moves wait, one a column
+    moves: np.ndarray  # (pieces × H / 8, 16, 8): how far each piece is to move along them
+    shares: np.ndarray  # (16,): their weights in what the lazy mean needs
     sums: np.ndarray  # (1 + width or 0, pieces × H): of the iterates between the two marks
     lag: np.ndarray  # the same, less what the lazy mean needs of the moves since the second mark
     class_sums: np.ndarray  # (classes or 0, H)
@@ -98,7 +103,7 @@ def classes_of(models: int) -> int:
 def init(params: MaxoutParams, width: int, models: int) -> Maxout:
     H, classes = eights(params.units), classes_of(models)
     columns = params.pieces * H
-    marks = np.zeros(5, np.int64)
+    marks = np.zeros(7, np.int64)
     marks[UNITS] = params.units
     kept, kept_classes = (1 + width, classes) if params.average else (0, 0)
     return Maxout(
@@ -108,6 +113,9 @@ def init(params: MaxoutParams, width: int, models: int) -> Maxout:
         np.zeros((2, width if params.scale else 0)),
         np.zeros(width, np.int64),
         marks,
+        np.zeros((1 + width, WAITING)),
+        np.zeros((columns // LANES, WAITING, LANES)),
+        np.zeros(WAITING),
         np.zeros((kept, columns)),
         np.zeros((kept, columns)),
         np.zeros((kept_classes, H)),
@@ -127,6 +135,9 @@ def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout
         grown(state.moments, (2, width if state.moments.shape[1] else 0)),
         grown(state.order, (width,)),
         state.marks.copy(),
+        grown(state.held, (1 + width, WAITING)),
+        state.moves.copy(),
+        state.shares.copy(),
         grown(state.sums, (kept, columns)),
         grown(state.lag, (kept, columns)),
         grown(state.class_sums, (kept_classes, H)),
@@ -137,10 +148,13 @@ def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout
 def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
     """The pieces and the classes' weights that predict."""
     seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[SINCE]), int(state.marks[FROM])
+    moves = state.moves.transpose(1, 0, 2).reshape(WAITING, -1)
+    U = state.U + state.held @ moves
     if not average or not seen:
-        return state.U.copy(), state.W.copy()
+        return U, state.W.copy()
+    lag = state.lag - (state.held * state.shares) @ moves
     share, n = seen - since, seen - start
-    return (state.lag + share * state.U) / n, (state.class_lag + share * state.W) / n
+    return (lag + share * U) / n, (state.class_lag + share * state.W) / n
 
 
 @inline
@@ -217,6 +231,8 @@ def flaw(state: Maxout) -> str:
         return f"{marks[BORN]} features have appeared, in the order {order[:9].tolist()}"
     if marks[COUNTED] != (seen if state.moments.shape[1] else 0) or not (state.moments[1] >= 0.0).all():
         return f"its means are of {marks[COUNTED]} rows, and {seen} were seen"
+    if not 0 <= marks[HELD] < WAITING:
+        return f"{marks[HELD]} moves wait, and there is room for {WAITING}"
     last = 1 << (seen.bit_length() - 1) if seen and state.lag.shape[0] else 0
     if marks[SINCE] != last or marks[FROM] != last // 2:
         return f"its averages begin at rows {marks[FROM]} and {marks[SINCE]}, and {seen} were seen"

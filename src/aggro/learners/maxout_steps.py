@@ -1,12 +1,16 @@
 """What a max-out learner does with a row that was written down: project it, score it, learn it. See ``maxout_rule``.
 
 The row stands in ``out`` as it came (``scale``), or as a list of places and values; standardising makes such a list of it,
-with the constant in front. What follows it there are, for the model that predicts and then for the last iterate, the
-scores and the embedding z, then p of the last iterate, and room for as much.
+with the constant at the end. In front of it are, for the model that predicts and then for the last iterate, the scores and the
+embedding z, then p of the last iterate, and room for as much.
 
-Scaling. A feature's mean and the sum of squared deviations from it run along (Welford), over all rows learned before;
-absent features are zeros. A row is predicted and learned by the moments before it, so prediction needs no label and the model
-does not depend on how a stream is cut. A feature that has not varied yet counts as 0.
+Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned; absent
+features are zeros. A row is standardised as if it had just been counted, whether it is predicted or learned. So
+prediction changes nothing, the model does not depend on how a stream is cut, and no deviation is above √T. A feature that has not
+varied counts as 0.
+
+Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``WAITING`` rows x_s and their moves a_s, so a score is
+U·x + Σ_s (x_s·x) a_s, and U is written once for all of them (``settle``), when there is no more room.
 
 Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
 last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates after a is
@@ -27,12 +31,27 @@ from aggro.engine.pinned import content
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.maxout_start import begin, meet
 
-__all__ = ["BORN", "COUNTED", "FROM", "LEARN", "LOOK", "SINCE", "UNITS", "maxout_step", "rival", "room_of"]
+__all__ = [
+    "BORN",
+    "COUNTED",
+    "EPOCH",
+    "FROM",
+    "HELD",
+    "LEARN",
+    "LOOK",
+    "SINCE",
+    "UNITS",
+    "WAITING",
+    "maxout_step",
+    "rival",
+    "room_of",
+]
 
-UNITS, BORN, COUNTED, FROM, SINCE = range(5)  # units; features met; rows in the moments; the marks of the average
+# Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
+UNITS, BORN, COUNTED, FROM, SINCE, HELD, EPOCH = range(7)
+WAITING = 16  # moves, two vectors of eight
 LOOK, LEARN = np.int64(0), np.int64(1)
 FAR = 1e140  # values beyond count as this: their squares can be summed
-STEEP = 1e100  # deviations beyond count as this
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
 AT_ONCE = 8  # vectors of eight columns that go over the row together
 
@@ -80,8 +99,14 @@ def count_at(state):
 
 
 @shared
+def products_at(state):
+    """Products of the row with those that wait."""
+    return count_at(state) + u8(1)
+
+
+@shared
 def room_of(state):
-    return np.int64(count_at(state)) + 1
+    return np.int64(products_at(state)) + WAITING
 
 
 @inline
@@ -100,36 +125,35 @@ def rival(live, c, scores):
 
 
 @rare
-def standardise(state, raw, places, values):
+def standardise(moments, counted, raw, places, values):
     """The entries that the row has after standardising, as a list; how many."""
+    width = u8(moments.shape[1])
+    means, squares = moments[0], moments[1]
+    share = 1.0 / (counted + 1.0)
+    rest = counted * share
+    for j in range(width):
+        gap = min(max(raw[j], -FAR), FAR) - means[j]
+        spread_out = squares[j] + gap * gap * rest
+        values[j] = gap * rest / np.sqrt(spread_out * share) if spread_out > 0.0 else 0.0
     count = u8(0)
-    seen = state.marks[COUNTED]
-    if seen < 2:
-        return count
-    means, squares = state.moments[0], state.moments[1]
-    for j in range(u8(state.order.shape[0])):
-        if squares[j] > 0.0:
-            v = min(max(raw[j], -FAR), FAR)
-            v = (v - means[j]) / np.sqrt(squares[j] / seen)
-            if v != 0.0:
-                places[count] = np.float64(j + u8(1))
-                values[count] = min(max(v, -STEEP), STEEP)
-                count += u8(1)
+    for j in range(width):
+        if values[j] != 0.0:
+            places[count] = np.float64(j + u8(1))
+            values[count] = values[j]
+            count += u8(1)
     return count
 
 
 @rare
-def count_moments(state, raw):
-    """Let the row be among those that means and deviations are of."""
-    state.marks[COUNTED] += 1
-    share = 1.0 / state.marks[COUNTED]
-    means, squares = state.moments[0], state.moments[1]
-    for j in range(u8(state.order.shape[0])):
-        v = min(max(raw[j], -FAR), FAR)
-        gap = v - means[j]
-        mean = means[j] + gap * share
-        squares[j] += gap * (v - mean)
-        means[j] = mean
+def count_moments(moments, counted, raw):
+    """Let the row be among those that means and deviations are of; ``counted`` are."""
+    means, squares = moments[0], moments[1]
+    share = 1.0 / (counted + 1.0)
+    rest = counted * share
+    for j in range(u8(moments.shape[1])):
+        gap = min(max(raw[j], -FAR), FAR) - means[j]
+        means[j] += gap * share
+        squares[j] += gap * gap * rest
 
 
 @rare
@@ -188,6 +212,29 @@ def project(U, places, values, count, p):
         store(p, c, s0)
 
 
+@part
+def along(state, places, values, count, products):
+    """products_s = x_s·x of the rows that wait."""
+    low = high = spread(0.0)
+    for k in range(count):
+        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(WAITING)
+        low = madd(v, load(state.held, at), low)
+        high = madd(v, load(state.held, at + u8(8)), high)
+    store(products, u8(0), low)
+    store(products, u8(8), high)
+
+
+@part
+def add_waiting(state, products, p):
+    """p ← p + Σ_s products_s a_s."""
+    columns = u8(state.U.shape[1])
+    for c in range(u8(0), columns, u8(LANES)):
+        v, at = load(p, c), c * u8(WAITING)
+        for s in range(u8(state.marks[HELD])):
+            v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
+        store(p, c, v)
+
+
 @inline
 def largest_piece(p, i, H, pieces):
     """max_j p_ij of the eight units from i on."""
@@ -230,7 +277,10 @@ def look(state, params, out):
     pieces = columns // H
     places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
     own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
+    products = out[products_at(state) :]
+    along(state, places, values, count, products)
     project(U, places, values, count, p)
+    add_waiting(state, products, p)
     embed(p, H, pieces, own[classes:])
     scores(W, own[classes:], own)
     seen = state.tally.rows[SEEN]
@@ -241,6 +291,9 @@ def look(state, params, out):
     n = 1.0 / (seen - state.marks[FROM])
     share = spread((seen - state.marks[SINCE]) * n)
     project(state.lag, places, values, count, other)
+    for k in range(u8(state.marks[HELD])):
+        products[k] *= -state.shares[k]
+    add_waiting(state, products, other)
     for c in range(u8(0), columns, u8(LANES)):
         store(other, c, madd(share, load(p, c), load(other, c) * spread(n)))
     z = out[classes:]
@@ -268,11 +321,12 @@ def move_class(state, c, a, z, share):
 
 
 @part
-def piece_moves(state, params, c, r, g, C_r, z, p, a):
+def piece_moves(state, params, c, r, g, C_r, z, p):
     """How far each piece moves along the row, for the target ẑ = z + g(w_c − w_r); whether any does."""
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
     moved = spread(0.0)
+    first = u8(state.marks[HELD]) * u8(LANES)
     for i in range(u8(0), H, u8(LANES)):
         w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
         target = madd(spread(g), w, load(z, i))
@@ -288,20 +342,72 @@ def piece_moves(state, params, c, r, g, C_r, z, p, a):
             mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
             free = free - mine
             length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
-            store(a, j * H + i, signed(length, gap) * mine)
+            store(state.moves, first + (j * H + i) * u8(WAITING), signed(length, gap) * mine)
             moved = most(moved, length * mine)
     return total(moved) > 0.0
 
 
 @part
-def add_row(U, places, values, count, factor, a):
-    """u_ij ← u_ij + factor a_ij x for all pieces of all units."""
-    columns = u8(U.shape[1])
+def write(U, held, moves, count):
+    """U ← U + Σ_s a_s x_sᵀ, two rows of U and four vectors of columns at a time."""
+    columns, entries = u8(U.shape[1]), u8(U.shape[0])
+    wide, even = columns - columns % u8(4 * LANES), entries - entries % u8(2)
+    far = u8(WAITING * LANES)  # from the moves of eight columns to those of the next eight
+    for c in range(u8(0), wide, u8(4 * LANES)):
+        for j in range(u8(0), even, u8(2)):
+            at, next_at = j * columns + c, (j + u8(1)) * columns + c
+            p0, p1, p2, p3 = load(U, at), load(U, at + u8(8)), load(U, at + u8(16)), load(U, at + u8(24))
+            r0, r1 = load(U, next_at), load(U, next_at + u8(8))
+            r2, r3 = load(U, next_at + u8(16)), load(U, next_at + u8(24))
+            a = c * u8(WAITING)
+            for s in range(count):
+                v, w = spread(held[j, s]), spread(held[j + u8(1), s])
+                a0, a1 = load(moves, a), load(moves, a + far)
+                a2, a3 = load(moves, a + u8(2) * far), load(moves, a + u8(3) * far)
+                p0, p1, p2, p3 = madd(v, a0, p0), madd(v, a1, p1), madd(v, a2, p2), madd(v, a3, p3)
+                r0, r1, r2, r3 = madd(w, a0, r0), madd(w, a1, r1), madd(w, a2, r2), madd(w, a3, r3)
+                a += u8(LANES)
+            store(U, at, p0)
+            store(U, at + u8(8), p1)
+            store(U, at + u8(16), p2)
+            store(U, at + u8(24), p3)
+            store(U, next_at, r0)
+            store(U, next_at + u8(8), r1)
+            store(U, next_at + u8(16), r2)
+            store(U, next_at + u8(24), r3)
+    for j in range(entries):
+        for c in range(wide if j < even else u8(0), columns, u8(LANES)):
+            p0, a = load(U, j * columns + c), c * u8(WAITING)
+            for s in range(count):
+                p0 = madd(spread(held[j, s]), load(moves, a + s * u8(LANES)), p0)
+            store(U, j * columns + c, p0)
+
+
+@part
+def settle(state):
+    """Write the moves that wait."""
+    count = u8(state.marks[HELD])
+    write(state.U, state.held, state.moves, count)
+    if state.lag.shape[0]:
+        for j in range(u8(state.held.shape[0])):
+            for s in range(count):
+                state.held[j, s] *= -state.shares[s]
+        write(state.lag, state.held, state.moves, count)
+    state.held[:] = 0.0
+    state.moves[:] = 0.0
+    state.shares[:] = 0.0
+    state.marks[HELD] = 0
+    state.marks[EPOCH] += 1
+
+
+@part
+def hold(state, places, values, count, share):
+    """Let the row wait, whose moves were written behind those of the others."""
+    s = u8(state.marks[HELD])
     for k in range(count):
-        v = spread(values[k] * factor)
-        at = u8(np.int64(places[k])) * columns
-        for c in range(u8(0), columns, u8(LANES)):
-            store(U, at + c, madd(v, load(a, c), load(U, at + c)))
+        state.held[u8(np.int64(places[k])), s] = values[k]
+    state.shares[s] = share
+    state.marks[HELD] += 1
 
 
 @rare
@@ -317,7 +423,7 @@ def next_mark(sums, lag, U, share):
 @part
 def learn(state, params, out, y, s):
     """Learn the row of the last look; whether anything moved."""
-    own, p, a = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
+    own, p = out[own_at(state) :], out[projected_at(state) :]
     classes = u8(state.W.shape[0])
     z = own[classes:]
     places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
@@ -343,23 +449,21 @@ def learn(state, params, out, y, s):
             squares = madd(w, w, squares)
         norm = total(squares)
         g = left / norm if norm > SMALL else 0.0
-        if piece_moves(state, params, c, r, g, params.C_r * s, z, p, a):
+        if piece_moves(state, params, c, r, g, params.C_r * s, z, p):
             moved = True
-            add_row(state.U, places, values, count, 1.0, a)
-            if state.lag.shape[0]:
-                add_row(state.lag, places, values, count, -share, a)
+            hold(state, places, values, count, share)
     return moved
 
 
 def maxout_step(job):
     """Score a row, or learn it; ``y`` is how many entries its list has, or its class."""
     state, params, out, y, s, task = content(job)
-    places, values = out[places_at(state) :], out[values_at(state) :]
+    raw, places, values = out[raw_at(state) :], out[places_at(state) :], out[values_at(state) :]
+    rows, marks = state.tally.rows, state.marks
     if task == LOOK:
-        raw = out[raw_at(state) :]
         count = u8(np.int64(y))
         if params.scale:
-            count = standardise(state, raw, places, values)
+            count = standardise(state.moments, marks[COUNTED], raw, places, values)
         if params.bias > 0.0:
             places[count] = 0.0
             values[count] = params.bias
@@ -367,22 +471,24 @@ def maxout_step(job):
         out[count_at(state)] = np.float64(normalise(values, count))
         look(state, params, out)
         return 0
-    rows, raw = state.tally.rows, out[raw_at(state) :]
-    share = np.float64(rows[SEEN] - state.marks[SINCE])
-    count = u8(np.int64(out[count_at(state)]))
+    share = np.float64(rows[SEEN] - marks[SINCE])
     if rows[SEEN] == 0:
-        begin(state.W, state.marks[UNITS], params.seed)
-    met = meet(state, params, raw, places, count, share)
-    if met or rows[SEEN] == 0:
+        begin(state.W, marks[UNITS], params.seed)
+    if meet(state, params, raw, places, u8(np.int64(out[count_at(state)])), share):
+        marks[EPOCH] += 1
         look(state, params, out)
     moved = learn(state, params, out, y, s)
     if params.scale:
-        count_moments(state, raw)
+        count_moments(state.moments, marks[COUNTED], raw)
+        marks[COUNTED] += 1
     seen = rows[SEEN] + 1
-    if state.lag.shape[0] and seen & (seen - 1) == 0:
-        share = np.float64(seen - state.marks[SINCE])
+    doubled = state.lag.shape[0] > 0 and seen & (seen - 1) == 0
+    if marks[HELD] == WAITING or (doubled and marks[HELD] > 0):
+        settle(state)
+    if doubled:
+        share = np.float64(seen - marks[SINCE])
         next_mark(state.sums, state.lag, state.U, share)
         next_mark(state.class_sums, state.class_lag, state.W, share)
-        state.marks[FROM] = state.marks[SINCE]
-        state.marks[SINCE] = seen
+        marks[FROM] = marks[SINCE]
+        marks[SINCE] = seen
     return np.int64(moved)

@@ -279,3 +279,35 @@ def test_the_embedding_is_a_transformer(tmp_path):
     assert model.get_feature_names_out()[:2].tolist() == ["pamoclassifier0", "pamoclassifier1"]
     model.save(tmp_path / "m.aggro")
     assert (load(tmp_path / "m.aggro").transform(X) == Z).all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"always": True, "average": True}, {"scale": False, "n_units": 9}], ids=str)
+def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeypatch, settings):
+    """However they are cut, dense or sparse; features appear and rows of weight 0 are left out on the way."""
+    X, y = rows(n=300, d=7)
+    X[:100, 4] = 0.0
+    weights = np.where(np.arange(300) % 50 == 33, 0.0, 1.0)
+
+    def learned(form, cuts, many):
+        monkeypatch.setattr("aggro.learners.maxout.MANY", many)
+        model = PAMOClassifier(random_state=0, **settings)
+        for part in np.split(np.arange(300), cuts):
+            model.partial_fit(form(X[part]), y[part], sample_weight=weights[part])
+        return [array.tobytes() for array in model._model.state[1:]]
+
+    alone = learned(np.asarray, [], 2**60)
+    assert alone == learned(np.asarray, [], 0)
+    assert alone == learned(np.asarray, [1, 7, 40, 41, 190], 0)
+    assert alone == learned(csr_matrix, [100], 0)
+
+
+def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
+    monkeypatch.setattr("aggro.learners.maxout.MANY", 0)
+    X, y = rows(n=300)
+    model = PAMOClassifier(random_state=0).partial_fit(X, y)
+    before = model.decision_function(X)
+    X_bad = X.copy()
+    X_bad[77, 1] = np.nan
+    with pytest.raises(ValueError, match="row 77"):
+        model.partial_fit(X_bad, y)
+    assert (model.decision_function(X) == before).all()

@@ -15,15 +15,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.passes import run
+from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.base import COMMON
-from aggro.learners.maxout_rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean
-from aggro.learners.maxout_steps import COUNTED, FAR, UNITS
-from aggro.learners.model import Model, View
+from aggro.learners.blocks import as_matrix, taken
+from aggro.learners.features import frozen
+from aggro.learners.maxout_ahead import run_ahead
+from aggro.learners.maxout_rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean, room_ahead
+from aggro.learners.maxout_steps import COUNTED, FAR, UNITS, WAITING
+from aggro.learners.model import NO_ORDER, Model, View
 from aggro.learners.params import Choice, Constraint, Flag, Number
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier
 
 __all__ = ["PAMOClassifier"]
+
+MANY = 2**13  # numbers in the pieces, from which on rows are projected together
+FEW = 4  # rows, for which that is not worth it
+AT_ONCE = 1024  # rows that are made dense at a time
 
 
 class PAMOClassifier(Classifier):
@@ -176,6 +185,7 @@ class PAMOClassifier(Classifier):
             average=int(self.average),
             seed=0,
             code=0,
+            ahead=room_ahead(0, 0, 0, 0, 0),
         )
 
     def _prepare(self, model: Model) -> None:
@@ -199,6 +209,25 @@ class PAMOClassifier(Classifier):
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of rows. "
                 "Set it back, or fit anew."
             )
+
+    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        """Where the pieces are many numbers, the next rows are projected together."""
+        X, y, s, order, start, stop, *flags = rest
+        sparse = isinstance(X, CSR) and not self.scale
+        if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
+            return super()._pass(model, learn_rows, state, params, *rest)
+        width, columns = state.order.shape[0], state.U.shape[1]
+        ahead = room_ahead(WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
+        params = params._replace(ahead=ahead)
+        for first in range(start, stop, AT_ONCE):
+            last = min(first + AT_ONCE, stop)
+            rows = taken(X, order, first, last)
+            if isinstance(rows, CSR):
+                rows = frozen(as_matrix(rows, rows.n_cols, sparse=False))
+            bad = run_ahead(state, params, rows, y[first:last], s[first:last], NO_ORDER, *flags)
+            if bad >= 0:
+                return state, first + int(bad)
+        return state, -1
 
     # The embedding --------------------------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from aggro.learners.maxout_steps import (
     FROM,
     HELD,
     LEARN,
-    LOOK,
     SINCE,
     UNITS,
     WAITING,
@@ -49,7 +48,7 @@ from aggro.learners.maxout_steps import (
     values_at,
 )
 
-__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean"]
+__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean", "room_ahead"]
 
 u8 = np.uint64
 
@@ -72,6 +71,19 @@ class Maxout(NamedTuple):
     class_lag: np.ndarray
 
 
+class Ahead(NamedTuple):
+    """What was found out about rows that are to come: see ``learners.maxout_ahead``."""
+
+    products: np.ndarray  # (2 or 1, 16, pieces × H): U·x, and the same of what the mean needs
+    places: np.ndarray  # (16, 1 + width): the lists of their entries
+    values: np.ndarray
+    counts: np.ndarray  # (16,) int64: how many entries each has
+    dense: np.ndarray  # (16, 1 + width): the same with zeros
+    raw: np.ndarray  # (width,)
+    moments: np.ndarray  # (2, width or 0)
+    valid: np.ndarray  # (2,) int64: how often U had been written, and the first of these rows
+
+
 class MaxoutParams(NamedTuple):
     """The numbers of a max-out learner."""
 
@@ -88,6 +100,15 @@ class MaxoutParams(NamedTuple):
     average: int
     seed: int
     code: int  # the address of ``maxout_step``
+    ahead: Ahead
+
+
+def room_ahead(rows: int, parts: int, columns: int, width: int, moments: int) -> Ahead:
+    """Room for so many rows; nothing is known about them yet."""
+    lists = [np.zeros((rows, 1 + width)) for _ in range(3)]
+    counts, valid = np.zeros(rows, np.int64), np.full(2, -1)
+    products = np.zeros((parts, rows, columns))
+    return Ahead(products, *lists[:2], counts, lists[2], np.zeros(width), np.zeros((2, moments)), valid)
 
 
 def eights(n: int) -> int:
@@ -187,7 +208,7 @@ def look(state, params, X, i, out):
                 q += v * v
     if not q < HUGE and not largest(X, i) < np.inf:
         return np.nan
-    call(params.code, (state, params, out, np.float64(count), 0.0, LOOK))
+    call(params.code, (state, params, out, np.float64(count), 0.0, np.int64(i)))
     return np.float64(count)
 
 
@@ -215,8 +236,8 @@ def room(state):
 @cache
 def maxout_code() -> Detached:
     """What scores a row and learns it, compiled."""
-    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0)
-    return Detached(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LOOK)
+    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0, room_ahead(0, 0, 0, 0, 0))
+    return Detached(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LEARN)
 
 
 def flaw(state: Maxout) -> str:

@@ -38,7 +38,6 @@ __all__ = [
     "FROM",
     "HELD",
     "LEARN",
-    "LOOK",
     "SINCE",
     "UNITS",
     "WAITING",
@@ -50,7 +49,7 @@ __all__ = [
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 UNITS, BORN, COUNTED, FROM, SINCE, HELD, EPOCH = range(7)
 WAITING = 16  # moves, two vectors of eight
-LOOK, LEARN = np.int64(0), np.int64(1)
+LEARN = np.int64(-1)  # in place of the number of a row to look at
 FAR = 1e140  # values beyond count as this: their squares can be summed
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
 AT_ONCE = 8  # vectors of eight columns that go over the row together
@@ -156,24 +155,49 @@ def count_moments(moments, counted, raw):
         squares[j] += gap * gap * rest
 
 
+@part
+def squared_norm(values, count):
+    """‖x‖², in eight sums that take turns."""
+    whole = count - count % u8(LANES)
+    squares = spread(0.0)
+    for k in range(u8(0), whole, u8(LANES)):
+        v = load(values, k)
+        squares = madd(v, v, squares)
+    q = total(squares)
+    for k in range(whole, count):
+        q += values[k] * values[k]
+    return q
+
+
 @rare
 def normalise(values, count):
     """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
-    q = m = 0.0
-    for k in range(count):
-        q += values[k] * values[k]
-        m = max(m, abs(values[k]))
-    if m < LEAST:
-        return u8(0)
+    q = squared_norm(values, count)
     if not SMALL < q < LARGE:
-        q = 0.0
+        m = 0.0
+        for k in range(count):
+            m = max(m, abs(values[k]))
+        if m < LEAST:
+            return u8(0)
         for k in range(count):
             values[k] /= m
-            q += values[k] * values[k]
-    norm = np.sqrt(q)
+        q = squared_norm(values, count)
+    factor = 1.0 / np.sqrt(q)
     for k in range(count):
-        values[k] /= norm
+        values[k] *= factor
     return count
+
+
+@part
+def prepare(state, params, moments, counted, raw, places, values, count):
+    """The list of a row that was written down, with the constant, of norm 1; how many entries it has."""
+    if params.scale:
+        count = standardise(moments, counted, raw, places, values)
+    if params.bias > 0.0:
+        places[count] = 0.0
+        values[count] = params.bias
+        count += u8(1)
+    return normalise(values, count)
 
 
 # Scores ------------------------------------------------------------------------------------------------------
@@ -214,14 +238,22 @@ def project(U, places, values, count, p):
 
 @part
 def along(state, places, values, count, products):
-    """products_s = x_s·x of the rows that wait."""
-    low = high = spread(0.0)
-    for k in range(count):
+    """products_s = x_s·x of the rows that wait; even and odd entries are summed apart, since each sum has to wait."""
+    low = high = other_low = other_high = spread(0.0)
+    even = count - count % u8(2)
+    for k in range(u8(0), even, u8(2)):
         v, at = spread(values[k]), u8(np.int64(places[k])) * u8(WAITING)
         low = madd(v, load(state.held, at), low)
         high = madd(v, load(state.held, at + u8(8)), high)
-    store(products, u8(0), low)
-    store(products, u8(8), high)
+        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(WAITING)
+        other_low = madd(v, load(state.held, at), other_low)
+        other_high = madd(v, load(state.held, at + u8(8)), other_high)
+    if even < count:
+        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(WAITING)
+        low = madd(v, load(state.held, at), low)
+        high = madd(v, load(state.held, at + u8(8)), high)
+    store(products, u8(0), low + other_low)
+    store(products, u8(8), high + other_high)
 
 
 @part
@@ -269,9 +301,27 @@ def scores(W, z, out):
         out[c] = total(f)
 
 
+@inline
+def found_ahead(state, params, i):
+    """Which of the rows that were looked at ahead this is, -1 for none."""
+    r = i - params.ahead.valid[1]
+    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < WAITING else np.int64(-1)
+
+
 @part
-def look(state, params, out):
-    """The scores of the list: of the last iterate, and in front of the model that predicts."""
+def projection(state, params, U, which, r, places, values, count, p):
+    """p = U·x, which may have been found ahead."""
+    if r >= 0:
+        found = params.ahead.products[u8(which), u8(r)]
+        for c in range(u8(0), u8(U.shape[1]), u8(LANES)):
+            store(p, c, load(found, c))
+    else:
+        project(U, places, values, count, p)
+
+
+@part
+def look(state, params, out, r):
+    """The scores of the list, which is row r of those found ahead: of the last iterate, and in front what predicts."""
     U, W = state.U, state.W
     classes, H, columns = u8(W.shape[0]), u8(W.shape[1]), u8(U.shape[1])
     pieces = columns // H
@@ -279,7 +329,7 @@ def look(state, params, out):
     own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
     products = out[products_at(state) :]
     along(state, places, values, count, products)
-    project(U, places, values, count, p)
+    projection(state, params, U, 0, r, places, values, count, p)
     add_waiting(state, products, p)
     embed(p, H, pieces, own[classes:])
     scores(W, own[classes:], own)
@@ -290,7 +340,7 @@ def look(state, params, out):
         return
     n = 1.0 / (seen - state.marks[FROM])
     share = spread((seen - state.marks[SINCE]) * n)
-    project(state.lag, places, values, count, other)
+    projection(state, params, state.lag, 1, r, places, values, count, other)
     for k in range(u8(state.marks[HELD])):
         products[k] *= -state.shares[k]
     add_waiting(state, products, other)
@@ -347,36 +397,46 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
     return total(moved) > 0.0
 
 
+@inline
+def at_rows(j, columns, c):
+    """Where column c is in four rows from j on."""
+    p = j * columns + c
+    return p, p + columns, p + columns + columns, p + columns + columns + columns
+
+
 @part
 def write(U, held, moves, count):
-    """U ← U + Σ_s a_s x_sᵀ, two rows of U and four vectors of columns at a time."""
+    """U ← U + Σ_s a_s x_sᵀ, four rows of U and two vectors of columns at a time."""
     columns, entries = u8(U.shape[1]), u8(U.shape[0])
-    wide, even = columns - columns % u8(4 * LANES), entries - entries % u8(2)
+    wide, whole = columns - columns % u8(2 * LANES), entries - entries % u8(4)
     far = u8(WAITING * LANES)  # from the moves of eight columns to those of the next eight
-    for c in range(u8(0), wide, u8(4 * LANES)):
-        for j in range(u8(0), even, u8(2)):
-            at, next_at = j * columns + c, (j + u8(1)) * columns + c
-            p0, p1, p2, p3 = load(U, at), load(U, at + u8(8)), load(U, at + u8(16)), load(U, at + u8(24))
-            r0, r1 = load(U, next_at), load(U, next_at + u8(8))
-            r2, r3 = load(U, next_at + u8(16)), load(U, next_at + u8(24))
+    for c in range(u8(0), wide, u8(2 * LANES)):
+        for j in range(u8(0), whole, u8(4)):
+            p, q, r, t = at_rows(j, columns, c)
+            p0, p1, q0, q1 = load(U, p), load(U, p + u8(8)), load(U, q), load(U, q + u8(8))
+            r0, r1, t0, t1 = load(U, r), load(U, r + u8(8)), load(U, t), load(U, t + u8(8))
             a = c * u8(WAITING)
             for s in range(count):
-                v, w = spread(held[j, s]), spread(held[j + u8(1), s])
-                a0, a1 = load(moves, a), load(moves, a + far)
-                a2, a3 = load(moves, a + u8(2) * far), load(moves, a + u8(3) * far)
-                p0, p1, p2, p3 = madd(v, a0, p0), madd(v, a1, p1), madd(v, a2, p2), madd(v, a3, p3)
-                r0, r1, r2, r3 = madd(w, a0, r0), madd(w, a1, r1), madd(w, a2, r2), madd(w, a3, r3)
+                low, high = load(moves, a), load(moves, a + far)
+                v = spread(held[j, s])
+                p0, p1 = madd(v, low, p0), madd(v, high, p1)
+                v = spread(held[j + u8(1), s])
+                q0, q1 = madd(v, low, q0), madd(v, high, q1)
+                v = spread(held[j + u8(2), s])
+                r0, r1 = madd(v, low, r0), madd(v, high, r1)
+                v = spread(held[j + u8(3), s])
+                t0, t1 = madd(v, low, t0), madd(v, high, t1)
                 a += u8(LANES)
-            store(U, at, p0)
-            store(U, at + u8(8), p1)
-            store(U, at + u8(16), p2)
-            store(U, at + u8(24), p3)
-            store(U, next_at, r0)
-            store(U, next_at + u8(8), r1)
-            store(U, next_at + u8(16), r2)
-            store(U, next_at + u8(24), r3)
+            store(U, p, p0)
+            store(U, p + u8(8), p1)
+            store(U, q, q0)
+            store(U, q + u8(8), q1)
+            store(U, r, r0)
+            store(U, r + u8(8), r1)
+            store(U, t, t0)
+            store(U, t + u8(8), t1)
     for j in range(entries):
-        for c in range(wide if j < even else u8(0), columns, u8(LANES)):
+        for c in range(wide if j < whole else u8(0), columns, u8(LANES)):
             p0, a = load(U, j * columns + c), c * u8(WAITING)
             for s in range(count):
                 p0 = madd(spread(held[j, s]), load(moves, a + s * u8(LANES)), p0)
@@ -394,8 +454,6 @@ def settle(state):
                 state.held[j, s] *= -state.shares[s]
         write(state.lag, state.held, state.moves, count)
     state.held[:] = 0.0
-    state.moves[:] = 0.0
-    state.shares[:] = 0.0
     state.marks[HELD] = 0
     state.marks[EPOCH] += 1
 
@@ -456,27 +514,28 @@ def learn(state, params, out, y, s):
 
 
 def maxout_step(job):
-    """Score a row, or learn it; ``y`` is how many entries its list has, or its class."""
-    state, params, out, y, s, task = content(job)
+    """Score row i, ``y`` is how many entries its list has; or learn the row that was scored, ``y`` is its class."""
+    state, params, out, y, s, i = content(job)
     raw, places, values = out[raw_at(state) :], out[places_at(state) :], out[values_at(state) :]
     rows, marks = state.tally.rows, state.marks
-    if task == LOOK:
-        count = u8(np.int64(y))
-        if params.scale:
-            count = standardise(state.moments, marks[COUNTED], raw, places, values)
-        if params.bias > 0.0:
-            places[count] = 0.0
-            values[count] = params.bias
-            count += u8(1)
-        out[count_at(state)] = np.float64(normalise(values, count))
-        look(state, params, out)
+    if i != LEARN:
+        r = found_ahead(state, params, i)
+        if r >= 0:
+            count = u8(params.ahead.counts[u8(r)])
+            for k in range(count):
+                places[k] = params.ahead.places[u8(r), k]
+                values[k] = params.ahead.values[u8(r), k]
+        else:
+            count = prepare(state, params, state.moments, marks[COUNTED], raw, places, values, u8(np.int64(y)))
+        out[count_at(state)] = np.float64(count)
+        look(state, params, out, r)
         return 0
     share = np.float64(rows[SEEN] - marks[SINCE])
     if rows[SEEN] == 0:
         begin(state.W, marks[UNITS], params.seed)
     if meet(state, params, raw, places, u8(np.int64(out[count_at(state)])), share):
         marks[EPOCH] += 1
-        look(state, params, out)
+        look(state, params, out, np.int64(-1))
     moved = learn(state, params, out, y, s)
     if params.scale:
         count_moments(state.moments, marks[COUNTED], raw)

@@ -99,7 +99,6 @@ def test_more_pieces_than_features_are_orthonormal_in_groups():
 
 
 def test_features_that_come_late_leave_the_start_orthonormal():
-    X, y = rows()
     model = PAMOClassifier(7, n_pieces=3, C_r=0.0, random_state=0)
     for i in range(1, 6):
         model.learn_one({f"f{j}": 1.0 for j in range(i)}, i % 2)
@@ -133,6 +132,16 @@ def solved(start, C, *constraints):
     return found.x[:-1]
 
 
+def at_least(bound, x):
+    """v·x + ξ ≥ bound."""
+    return lambda v: v[:-1] @ x + v[-1] - bound
+
+
+def within(epsilon, target, x):
+    """|target − v·x| ≤ ε + ξ."""
+    return at_least(target - epsilon, x), at_least(-target - epsilon, -x)
+
+
 def test_each_step_solves_its_problem():
     """The three problems of a row, by a general solver."""
     X, y = rows(n=60)
@@ -152,14 +161,13 @@ def test_each_step_solves_its_problem():
         if loss == 0.0:
             continue
         moved += 1
-        d, after = len(row), model.weights_[0]
-        v = solved(w, C, lambda v: alpha * loss + v[-1] - 1.0 + sign * (v[:-1] @ z))
-        np.testing.assert_allclose(after, v, atol=1e-6)
-        target = solved(z, None, lambda v: sign * (after @ v[:-1]) - 1.0)
+        after = model.weights_[0]
+        np.testing.assert_allclose(after, solved(w, C, at_least(1.0 - alpha * loss, sign * z)), atol=1e-6)
+        target = solved(z, None, at_least(1.0, sign * after))
         p = u @ row
         for i in range(4):
             j = p[i].argmax()
-            inside = (lambda v: epsilon + v[d] - (target[i] - v[:d] @ row), lambda v: epsilon + v[d] + (target[i] - v[:d] @ row))
+            inside = within(epsilon, target[i], row)
             np.testing.assert_allclose(model.pieces_[i, j], solved(u[i, j], C_r, *inside), atol=1e-6)
             others = [k for k in range(2) if k != j]
             np.testing.assert_allclose(model.pieces_[i, others], u[i, others], atol=1e-15)
@@ -224,10 +232,9 @@ def test_units_of_features_do_not_matter():
     X, y = rows(n=200)
     X += 1.0  # no zeros, so that all features appear at once, here and there
     plain = PAMOClassifier(random_state=0).fit(X, y)
-    other = PAMOClassifier(random_state=0).fit(X * [1e6, 1.0, 1e-6, 3.0, 1.0] - [1e3, 0.0, 0.0, 7.0, 1.5], y)
-    np.testing.assert_allclose(
-        plain.decision_function(X), other.decision_function(X * [1e6, 1.0, 1e-6, 3.0, 1.0] - [1e3, 0, 0, 7, 1.5]), atol=1e-5
-    )
+    moved = X * [1e6, 1.0, 1e-6, 3.0, 1.0] - [1e3, 0.0, 0.0, 7.0, 1.5]
+    other = PAMOClassifier(random_state=0).fit(moved, y)
+    np.testing.assert_allclose(plain.decision_function(X), other.decision_function(moved), atol=1e-5)
 
 
 def test_it_learns_what_a_plane_cannot():

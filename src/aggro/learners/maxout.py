@@ -1,8 +1,9 @@
 """Passive-aggressive learning with a max-out embedding (PAMO): boundaries that bend, at a fixed cost a row.
 
-The row is projected onto h units, each the largest of k linear pieces, and a linear model learns on the projection. What it
-leaves of a row's loss, the pieces learn. The problems and their solutions are in ``learners.maxout_rule``, the
-steps in ``learners.maxout_steps``, where the pieces start in ``learners.maxout_start``.
+The row is projected onto h units, each the largest of k linear pieces, and a linear model learns on the projection.
+What it leaves of a row's loss, the pieces learn. The problems and their solutions are in ``learners.maxout_rule``,
+scores in ``learners.maxout_scores``, moves in ``learners.maxout_steps``, and where the pieces start in
+``learners.maxout_start``.
 
 References
 ----------
@@ -22,8 +23,8 @@ from aggro.learners.base import COMMON
 from aggro.learners.blocks import as_matrix, taken
 from aggro.learners.features import frozen
 from aggro.learners.maxout_ahead import run_ahead
+from aggro.learners.maxout_row import COUNTED, FAR, UNITS, WAITING
 from aggro.learners.maxout_rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean, room_ahead
-from aggro.learners.maxout_steps import COUNTED, FAR, UNITS, WAITING
 from aggro.learners.model import NO_ORDER, Model, View
 from aggro.learners.params import Choice, Constraint, Flag, Number
 from aggro.learners.tasks import CLASS_WEIGHT, Classifier
@@ -38,8 +39,8 @@ AT_ONCE = 1024  # rows that are made dense at a time
 class PAMOClassifier(Classifier):
     """Passive-aggressive classifier with a max-out embedding (PAMO-I and PAMO-II).
 
-    A row x is standardised, extended by a constant and divided by its norm. Its embedding is z_i = max_j u_ij·x, divided by
-    its norm; the score is w·z. A row with ℓ = [1 − y w·z]₊ > 0
+    A row x is standardised, extended by a constant and divided by its norm. Its embedding is z_i = max_j u_ij·x,
+    divided by its norm; the score is w·z. A row with ℓ = [1 − y w·z]₊ > 0
 
     - moves w by min(C, (1 − α)ℓ) y z: that takes the share 1 − α of the loss;
     - asks for the embedding ẑ nearest to z that has no loss with the new w;
@@ -199,15 +200,15 @@ class PAMOClassifier(Classifier):
         units, pieces = int(state.marks[UNITS]), state.U.shape[1] // state.W.shape[1]
         if (units, pieces) != (self.n_units, self.n_pieces):
             raise ValueError(
-                f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with {units} and "
-                f"{pieces}. Set them back, or fit anew."
+                f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with "
+                f"{units} and {pieces}. Set them back, or fit anew."
             )
         if self.average and not state.lag.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
         if bool(self.scale) != (state.moments.shape[1] > 0):
             raise ValueError(
-                f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of rows. "
-                "Set it back, or fit anew."
+                f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
+                "rows. Set it back, or fit anew."
             )
 
     def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
@@ -246,25 +247,6 @@ class PAMOClassifier(Classifier):
         """
         units = int(self.n_units)
         return self._scores(X, more=units)[1][:, -units:].copy()
-
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Learn the rows, then give their embedding.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,)
-            Their labels.
-        sample_weight : array of shape (n_samples,), default=None
-            Scales C and C_r for each row.
-
-        Returns
-        -------
-        Z : array of shape (n_samples, n_units)
-            The embedding.
-        """
-        return self.fit(X, y, sample_weight).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names for the columns of the embedding."""
@@ -310,7 +292,7 @@ class PAMOClassifier(Classifier):
             return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[COUNTED]), 1))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """f = w·z, and each z_i is linear in the row through its winning piece; what the row lacks is in the intercept."""
+        """Each unit is linear in the row, through its winning piece; what the row lacks is in the intercept."""
         U, W = predicting(view)
         x = entries(view, indices, values)
         p = np.tensordot(x, U, 1)
@@ -340,7 +322,8 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
         counted = int(state.marks[COUNTED])
         gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
         squares = state.moments[1] + gaps * gaps * rest
-        row = np.where(squares > 0.0, gaps * rest / np.sqrt(np.where(squares > 0.0, squares, 1.0) / (counted + 1.0)), 0.0)
+        deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))
+        row = gaps * rest / deviations
     x = np.concatenate([[params.bias], row])
     largest = np.abs(x).max()
     x = x / largest if largest else x

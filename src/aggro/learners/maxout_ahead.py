@@ -1,9 +1,10 @@
 """Many rows at a time through a max-out learner whose pieces are many numbers.
 
-The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``maxout_steps``), and U stays as it is until
-they are written. So U·x of the next ``WAITING`` rows is one product of matrices, for which U is read twice and not sixteen
-times; then the rows are learned in turn, as ever. Each sum is taken in the order of the row, as for one row
-alone, so the model is the same to the bit. If a feature appears, or more moves are written, the rest of the rows go the usual way.
+The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``maxout_scores``), and U stays as
+it is until they are written. So U·x of the next ``WAITING`` rows is one product of matrices, for which U is read
+twice and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the row,
+as for one row alone, so the model is the same to the bit. If a feature appears, or more moves are written, the rest
+of the rows go the usual way.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from aggro.engine.compile import kernel, part
 from aggro.engine.lanes import LANES, load, madd, spread, store
 from aggro.engine.passes import run
-from aggro.learners.maxout_steps import COUNTED, EPOCH, WAITING, count_moments, prepare
+from aggro.learners.maxout_row import COUNTED, EPOCH, WAITING, count_moments, prepare
 
 __all__ = ["run_ahead"]
 

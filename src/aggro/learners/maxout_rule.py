@@ -10,13 +10,14 @@ For y = c, with r the best-scoring other class, w = w_c − w_r and ℓ = [1 −
     ẑ  = argmin ½‖ẑ − z‖²               s.t.  w′·ẑ ≥ 1              ẑ = z + (ℓ′/‖w′‖²) w′,   ℓ′ = [1 − w′·z]₊
     u′ = argmin ½‖u′ − u_ij‖² + C_r ξ   s.t.  |ẑ_i − u′·x| ≤ ε + ξ  u′ = u_ij + sign(e) min(C_r, [|e| − ε]₊) x
 
-with e = ẑ_i − p_ij and j the winner (or the piece whose p_ij is nearest to ẑ_i), the last for each unit i. Only the difference of
-w_c and w_r is asked for, so each takes half of the move; with two classes this is the algorithm of the paper. PAMO-I
-learns from rows with ℓ > 0; PAMO-II moves the pieces at every row (ẑ = z where ℓ = 0). A weight s scales C and C_r.
+with e = ẑ_i − p_ij and j the winner (or the piece whose p_ij is nearest to ẑ_i), the last for each unit i. Only the
+difference of w_c and w_r is asked for, so each takes half of the move; with two classes this is the algorithm of
+the paper. PAMO-I learns from rows with ℓ > 0; PAMO-II moves the pieces at every row (ẑ = z where ℓ = 0). A weight s
+scales C and C_r.
 
-Units are the last, contiguous axis, in whole eights: column j·H + i is piece j of unit i, and a row goes through all of them
-with one broadcast for each of its entries. None of this depends on the kind of rows, so it is compiled once and
-called by its address (``engine.detached``); the pass only writes the row down.
+Units are the last, contiguous axis, in whole eights: column j·H + i is piece j of unit i, and a row goes through
+all of them with one broadcast for each of its entries. None of this depends on the kind of rows, so it is compiled
+once and called by its address (``engine.detached``); the pass only writes the row down.
 """
 
 from __future__ import annotations
@@ -31,22 +32,20 @@ from aggro.engine.detached import Detached, call
 from aggro.engine.lanes import LANES
 from aggro.engine.rows import HUGE, entry, largest, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
-from aggro.learners.maxout_steps import (
+from aggro.learners.maxout_row import (
     BORN,
     COUNTED,
     FROM,
     HELD,
-    LEARN,
     SINCE,
     UNITS,
     WAITING,
-    maxout_step,
     places_at,
     raw_at,
-    rival,
     room_of,
     values_at,
 )
+from aggro.learners.maxout_steps import LEARN, maxout_step, rival
 
 __all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean", "room_ahead"]
 
@@ -105,10 +104,11 @@ class MaxoutParams(NamedTuple):
 
 def room_ahead(rows: int, parts: int, columns: int, width: int, moments: int) -> Ahead:
     """Room for so many rows; nothing is known about them yet."""
-    lists = [np.zeros((rows, 1 + width)) for _ in range(3)]
-    counts, valid = np.zeros(rows, np.int64), np.full(2, -1)
-    products = np.zeros((parts, rows, columns))
-    return Ahead(products, *lists[:2], counts, lists[2], np.zeros(width), np.zeros((2, moments)), valid)
+    places, values, dense = (np.zeros((rows, 1 + width)) for _ in range(3))
+    products, counts = np.zeros((parts, rows, columns)), np.zeros(rows, np.int64)
+    return Ahead(
+        products, places, values, counts, dense, np.zeros(width), np.zeros((2, moments)), np.full(2, -1, np.int64)
+    )
 
 
 def eights(n: int) -> int:

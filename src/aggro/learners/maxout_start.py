@@ -1,13 +1,14 @@
 """Where the pieces of a max-out learner start: at random, and orthonormal.
 
-The k pieces of a unit are k random vectors over the features met so far and the constant, made orthonormal in turn (Gram and
-Schmidt). A number is a function of the seed, the unit, the piece and the place of the feature in the order of
-appearance, so that a stream gives the same pieces however it is cut, and a column of zeros is the same as no column.
+The k pieces of a unit are k random vectors over the features met so far and the constant, made orthonormal in turn
+(Gram and Schmidt). A number is a function of the seed, the unit, the piece and the place of the feature in the
+order of appearance, so that a stream gives the same pieces however it is cut, and a column of zeros is the same as
+no column.
 
-A feature that appears later turns these vectors: the difference between the orthonormal vectors over the features with
-and without it is added to the pieces, and what they have learned stays. That goes over all pieces, so once there are more
-than ``MANY`` features the later ones only get random numbers of the size that the others have, and the pieces are
-orthonormal but for those.
+A feature that appears later turns these vectors: the difference between the orthonormal vectors over the features
+with and without it is added to the pieces, and what they have learned stays. That goes over all pieces, so once
+there are more than ``MANY`` features the later ones only get random numbers of the size that the others have, and
+the pieces are orthonormal but for those.
 
 If there are fewer features than pieces, no k vectors are orthonormal. Then each group of as many pieces as
 there are features (the constant counted) is.
@@ -20,10 +21,10 @@ import numpy as np
 from aggro.engine.compile import part, rare, roomy
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
+from aggro.learners.maxout_row import BORN, UNITS
 
 __all__ = ["begin", "meet"]
 
-UNITS, BORN = 0, 1  # in ``marks``: how many units there are, how many features have appeared
 MANY = 256
 WEIGHT = 0.1  # classes start with weights that differ by up to this
 

@@ -1,16 +1,7 @@
-"""What a max-out learner does with a row that was written down: project it, score it, learn it. See ``maxout_rule``.
+"""How a max-out learner learns a row: the weights of the classes, the pieces, the average. See ``maxout_rule``.
 
-The row stands in ``out`` as it came (``scale``), or as a list of places and values; standardising makes such a list of it,
-with the constant at the end. In front of it are, for the model that predicts and then for the last iterate, the scores and the
-embedding z, then p of the last iterate, and room for as much.
-
-Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned; absent
-features are zeros. A row is standardised as if it had just been counted, whether it is predicted or learned. So
-prediction changes nothing, the model does not depend on how a stream is cut, and no deviation is above √T. A feature that has not
-varied counts as 0.
-
-Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``WAITING`` rows x_s and their moves a_s, so a score is
-U·x + Σ_s (x_s·x) a_s, and U is written once for all of them (``settle``), when there is no more room.
+Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``WAITING`` rows x_s and their moves a_s, and U is
+written once for all of them (``settle``), when there is no more room.
 
 Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
 last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates after a is
@@ -24,88 +15,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, part, rare, shared
+from aggro.engine.compile import inline, part, rare
 from aggro.engine.lane_math import total
 from aggro.engine.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
 from aggro.engine.pinned import content
 from aggro.engine.rule import LIVE, SEEN
+from aggro.learners.maxout_row import (
+    COUNTED,
+    EPOCH,
+    FROM,
+    HELD,
+    SINCE,
+    SMALL,
+    UNITS,
+    WAITING,
+    count_at,
+    count_moments,
+    own_at,
+    places_at,
+    prepare,
+    projected_at,
+    raw_at,
+    values_at,
+)
+from aggro.learners.maxout_scores import found_ahead, largest_piece, look
 from aggro.learners.maxout_start import begin, meet
 
-__all__ = [
-    "BORN",
-    "COUNTED",
-    "EPOCH",
-    "FROM",
-    "HELD",
-    "LEARN",
-    "SINCE",
-    "UNITS",
-    "WAITING",
-    "maxout_step",
-    "rival",
-    "room_of",
-]
+__all__ = ["LEARN", "maxout_step", "rival"]
 
-# Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
-UNITS, BORN, COUNTED, FROM, SINCE, HELD, EPOCH = range(7)
-WAITING = 16  # moves, two vectors of eight
 LEARN = np.int64(-1)  # in place of the number of a row to look at
-FAR = 1e140  # values beyond count as this: their squares can be summed
-SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
-AT_ONCE = 8  # vectors of eight columns that go over the row together
 
 u8 = np.uint64
-
-
-# Where things are in ``out`` ------------------------------------------------------------------------------
-
-
-@shared
-def own_at(state):
-    """The scores and the embedding of the last iterate, behind those that predict."""
-    return u8(state.W.shape[0] + state.W.shape[1])
-
-
-@shared
-def projected_at(state):
-    return u8(2 * (state.W.shape[0] + state.W.shape[1]))
-
-
-@shared
-def moves_at(state):
-    return projected_at(state) + u8(state.U.shape[1])
-
-
-@shared
-def raw_at(state):
-    return moves_at(state) + u8(state.U.shape[1])
-
-
-@shared
-def places_at(state):
-    return raw_at(state) + u8(state.order.shape[0])
-
-
-@shared
-def values_at(state):
-    return places_at(state) + u8(state.U.shape[0])
-
-
-@shared
-def count_at(state):
-    """How many entries the list has."""
-    return values_at(state) + u8(state.U.shape[0])
-
-
-@shared
-def products_at(state):
-    """Products of the row with those that wait."""
-    return count_at(state) + u8(1)
-
-
-@shared
-def room_of(state):
-    return np.int64(products_at(state)) + WAITING
 
 
 @inline
@@ -118,245 +58,6 @@ def rival(live, c, scores):
         if k != c and (r < 0 or scores[u8(k)] > scores[u8(r)]):
             r = k
     return r
-
-
-# The row -----------------------------------------------------------------------------------------------------
-
-
-@rare
-def standardise(moments, counted, raw, places, values):
-    """The entries that the row has after standardising, as a list; how many."""
-    width = u8(moments.shape[1])
-    means, squares = moments[0], moments[1]
-    share = 1.0 / (counted + 1.0)
-    rest = counted * share
-    for j in range(width):
-        gap = min(max(raw[j], -FAR), FAR) - means[j]
-        spread_out = squares[j] + gap * gap * rest
-        values[j] = gap * rest / np.sqrt(spread_out * share) if spread_out > 0.0 else 0.0
-    count = u8(0)
-    for j in range(width):
-        if values[j] != 0.0:
-            places[count] = np.float64(j + u8(1))
-            values[count] = values[j]
-            count += u8(1)
-    return count
-
-
-@rare
-def count_moments(moments, counted, raw):
-    """Let the row be among those that means and deviations are of; ``counted`` are."""
-    means, squares = moments[0], moments[1]
-    share = 1.0 / (counted + 1.0)
-    rest = counted * share
-    for j in range(u8(moments.shape[1])):
-        gap = min(max(raw[j], -FAR), FAR) - means[j]
-        means[j] += gap * share
-        squares[j] += gap * gap * rest
-
-
-@part
-def squared_norm(values, count):
-    """‖x‖², in eight sums that take turns."""
-    whole = count - count % u8(LANES)
-    squares = spread(0.0)
-    for k in range(u8(0), whole, u8(LANES)):
-        v = load(values, k)
-        squares = madd(v, v, squares)
-    q = total(squares)
-    for k in range(whole, count):
-        q += values[k] * values[k]
-    return q
-
-
-@rare
-def normalise(values, count):
-    """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
-    q = squared_norm(values, count)
-    if not SMALL < q < LARGE:
-        m = 0.0
-        for k in range(count):
-            m = max(m, abs(values[k]))
-        if m < LEAST:
-            return u8(0)
-        for k in range(count):
-            values[k] /= m
-        q = squared_norm(values, count)
-    factor = 1.0 / np.sqrt(q)
-    for k in range(count):
-        values[k] *= factor
-    return count
-
-
-@part
-def prepare(state, params, moments, counted, raw, places, values, count):
-    """The list of a row that was written down, with the constant, of norm 1; how many entries it has."""
-    if params.scale:
-        count = standardise(moments, counted, raw, places, values)
-    if params.bias > 0.0:
-        places[count] = 0.0
-        values[count] = params.bias
-        count += u8(1)
-    return normalise(values, count)
-
-
-# Scores ------------------------------------------------------------------------------------------------------
-
-
-@part
-def project(U, places, values, count, p):
-    """p = U·x for all pieces of all units; each sum is in the order of the row."""
-    columns = u8(U.shape[1])
-    wide = columns - columns % u8(LANES * AT_ONCE)
-    for c in range(u8(0), wide, u8(LANES * AT_ONCE)):
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
-        for k in range(count):
-            v = spread(values[k])
-            at = u8(np.int64(places[k])) * columns + c
-            s0 = madd(v, load(U, at), s0)
-            s1 = madd(v, load(U, at + u8(8)), s1)
-            s2 = madd(v, load(U, at + u8(16)), s2)
-            s3 = madd(v, load(U, at + u8(24)), s3)
-            s4 = madd(v, load(U, at + u8(32)), s4)
-            s5 = madd(v, load(U, at + u8(40)), s5)
-            s6 = madd(v, load(U, at + u8(48)), s6)
-            s7 = madd(v, load(U, at + u8(56)), s7)
-        store(p, c, s0)
-        store(p, c + u8(8), s1)
-        store(p, c + u8(16), s2)
-        store(p, c + u8(24), s3)
-        store(p, c + u8(32), s4)
-        store(p, c + u8(40), s5)
-        store(p, c + u8(48), s6)
-        store(p, c + u8(56), s7)
-    for c in range(wide, columns, u8(LANES)):
-        s0 = spread(0.0)
-        for k in range(count):
-            s0 = madd(spread(values[k]), load(U, u8(np.int64(places[k])) * columns + c), s0)
-        store(p, c, s0)
-
-
-@part
-def along(state, places, values, count, products):
-    """products_s = x_s·x of the rows that wait; even and odd entries are summed apart, since each sum has to wait."""
-    low = high = other_low = other_high = spread(0.0)
-    even = count - count % u8(2)
-    for k in range(u8(0), even, u8(2)):
-        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(WAITING)
-        low = madd(v, load(state.held, at), low)
-        high = madd(v, load(state.held, at + u8(8)), high)
-        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(WAITING)
-        other_low = madd(v, load(state.held, at), other_low)
-        other_high = madd(v, load(state.held, at + u8(8)), other_high)
-    if even < count:
-        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(WAITING)
-        low = madd(v, load(state.held, at), low)
-        high = madd(v, load(state.held, at + u8(8)), high)
-    store(products, u8(0), low + other_low)
-    store(products, u8(8), high + other_high)
-
-
-@part
-def add_waiting(state, products, p):
-    """p ← p + Σ_s products_s a_s."""
-    columns = u8(state.U.shape[1])
-    for c in range(u8(0), columns, u8(LANES)):
-        v, at = load(p, c), c * u8(WAITING)
-        for s in range(u8(state.marks[HELD])):
-            v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
-        store(p, c, v)
-
-
-@inline
-def largest_piece(p, i, H, pieces):
-    """max_j p_ij of the eight units from i on."""
-    z = load(p, i)
-    for j in range(u8(1), pieces):
-        z = most(z, load(p, j * H + i))
-    return z
-
-
-@part
-def embed(p, H, pieces, z):
-    """z_i = max_j p_ij, divided by its norm."""
-    squares = spread(0.0)
-    for i in range(u8(0), H, u8(LANES)):
-        v = largest_piece(p, i, H, pieces)
-        squares = madd(v, v, squares)
-        store(z, i, v)
-    norm = np.sqrt(total(squares))
-    scale = spread(1.0 / norm if norm > 0.0 else 0.0)
-    for i in range(u8(0), H, u8(LANES)):
-        store(z, i, load(z, i) * scale)
-
-
-@part
-def scores(W, z, out):
-    """out_c = w_c·z."""
-    H = u8(W.shape[1])
-    for c in range(u8(W.shape[0])):
-        f = spread(0.0)
-        for i in range(u8(0), H, u8(LANES)):
-            f = madd(load(W, c * H + i), load(z, i), f)
-        out[c] = total(f)
-
-
-@inline
-def found_ahead(state, params, i):
-    """Which of the rows that were looked at ahead this is, -1 for none."""
-    r = i - params.ahead.valid[1]
-    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < WAITING else np.int64(-1)
-
-
-@part
-def projection(state, params, U, which, r, places, values, count, p):
-    """p = U·x, which may have been found ahead."""
-    if r >= 0:
-        found = params.ahead.products[u8(which), u8(r)]
-        for c in range(u8(0), u8(U.shape[1]), u8(LANES)):
-            store(p, c, load(found, c))
-    else:
-        project(U, places, values, count, p)
-
-
-@part
-def look(state, params, out, r):
-    """The scores of the list, which is row r of those found ahead: of the last iterate, and in front what predicts."""
-    U, W = state.U, state.W
-    classes, H, columns = u8(W.shape[0]), u8(W.shape[1]), u8(U.shape[1])
-    pieces = columns // H
-    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
-    own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
-    products = out[products_at(state) :]
-    along(state, places, values, count, products)
-    projection(state, params, U, 0, r, places, values, count, p)
-    add_waiting(state, products, p)
-    embed(p, H, pieces, own[classes:])
-    scores(W, own[classes:], own)
-    seen = state.tally.rows[SEEN]
-    if not params.average or seen == 0:
-        for k in range(classes + H):
-            out[k] = own[k]
-        return
-    n = 1.0 / (seen - state.marks[FROM])
-    share = spread((seen - state.marks[SINCE]) * n)
-    projection(state, params, state.lag, 1, r, places, values, count, other)
-    for k in range(u8(state.marks[HELD])):
-        products[k] *= -state.shares[k]
-    add_waiting(state, products, other)
-    for c in range(u8(0), columns, u8(LANES)):
-        store(other, c, madd(share, load(p, c), load(other, c) * spread(n)))
-    z = out[classes:]
-    embed(other, H, pieces, z)
-    for c in range(classes):
-        f = spread(0.0)
-        for i in range(u8(0), H, u8(LANES)):
-            w = madd(share, load(W, c * H + i), load(state.class_lag, c * H + i) * spread(n))
-            f = madd(w, load(z, i), f)
-        out[c] = total(f)
-
-
-# Learning ----------------------------------------------------------------------------------------------------
 
 
 @part

@@ -51,6 +51,7 @@ class Learner(OneRow, Counted):
     """A learner that goes over rows once, in order, and can be asked at any moment."""
 
     _constraints: ClassVar[Mapping[str, Constraint]]
+    _random: ClassVar[bool] = False  # whether models start at random
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from aggro.learners.tasks import CLASS_WEIGHT, Classifier
 
 __all__ = ["PAMOClassifier"]
 
-MANY = 2**13  # numbers in the pieces, from which on rows are projected together
+MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
 AT_ONCE = 1024  # rows that are made dense at a time
 
@@ -113,6 +113,7 @@ class PAMOClassifier(Classifier):
     [1, -1, 1, -1]
     """
 
+    _random = True
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_units": Number(1, 2**16, integer=True),
         "n_pieces": Number(1, 2**10, integer=True),

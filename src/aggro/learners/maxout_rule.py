@@ -35,6 +35,7 @@ from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_t
 from aggro.learners.maxout_row import (
     BORN,
     COUNTED,
+    FAR,
     FROM,
     HELD,
     SINCE,
@@ -240,6 +241,10 @@ def maxout_code() -> Detached:
     return Detached(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LEARN)
 
 
+def largest_of(array: np.ndarray) -> float:
+    return float(np.abs(array).max(initial=0.0))
+
+
 def flaw(state: Maxout) -> str:
     """What is wrong with a state from a file."""
     seen = int(state.tally.rows[SEEN])
@@ -247,11 +252,19 @@ def flaw(state: Maxout) -> str:
     H = state.W.shape[1]
     if not H - LANES < marks[UNITS] <= H:
         return f"it has {marks[UNITS]} units, and room for {H}"
+    if any(largest_of(array) > FAR for array in (state.U, state.W, state.held, state.moves, state.moments[0])):
+        return "it holds pieces, weights or means that are larger than any that are learned"
+    if any(largest_of(array) > FAR * max(seen, 1) for array in state[-4:]) or largest_of(state.shares) > seen:
+        return "the sums of its iterates are larger than iterates are"
     order = np.sort(state.order[state.order != 0])
     if marks[BORN] != order.shape[0] or not (order == 1 + np.arange(order.shape[0])).all():
         return f"{marks[BORN]} features have appeared, in the order {order[:9].tolist()}"
-    if marks[COUNTED] != (seen if state.moments.shape[1] else 0) or not (state.moments[1] >= 0.0).all():
-        return f"its means are of {marks[COUNTED]} rows, and {seen} were seen"
+    squares = state.moments[1]
+    if (
+        marks[COUNTED] != (seen if squares.size else 0)
+        or not ((squares >= 0.0) & (squares <= 4e280 * (seen + 1))).all()
+    ):
+        return f"its means and deviations cannot be of {marks[COUNTED]} rows, of {seen} that were seen"
     if not 0 <= marks[HELD] < WAITING:
         return f"{marks[HELD]} moves wait, and there is room for {WAITING}"
     last = 1 << (seen.bit_length() - 1) if seen and state.lag.shape[0] else 0

@@ -86,7 +86,7 @@ class Variant:
     def new(self, **more: Any) -> Any:
         import aggro.estimators
 
-        start = {"random_state": 0} if self.has("random_state") else {}  # a model that starts at random starts there
+        start = {"random_state": 0} if self.entry.load()._random else {}
         return getattr(aggro.estimators, self.entry.name)(**{**start, **self.params, **more})
 
 

@@ -101,6 +101,8 @@ def run_ahead(state, params, X, y, s, order, balanced, averaged):
         stop = min(start + WAITING, n)
         if s.shape[0] == 0 or (s[start:stop] > 0.0).all():  # rows of weight 0 are not there at all
             look_ahead(state, params, X, start, stop)
+        else:
+            params.ahead.valid[0] = -1
         bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), balanced, averaged)
         if bad >= 0:
             return bad

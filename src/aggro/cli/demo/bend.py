@@ -51,7 +51,7 @@ def chase() -> tuple[Chase, ...]:
 def follow(name: str, model: Any) -> Chase:
     middles = REACH * ((2 * np.arange(CELLS) + 1) / CELLS - 1.0)
     plane = np.column_stack([axis.ravel() for axis in np.meshgrid(middles, middles)])
-    panels = []
+    panels: list[Panel] = []
     for chunk in streams.rotating_xor(ROWS, every=EVERY, turn=TURN, chunk=EVERY):
         before = model.n_mistakes_ if panels else 0
         model.learn_chunk(chunk)

@@ -8,6 +8,7 @@ import pytest
 
 from aggro.learners.registry import LEARNERS
 from aggro.testing.kit import (
+    AT_RANDOM,
     HIDDEN_ITERATE,
     NO_C,
     UNBOUNDED,
@@ -28,6 +29,7 @@ from aggro.testing.kit import (
 
 __all__ = [
     "ALL",
+    "AT_RANDOM",
     "FEW",
     "HIDDEN_ITERATE",
     "NO_C",

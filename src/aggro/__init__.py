@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
     from aggro.learners.kernel_uniclass import KernelPAUniclass
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.maxout import PAMOClassifier
     from aggro.learners.means import PAMeansClassifier
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
@@ -40,6 +41,7 @@ __all__ = [
     "MultiplicativePARegressor",
     "MultiplicativePAUniclass",
     "PAClassifier",
+    "PAMOClassifier",
     "PAMeansClassifier",
     "PARegressor",
     "PAUniclass",

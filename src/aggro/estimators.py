@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
 from aggro.learners.registry import LEARNERS, OWN, Entry
 
@@ -43,7 +43,11 @@ def shell(entry: Entry) -> type[Any]:
     body = {"__doc__": learner.__doc__, "__module__": __name__, "__init__": learner.__init__}
     if entry.own is not None:  # it takes its class's place, where pickle looks for it
         body |= {"__module__": learner.__module__, "__qualname__": learner.__qualname__}
-    return type(entry.name, (MIXINS[entry.task], learner, Shell), body)
+    mixins: tuple[type[Any], ...] = (MIXINS[entry.task],)
+    if hasattr(learner, "transform"):
+        mixins = (TransformerMixin, *mixins)
+        body["transform"] = learner.transform  # scikit-learn wraps what a class itself has
+    return type(entry.name, (*mixins, learner, Shell), body)
 
 
 globals().update({entry.name: shell(entry) for entry in LEARNERS})

@@ -44,6 +44,15 @@ def test_the_learners_learn_and_averages_are_not_the_last_iterate(results):
     assert all(line["rows_per_second"] > 0 for race in results["races"] for line in race["learners"])
 
 
+def test_a_boundary_that_bends_follows_and_a_straight_one_cannot(results):
+    bent, straight = results["turning"]
+    assert bent["error"] < 0.1
+    assert max(bent["mistakes"][1:]) < 20  # the first hundred rows are the first it sees
+    assert straight["error"] > 0.3
+    assert len(bent["mistakes"]) == len(straight["mistakes"]) == 10
+    assert sum(bent["mistakes"]) == round(1000 * bent["error"])
+
+
 def test_tables_to_stdout_progress_to_stderr_and_one_page(tmp_path):
     page = tmp_path / "seen.html"
     out, err = run("--page", str(page))
@@ -52,7 +61,8 @@ def test_tables_to_stdout_progress_to_stderr_and_one_page(tmp_path):
     assert "\x1b" not in out
     assert err.splitlines()[0] == "Two-norm: compiling (once) …"
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 4
+    assert len(text) < 300_000
     assert "https:" not in text
     assert "http:" not in text
 

@@ -92,3 +92,16 @@ def test_a_matrix_times_a_row():
     out = np.zeros(2 * LANES)
     scores(W, x, out)
     np.testing.assert_allclose(out, x @ W, rtol=1e-13)
+
+
+def test_where_two_are_equal():
+    @numba.njit
+    def chosen(a, b, value, out):
+        at = np.uint64(0)
+        store(out, at, lanes.where_equal(load(a, at), load(b, at), load(value, at)))
+
+    a, b = HARD.copy(), np.where(np.arange(LANES) % 2 == 0, HARD, EASY)
+    out = np.zeros(LANES)
+    chosen(a, b, EASY, out)
+    assert out.tolist() == lanes.PLAIN["where_equal"](a, b, EASY).tolist()
+    assert 0 < np.count_nonzero(out) < LANES

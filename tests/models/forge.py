@@ -24,6 +24,7 @@ SETTINGS = {
     "KernelPARegressor": {"budget": 5, "budget_policy": "project"},
     "KernelPAUniclass": {"average": True},
     "PAMeansClassifier": {"queue": 3, "average": True},
+    "PAMOClassifier": {"average": True, "n_units": 5, "class_weight": {"a": 2.0, "b": 1.0}},
 }
 
 

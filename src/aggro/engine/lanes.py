@@ -43,6 +43,7 @@ __all__ = [
     "size",
     "spread",
     "store",
+    "where_equal",
 ]
 
 LANES = 8
@@ -137,6 +138,11 @@ def least(a, b):
     return np.where(a < b, a, b)
 
 
+def where_equal(a, b, value):
+    """The value in the lanes where a and b are equal, 0 in the others."""
+    return np.where(a == b, value, 0.0)
+
+
 def not_positive(value):
     """1 for each lane that is not above zero, else 0."""
     return np.where(value > 0.0, 0.0, 1.0)
@@ -208,6 +214,9 @@ signed = _emits(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.co
 most = _emits(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
 least = _emits(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
 not_positive = _emits(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
+where_equal = _emits(
+    where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO)
+)
 all_below = _emits(
     all_below,
     types.boolean,

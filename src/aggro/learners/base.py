@@ -51,6 +51,7 @@ class Learner(OneRow, Counted):
     """A learner that goes over rows once, in order, and can be asked at any moment."""
 
     _constraints: ClassVar[Mapping[str, Constraint]]
+    _random: ClassVar[bool] = False  # whether models start at random
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -417,8 +418,13 @@ class Learner(OneRow, Counted):
         score_rows = suited(score, layout_of(view.state, view.params))
         return int(score_rows(view.state, view.params, rows, scores))
 
-    def _scores(self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False) -> tuple[View, np.ndarray]:
-        """The predicting model's scores of many rows, and the view of the model that gave them."""
+    def _scores(
+        self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False, more: int = 0
+    ) -> tuple[View, np.ndarray]:
+        """The predicting model's scores of many rows, and the view of the model that gave them.
+
+        ``more`` is how many of the numbers are wanted that the rule writes behind the scores.
+        """
         model = self._fitted()
         self._prepare(model)
         columns = None if names is not None else doors.column_names(X)
@@ -435,7 +441,7 @@ class Learner(OneRow, Counted):
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
                 self._check_features(model, columns, doors.width_of(rows), view.n_features)
-            scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state)))
+            scores = np.empty((doors.n_rows_of(rows), RULES[type(view.state)].columns(view.state) + more))
             bad = self._score_rows(view, rows, scores)
         if bad >= 0:
             raise doors.bad_value(rows, int(bad), model.features.names, self._least())

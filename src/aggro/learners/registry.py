@@ -43,6 +43,7 @@ LEARNERS = (
     Entry("KernelPARegressor", "kernel", "regression"),
     Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
     Entry("PAMeansClassifier", "means", "classification"),
+    Entry("PAMOClassifier", "maxout", "classification"),
 )
 
 OWN: dict[str, Entry] = {}  # what this process has registered

@@ -40,6 +40,10 @@ NOT_PASSIVE = {
     ("budget", BUDGET): "making room for a row may change its score",
 }
 UNBOUNDED = {("budget", None): "without a budget, every row that is learned from is kept"}
+AT_RANDOM = {  # any value of ``select``: only a learner with pieces has it
+    ("select", word): "pieces start at random, feature by feature in the order of their numbers"
+    for word in ("winner", "nearest")
+}
 HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
@@ -84,7 +88,8 @@ class Variant:
     def new(self, **more: Any) -> Any:
         import aggro.estimators
 
-        return getattr(aggro.estimators, self.entry.name)(**{**self.params, **more})
+        start = {"random_state": 0} if self.entry.load()._random else {}
+        return getattr(aggro.estimators, self.entry.name)(**{**start, **self.params, **more})
 
 
 def likenesses(own: OwnStep) -> list[str]:

@@ -101,7 +101,8 @@ def zero_rows_are_harmless(variant: Variant) -> None:
     model = variant.new().fit(X, y)
     expect(np.isfinite(decisions(model, X)).all(), "scores are not finite")
     expect(model.n_seen_ == len(y), f"{model.n_seen_} of {len(y)} rows were seen")
-    if model.get_params().get("fit_intercept") is False and not variant.has("prototype"):  # which counts its rows
+    counts = variant.has("prototype") or model.get_params().get("scale")  # class means, or the spread of features
+    if model.get_params().get("fit_intercept") is False and not counts:
         before = learned(model)
         model.partial_fit(np.zeros((4, X.shape[1])), y[:4])
         expect(learned(model) == before, "a row of zeros changed the state")
@@ -157,9 +158,11 @@ def weight_zero_is_a_no_op(variant: Variant) -> None:
 def a_weight_of_s_is_C_times_s(variant: Variant) -> None:
     """A weight scales C, and does something."""
     X, y = stream(variant)
-    weighted = variant.new(C=0.05).fit(X, y, sample_weight=np.full(len(y), 2.0))
-    assert_close(decisions(weighted, X), decisions(variant.new(C=0.1).fit(X, y), X))
-    halved = variant.new(C=0.05).fit(X, y)
+    both = ("C", "C_r") if variant.has("C_r") else ("C",)
+    small, large = (dict.fromkeys(both, C) for C in (0.05, 0.1))
+    weighted = variant.new(**small).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    assert_close(decisions(weighted, X), decisions(variant.new(**large).fit(X, y), X))
+    halved = variant.new(**small).fit(X, y)
     expect(not np.allclose(decisions(weighted, X), decisions(halved, X)), "weights change nothing")
 
 

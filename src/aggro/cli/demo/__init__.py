@@ -1,7 +1,7 @@
 """``aggro demo``: the main job on built-in streams, beside scikit-learn, with a picture.
 
-races.py has the streams and who runs on them, claims.py what else is worth seeing, show.py the
-terminal and report.py the page. All figures are measured in the run that shows them.
+races.py has the streams and who runs on them, bend.py a stream that turns, claims.py what else is worth seeing,
+show.py the terminal and report.py the page. All figures are measured in the run that shows them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ def demo(
     if not no_page:
         check_writable(page)
 
-    from aggro.cli.demo import claims, races, report, show
+    from aggro.cli.demo import bend, claims, races, report, show
 
     with progress() as bar:
         entered = [races.twonorm(rows), races.digits(), races.diabetes()]
         results = [races.run(race, bar) for race in entered]
+        (chases,) = [chase() for chase in bar.stage("Classes that turn", [bend.chase], 1)]
         shown = [claim() for claim in bar.stage("What else to see", claims.CLAIMS, len(claims.CLAIMS))]
     if not no_page:
         try:
-            page.write_text(report.html(results, shown), encoding="utf-8")
+            page.write_text(report.html(results, chases, shown), encoding="utf-8")
         except OSError as error:
             raise Mistake(f"{page} cannot be written: {error.strerror}.") from error
     written = None if no_page else page
     if as_json:
-        print(show.as_json(results, shown, written))
+        print(show.as_json(results, chases, shown, written))
     else:
-        show.tables(results, shown, written)
+        show.tables(results, chases, shown, written)

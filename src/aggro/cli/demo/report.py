@@ -6,6 +6,7 @@ import platform
 from collections.abc import Sequence
 
 from aggro import __version__
+from aggro.cli.demo.bend import EVERY, ROWS, TURN, Chase, chart
 from aggro.cli.demo.claims import Claim
 from aggro.cli.demo.races import Result
 from aggro.cli.demo.show import error, speed, speed_line
@@ -20,7 +21,7 @@ LEAD = (
 )
 
 
-def html(results: Sequence[Result], claims: Sequence[Claim]) -> str:
+def html(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim]) -> str:
     """The page."""
     import sklearn
 
@@ -30,7 +31,7 @@ def html(results: Sequence[Result], claims: Sequence[Claim]) -> str:
         "predicted before it is learned; scikit-learn and averaged learners predict a chunk of rows before they "
         "learn it."
     )
-    sections = [*map(race_section, results), claim_section(claims)]
+    sections = [*map(race_section, results), chase_section(chases), claim_section(claims)]
     return render("aggro: learning from a stream", LEAD, sections, footer)
 
 
@@ -60,6 +61,18 @@ def best_cells(rows: Sequence[Sequence[str]], figures: Sequence[Sequence[float]]
         winner = choose(range(len(rows)), key=lambda i: figures[i][column - 1])
         best |= {(i, column) for i, row in enumerate(rows) if row[column] == rows[winner][column]}
     return frozenset(best)
+
+
+def chase_section(chases: Sequence[Chase]) -> Section:
+    note = (
+        f"Generated: four clouds, opposite ones of one class, that turn by {TURN:g}° after every {EVERY} rows. Each "
+        f"picture shows the last {EVERY} rows and what the learner then says about the plane; below it is how many of "
+        "these rows it got wrong "
+        "before it learned them. A max-out embedding bends its boundary and follows; a straight line cannot."
+    )
+    rows = [(story.name, f"{story.error:.1%}", f"{story.panels[-1].mistakes}") for story in chases]
+    table = Table(("Learner", "Wrong", f"Of the last {EVERY}"), rows, numbers=frozenset((1, 2)))
+    return Section(f"Classes that turn, {ROWS:,} rows × 2", note, table, chart(chases))
 
 
 def claim_section(claims: Sequence[Claim]) -> Section:

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from aggro.cli.demo.bend import EVERY, Chase
 from aggro.cli.demo.claims import Claim
 from aggro.cli.demo.races import Race, Result
 
@@ -35,12 +36,13 @@ def speed_line(result: Result) -> str:
     return f"Predicting and learning, {learner} is {result.speed_up:.1f} × as fast as {peer}."
 
 
-def tables(results: Sequence[Result], claims: Sequence[Claim], page: Path | None) -> None:
+def tables(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> None:
     """Print everything."""
     console = Console(highlight=False)
     for result in results:
         console.print(race_table(result))
         console.print(f"  {speed_line(result)}\n", style="dim")
+    console.print(chase_table(chases))
     console.print(claim_table(claims))
     if page is not None:
         console.print(f"The curves are in {page}", soft_wrap=True)
@@ -63,6 +65,17 @@ def race_table(result: Result) -> Table:
     return table
 
 
+def chase_table(chases: Sequence[Chase]) -> Table:
+    title = f"Four clouds that turn, wrong in every {EVERY} rows"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("learner")
+    for _ in chases[0].panels:
+        table.add_column("", justify="right")
+    for story in chases:
+        table.add_row(story.name, *(str(panel.mistakes) for panel in story.panels))
+    return table
+
+
 def claim_table(claims: Sequence[Claim]) -> Table:
     table = Table(
         title="What else to see", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_lines=False
@@ -75,7 +88,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
     return table
 
 
-def as_json(results: Sequence[Result], claims: Sequence[Claim], page: Path | None) -> str:
+def as_json(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> str:
     """Everything, for programs."""
     races = [
         {
@@ -95,7 +108,13 @@ def as_json(results: Sequence[Result], claims: Sequence[Claim], page: Path | Non
         }
         for result in results
     ]
+    turning = [
+        {"name": story.name, "error": story.error, "mistakes": [panel.mistakes for panel in story.panels]}
+        for story in chases
+    ]
     others = [{"title": claim.title, "aggro": claim.aggro, "others": claim.others} for claim in claims]
     return json.dumps(
-        {"races": races, "claims": others, "page": str(page) if page else None}, indent=2, ensure_ascii=False
+        {"races": races, "turning": turning, "claims": others, "page": str(page) if page else None},
+        indent=2,
+        ensure_ascii=False,
     )

@@ -365,6 +365,13 @@ class ActiveLearner:
         """Number of features known."""
         return int(self._known().n_features_in_)
 
+    def __getstate__(self) -> dict[str, Any]:
+        parent = getattr(super(), "__getstate__", None)
+        state = dict(parent() if parent is not None else self.__dict__)
+        state.pop("_pinned", None)  # an address, which belongs to this process
+        state.pop("_settings", None)
+        return state
+
     # The learner inside ---------------------------------------------------------------------------
 
     def _check_params(self) -> None:
@@ -391,7 +398,8 @@ class ActiveLearner:
         """The learner inside, with the gate as the parameters are now."""
         inner = self.__dict__.get("estimator_")
         settings = (self.delta, self.strategy, self.budget, self.target_rate)
-        if inner is not None and self._settings == settings:
+        before = self.__dict__.get("_settings")
+        if inner is not None and before == settings:
             return inner
         self._check_params()
         if inner is None:
@@ -401,16 +409,20 @@ class ActiveLearner:
             self._waiting = WaitingRoom()
             self._open: float | None = None
             self.estimator_ = inner
-        elif self._settings[0] != self.delta:
+        elif before is not None and before[0] != self.delta:
             inner._gate.sums[DELTA] = self.delta
-        inner._gate = inner._gate._replace(
+        self._settle_gate()
+        return inner
+
+    def _settle_gate(self) -> None:
+        """Give the gate the parameters as they are now."""
+        self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
+        self.estimator_._gate = self.estimator_._gate._replace(
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
             target=float(self.target_rate or 0.0),
         )
-        self._settings = settings
-        self._pinned = Pinned((inner._gate,))
-        return inner
+        self._pinned = Pinned((self.estimator_._gate,))
 
     def _copy_of_estimator(self) -> Any:
         if self.estimator is None:

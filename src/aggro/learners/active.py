@@ -55,7 +55,7 @@ class ActiveLearner:
     delta : float, default=1.0
         δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins.
     strategy : {"margin", "threshold", "random"}, default="margin"
-        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ whatever f is.
+        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ.
     budget : int, default=None
         The largest number of labels to ask for; None for no limit.
     target_rate : float, default=None
@@ -92,6 +92,8 @@ class ActiveLearner:
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
+    _pinned: Pinned  # the gate, for one-row calls
+    _open: float | None  # p of the row that query_one asked about last
 
     def __init__(
         self,
@@ -379,7 +381,7 @@ class ActiveLearner:
         check_params(name, self._constraints, self.__dict__)
         inner = self.estimator
         if inner is not None and not isinstance(inner, Classifier):
-            raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro. Got {inner!r} instead.")
+            raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
         if inner is not None and inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
                 f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "
@@ -407,7 +409,7 @@ class ActiveLearner:
             inner._gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
             inner._gate.sums[DELTA] = self.delta
             self._waiting = WaitingRoom()
-            self._open: float | None = None
+            self._open = None
             self.estimator_ = inner
         elif before is not None and before[0] != self.delta:
             inner._gate.sums[DELTA] = self.delta

@@ -10,10 +10,7 @@ from aggro.learners.registry import ACTIVE, LEARNERS
 if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.engine.ownsteps import step
-<<<<<<< HEAD
     from aggro.learners.active import ActiveLearner
-=======
->>>>>>> onerow
     from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
     from aggro.learners.kernel_uniclass import KernelPAUniclass
     from aggro.learners.linear import PAClassifier, PARegressor
@@ -36,10 +33,7 @@ _HOMES = {
 _MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 
 __all__ = [
-<<<<<<< HEAD
     "ActiveLearner",
-=======
->>>>>>> onerow
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPAUniclass",

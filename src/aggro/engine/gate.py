@@ -33,7 +33,7 @@ from aggro.engine.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
-__all__ = ["ASKED", "DELTA", "LAST", "PASSED", "WEIGHT", "WRONG", "Gate", "Strategy", "ask_row", "attend"]
+__all__ = ["ASKED", "DELTA", "LAST", "PASSED", "WEIGHT", "WRONG", "Gate", "Strategy", "ask_row", "attend", "decide"]
 
 u8 = np.uint64
 PASSED, ASKED = range(2)  # rows that came, rows asked about
@@ -136,6 +136,12 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
             jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, balanced, averaged))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
+
+
+@kernel
+def decide(gate, scores, columns, live):
+    """Whether to ask about a row with these scores."""
+    return asks(gate, live, gap_of(scores, columns, live))
 
 
 @inline

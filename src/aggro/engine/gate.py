@@ -11,8 +11,9 @@ threshold   1 where |f| ≤ δ, else 0
 random      δ, at most 1
 ==========  ===========================================
 
-and with 1 before the first answer; a threshold asks until two classes are known. The random number is a function of the seed and of how many rows came before,
-so that it does not matter how a stream is cut. With a target rate ρ, δ follows the stream by
+and with 1 before the first answer; a threshold asks until two classes are known. The random number is a function of
+the seed and of how many rows came before, so that it does not matter how a stream is cut. With a target rate ρ, δ
+follows the stream by
 
     log δ ← log δ + η (ρ − p)
 

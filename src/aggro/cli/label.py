@@ -255,8 +255,9 @@ class Conversation:
             "undone": session.journal.undone,
             "error": mistakes.share if known else None,
             "error_deviation": mistakes.error if known else None,
-            "more_labels_help": None if gain is None else gain.verdict(mistakes.share),
-            "changed": None if gain is None else gain._asdict(),
+            "more_labels_help": None if gain is None else gain.verdict,
+            "gain": None if gain is None else gain._asdict(),
+            "missed": [{"class": name, "share": share} for name, share in mistakes.missed.items()],
             "classes": inner.classes_.tolist() if session.learned else [],
             "bad_lines": session.walk.stream.bad_lines,
         }
@@ -272,13 +273,14 @@ def summary(result: dict[str, Any]) -> str:
     skipped = f", {result['skipped']:,} skipped" if result["skipped"] else ""
     asking = ", ".join(f"{name}={value}" for name, value in result["asking"].items() if value is not None)
     error = [math.nan if result[name] is None else result[name] for name in ("error", "error_deviation")]
-    gain = Gain(**result["changed"]) if result["changed"] else None
+    mistakes = Mistakes(*error, {entry["class"]: entry["share"] for entry in result["missed"]})
+    gain = Gain(**result["gain"]) if result["gain"] else None
     lines = {
         "learner": f"{spelled(result['learner'], result['parameters'])}, asking with {asking}",
         "rows": f"{result['rows']:,}",
         "answers": f"{result['answered']:,} ({share:.1%} of the rows){skipped}",
-        "error": error_text(Mistakes(*error), result["asking"]["strategy"]),
-        "more help?": "too early to say" if gain is None else gain.sentence(error[0]),
+        "error": error_text(mistakes, result["asking"]["strategy"]),
+        "more help?": "too early to say" if gain is None else gain.sentence(),
         "classes": listed(result["classes"]),
     }
     if result["bad_lines"]:

@@ -1,22 +1,26 @@
 """How good the model is by now, and whether more labels still help.
 
-The error is estimated from the answers, each counted 1/p times, p being the probability with which it was asked. Early
-mistakes are in it, so the model of now is rather better.
+Both are estimated from the answers, each counted 1/p times, p being the probability with which it was asked about: so
+they speak for all rows, and not only for those that were hard enough to be asked about.
 
-Whether more labels help is not told by the error of a few answers: its own error is too large. What can be said without
-labels is how much the last answers have moved the model: the share of rows for which the guess has changed since some
-answers ago. The error can have changed by no more than that share, so once it is small beside the error, more answers
-of the kind do little. That predictions have settled is how Bloodgood and Vijay-Shanker (2009) decide when to stop
-labelling. It says that the model has settled, not that it is right.
+The error is that of the guesses made before each answer was learned. Early mistakes are in it, so the model of now is
+rather better.
+
+Whether labels help is seen by looking back: what if there had been only half of the answers? The model as it was then is
+asked for its guesses on the rows that were answered since. Compared on the same rows with the guesses that were made,
+only those count on which the two differ, which is far more exact than the difference of two errors. What the last
+answers have done, as many more will hardly surpass.
+
+This has one gap. A model that guesses the commonest class everywhere may not move for a long time, and learn then. So
+nothing is called settled with few answers, nor while the model misses most of some class.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from aggro.cli.labelling.journal import ANSWER, Event
 
@@ -25,71 +29,101 @@ if TYPE_CHECKING:
 
 __all__ = ["Gain", "Mistakes", "gain_of", "mistakes_in"]
 
-FEW = 10  # answers, with fewer than which nothing is said of the error
-BACK = 20  # answers to look back
-ROWS = 1000  # on which the guesses are compared
-MUCH, SOME = 0.5, 0.1  # of the error, that guesses have changed
-USUAL_ERROR = 0.04  # where no estimate is to be had
+FEW, SETTLED = 10, 100  # answers, below which nothing is said of the error; and nothing is called settled
+BACK = 20  # answers to look back, at least
+WORTH = 0.1  # of the error, that twice the answers should take away to be worth it
+SEEN = 3  # answers of a class, before it is called missed
 
 
 class Mistakes(NamedTuple):
-    """The estimated share of wrong guesses among all rows, and its standard error; NaN where it cannot be known."""
+    """The estimated share of wrong guesses among all rows, its standard error, and the share in each class."""
 
-    share: float
-    error: float
+    share: float = math.nan
+    error: float = math.nan
+    missed: dict[Any, float] = {}  # noqa: RUF012
 
 
 def mistakes_in(events: Sequence[Event], strategy: str) -> Mistakes:
-    """What the answers say of the guesses before them."""
+    """What the answers say of the guesses before them; nothing if there are few, or they do not speak for all rows."""
     answered = [event for event in events if event.do == ANSWER]
-    if not answered or strategy == "threshold":
-        return Mistakes(math.nan, math.nan)
-    weights = np.array([1.0 / event.p for event in answered])
-    wrong = np.array([float(event.guess != event.label) for event in answered])
-    share = float(weights @ wrong / weights.sum())
-    n = len(answered)
-    if n < FEW:
-        return Mistakes(share, math.nan)
-    spread = math.sqrt(float(weights**2 @ (wrong - share) ** 2) * n / (n - 1)) / float(weights.sum())
-    return Mistakes(share, max(spread, 1.0 / n))
+    if len(answered) < FEW or strategy == "threshold":
+        return Mistakes()
+    weights = [1.0 / event.p for event in answered]
+    share, error = weighted([float(event.guess != event.label) for event in answered], weights)
+    return Mistakes(share, max(error, 1.0 / len(answered)), missed_in(answered))
+
+
+def missed_in(answered: Sequence[Event]) -> dict[Any, float]:
+    """The share of each class that is guessed wrongly, among the later half of the answers."""
+    total: dict[Any, float] = defaultdict(float)
+    wrong: dict[Any, float] = defaultdict(float)
+    count: dict[Any, int] = defaultdict(int)
+    for event in answered[len(answered) // 2 :]:
+        count[event.label] += 1
+        total[event.label] += 1.0 / event.p
+        wrong[event.label] += (event.guess != event.label) / event.p
+    return {label: wrong[label] / total[label] for label in total if count[label] >= SEEN}
+
+
+def weighted(values: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
+    """A weighted mean and its standard error."""
+    n, total = len(values), sum(weights)
+    mean = sum(w * v for w, v in zip(weights, values, strict=True)) / total
+    squares = sum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
+    return mean, math.sqrt(squares * n / max(n - 1, 1)) / total
 
 
 class Gain(NamedTuple):
-    """How many guesses of ``rows`` the last ``answers`` have changed."""
+    """The error on the rows of the last ``answers``: of the model before them, and of the guesses that were made."""
 
     answers: int
-    changed: int
-    rows: int
+    before: float
+    after: float
+    error: float  # standard error of the difference
+    settled: bool  # there are answers enough to say that no more are needed
+    missed: Any = None  # a class most of which is guessed wrongly
 
     @property
-    def share(self) -> float:
-        """The share of guesses that changed."""
-        return self.changed / max(self.rows, 1)
-
-    def verdict(self, error: float) -> str:
-        """Whether more labels help, given the estimated error."""
-        beside = max(error if error == error else USUAL_ERROR, 1.0 / max(self.rows, 1))
-        if self.share >= MUCH * beside:
+    def verdict(self) -> str:
+        """Whether more labels help."""
+        worth, gained = WORTH * self.before, self.before - self.after
+        if self.missed is not None or gained - self.error > worth:
             return "yes"
-        return "a little" if self.share >= SOME * beside else "hardly"
+        return "hardly" if self.settled and gained + self.error <= worth else "perhaps"
 
-    def sentence(self, error: float) -> str:
+    def sentence(self) -> str:
         """The same, with the reason."""
-        return (
-            f"{self.verdict(error)}: the last {self.answers} answers changed the guess for {self.changed:,} of "
-            f"{self.rows:,} rows ({self.share:.1%})"
-        )
+        if self.missed is not None:
+            return f"yes: most of {self.missed} is still missed"
+        told = f"the error is {self.after:.1%}; without the last {self.answers:,} answers it would be {self.before:.1%}"
+        return f"{self.verdict}: {told}" + (" (may be chance)" if self.verdict == "perhaps" else "")
 
 
 def gain_of(session: Session) -> Gain | None:
-    """What the last answers have changed; None while there are too few."""
-    now, chunk = session.events, session.walk.chunk
-    then = next((m for m in reversed(session.moments) if m.events <= now - BACK), None)
-    if then is None or chunk is None or not knows_classes(then.active):
+    """What the later half of the answers has done; None if nothing can be said."""
+    events, rows = session.journal.events[: session.events], session.answered_rows
+    strategy = session.active.strategy
+    then = min(session.moments, key=lambda m: abs(m.events - len(events) / 2), default=None)
+    if then is None or strategy == "threshold" or not knows_classes(then.active):
         return None
-    sample = chunk.some(np.unique(np.linspace(0, chunk.n_rows - 1, ROWS).astype(np.int64)))
-    before, after = (active.estimator_.predict_chunk(sample) for active in (then.active, session.active))
-    return Gain(now - then.events, int(np.count_nonzero(before != after)), sample.n_rows)
+    since = [(i, events[i]) for i in range(then.events, len(events)) if events[i].do == ANSWER and i in rows]
+    if len(since) < BACK:
+        return None
+    inner = then.active.estimator_
+    weights = [1.0 / event.p for _, event in since]
+    before = [float(inner.predict_one(rows[i]) != event.label) for i, event in since]
+    after = [float(event.guess != event.label) for _, event in since]
+    _, error = weighted([a - b for a, b in zip(before, after, strict=True)], weights)
+    missed = mistakes_in(events, strategy).missed
+    worst = max(missed, key=lambda label: missed[label], default=None)
+    return Gain(
+        len(since),
+        weighted(before, weights)[0],
+        weighted(after, weights)[0],
+        error,
+        len(events) >= SETTLED,
+        worst if worst is not None and missed[worst] >= 0.5 else None,
+    )
 
 
 def knows_classes(active: Any) -> bool:

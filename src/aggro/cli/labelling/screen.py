@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen", "Standing", "clean", "error_text"]
 
-COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each
+COLUMNS, REASONS, CLASSES, LETTERS = 12, 6, 4, 4000  # the most that is shown of each
 
 
 def clean(text: str) -> str:
@@ -49,7 +49,7 @@ class Standing:
         """Whether more labels help, in a sentence."""
         if self.gain is None:
             return "too early to say"
-        return self.gain.sentence(self.mistakes.share)
+        return self.gain.sentence()
 
 
 def error_text(mistakes: Mistakes, strategy: str) -> str:
@@ -59,7 +59,9 @@ def error_text(mistakes: Mistakes, strategy: str) -> str:
     if math.isnan(mistakes.error):
         return "too early to say"
     digits = 0 if mistakes.error >= 0.02 else 1
-    return f"about {mistakes.share:.{digits}%} (± {mistakes.error:.{digits}%}) of the guesses so far"
+    text = f"about {mistakes.share:.{digits}%} (± {mistakes.error:.{digits}%}) of the guesses so far"
+    worst = sorted(mistakes.missed.items(), key=lambda item: -item[1])[:CLASSES]
+    return text + ("; lately of " + ", ".join(f"{label} {share:.0%}" for label, share in worst) if worst else "")
 
 
 class Screen:

@@ -5,8 +5,8 @@ asked about. So there is one way to get to it, which serves for a first start, f
 take the nearest copy of an earlier moment, and go over the rows again from there. The gate's random numbers are a
 function of its seed and of the rows passed, so it asks the same questions, and the model is the same to the bit.
 
-Copies of earlier moments are kept in memory every few answers, and one in the model's file, beside the place in
-the data and a digest of the answers that are in it.
+Copies of earlier moments are kept in memory, the older the farther apart, and one in the model's file, beside the
+place in the data and a digest of the answers that are in it. That one saves going over many rows again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from aggro.cli.reading import one_line
 __all__ = ["LABELLING", "Moment", "Session"]
 
 LABELLING = "labelling"  # what a model file's position is called
-APART = 5  # answers between copies
-KEPT, ROOM = 8, 2**26  # copies, and bytes for them; two there are always
+APART = 5  # events between copies
+KEPT, ROOM = 8, 2**28  # copies that are so near, and farther ones; bytes for all of them
+FEW_ROWS = 20_000  # are gone over again at a start, which takes a second and gives back the earlier moments
 SAVE = 25  # answers between saves of the model
 
 
@@ -52,6 +53,7 @@ class Session:
         self.ended = False  # there are no more rows
         self.otherwise = 0  # rows that were asked about otherwise than the journal says
         self.moments: list[Moment] = []
+        self.answered_rows: dict[int, Any] = {}  # by the number of the event, as far as they were gone over
         self.check: Callable[[], None] = lambda: None  # called between rows; may raise to stop
         self._gate: Any = None  # as it was after the last event
         self._saved = 0
@@ -60,7 +62,7 @@ class Session:
 
     def resume(self, saved: Moment | None) -> None:
         """Become what the journal says, from the model that was saved or from the start."""
-        self.moments = [] if saved is None else [saved]
+        self.moments = [] if saved is None or saved.place.row <= FEW_ROWS else [saved]
         self._saved = 0 if saved is None else saved.events
         self._catch_up()
 
@@ -168,6 +170,7 @@ class Session:
     def _done(self, row: Row | None) -> None:
         """A question is behind us."""
         assert row is not None
+        self.answered_rows[self.events] = row.x
         self.place, self.question = row.after, None
         self.events += 1
         if self.events % APART == 0:
@@ -177,9 +180,14 @@ class Session:
         from aggro.learners.model import size_of
 
         self.moments.append(Moment(copy.deepcopy(self.active), self.place, self.events))
+        self.moments = [moment for moment in self.moments if moment.events % self._apart(moment) == 0]
         model = getattr(self.active, "estimator_", self).__dict__.get("_model")
-        most = KEPT if model is None else max(2, min(KEPT, ROOM // max(1, size_of(model.state))))
-        del self.moments[:-most]
+        if model is not None:
+            del self.moments[: -max(2, ROOM // max(1, size_of(model.state)))]
+
+    def _apart(self, moment: Moment) -> int:
+        """How far copies are apart at this distance: twice as far at twice the distance."""
+        return int(APART * 2 ** max(0, ((self.events - moment.events) // (APART * KEPT)).bit_length()))
 
     def _settled(self) -> None:
         inner = self.active.__dict__.get("estimator_")

@@ -42,7 +42,7 @@ class Row(NamedTuple):
             return dict(zip(names or (), X[self.i].tolist(), strict=True))
         part = slice(X.indptr[self.i], X.indptr[self.i + 1])
         if names is None:
-            return X.indices[part], X.data[part]
+            return X.indices[part].copy(), X.data[part].copy()
         return {names[j]: value for j, value in zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)}
 
     def seen(self, hidden: str | None) -> dict[str, Any]:

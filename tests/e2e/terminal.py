@@ -164,7 +164,12 @@ def stopped(plan: dict) -> dict:
         same = again.row() == open_row
         again.press("q")
         ended = again.end()
-        result[name] = {"status": status, "same question": same, "quit": ended, "kept": len(answered(plan, plan["model"]))}
+        result[name] = {
+            "status": status,
+            "same question": same,
+            "quit": ended,
+            "kept": len(answered(plan, plan["model"])),
+        }
     return result
 
 

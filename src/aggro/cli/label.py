@@ -135,6 +135,8 @@ def label(
         raise SystemExit(128 + stop.number) from None
     finally:
         journal.close()
+        if not journal.begun:
+            model.with_name(f"{model.name}.start").unlink(missing_ok=True)
 
 
 class Conversation:
@@ -168,34 +170,28 @@ class Conversation:
 
     def run(self) -> str:
         """Go on until the end; which end it was."""
-        from aggro.cli.labelling.choices import QUIT, SKIP, UNDO
+        from aggro.cli.labelling.choices import QUIT
         from aggro.cli.labelling.keys import Interrupted
         from aggro.cli.labelling.reasons import question_of
 
-        session = self.session
-        try:
-            while True:
-                if session.spent:
-                    return "budget"
-                row = session.next()
+        while True:
+            if self.session.spent:
+                return "budget"
+            try:
+                row = self.session.next()
                 if row is None:
                     return "data"
-                question = question_of(session.active, row, session.hidden, self.texts)
+                question = question_of(self.session.active, row, self.session.hidden, self.texts)
                 self._ask(question)
                 reply = self.answers.reply(self.choices)
-                if reply.what == QUIT:
-                    return "quit"
-                if reply.what == SKIP:
-                    session.skip(question.guess)
-                    self.screen.echo("skipped")
-                elif reply.what == UNDO:
-                    self._undo()
-                else:
-                    self._answer(reply, question.guess)
-        except Interrupted:
-            session.save()
-            self.screen.echo(f"\nStopped. Every answer is kept. {GO_ON}")
-            raise
+            except (Interrupted, Mistake) as stop:
+                self.session.save()
+                if isinstance(stop, Interrupted):
+                    self.screen.echo(f"\nStopped. Every answer is kept. {GO_ON}")
+                raise
+            if reply.what == QUIT:
+                return "quit"
+            self._take(reply, question.guess)
 
     def _ask(self, question: Any) -> None:
         self.answers.forget()
@@ -204,10 +200,18 @@ class Conversation:
         else:
             self.screen.ask(question, self.choices, self._standing())
 
-    def _answer(self, reply: Reply, guess: Any) -> None:
-        self.session.answer(reply.label, guess)
-        self.choices.add(reply.label)
-        self.screen.echo(str(reply.label))
+    def _take(self, reply: Reply, guess: Any) -> None:
+        from aggro.cli.labelling.choices import SKIP, UNDO
+
+        if reply.what == SKIP:
+            self.session.skip(guess)
+            self.screen.echo("skipped")
+        elif reply.what == UNDO:
+            self._undo()
+        else:
+            self.session.answer(reply.label, guess)
+            self.choices.add(reply.label)
+            self.screen.echo(str(reply.label))
 
     def _undo(self) -> None:
         event = self.session.undo()
@@ -272,8 +276,9 @@ def summary(result: dict[str, Any]) -> str:
     share = result["answered"] / max(result["rows"], 1)
     skipped = f", {result['skipped']:,} skipped" if result["skipped"] else ""
     asking = ", ".join(f"{name}={value}" for name, value in result["asking"].items() if value is not None)
-    error = [math.nan if result[name] is None else result[name] for name in ("error", "error_deviation")]
-    mistakes = Mistakes(*error, {entry["class"]: entry["share"] for entry in result["missed"]})
+    missed = {entry["class"]: entry["share"] for entry in result["missed"]}
+    known = result["error"] is not None
+    mistakes = Mistakes(result["error"], result["error_deviation"], missed) if known else Mistakes()
     gain = Gain(**result["gain"]) if result["gain"] else None
     lines = {
         "learner": f"{spelled(result['learner'], result['parameters'])}, asking with {asking}",

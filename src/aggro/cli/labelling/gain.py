@@ -6,8 +6,8 @@ they speak for all rows, and not only for those that were hard enough to be aske
 The error is that of the guesses made before each answer was learned. Early mistakes are in it, so the model of now is
 rather better.
 
-Whether labels help is seen by looking back: what if there had been only half of the answers? The model as it was then is
-asked for its guesses on the rows that were answered since. Compared on the same rows with the guesses that were made,
+Whether labels help is seen by looking back: what if there had been only half of the answers? The model as it was then
+is asked for its guesses on the rows that were answered since. Compared on the same rows with the guesses that were made,
 only those count on which the two differ, which is far more exact than the difference of two errors. What the last
 answers have done, as many more will hardly surpass.
 

@@ -161,7 +161,7 @@ class Journal:
             raise Mistake(f"{self.path}: {error.strerror}. The last answer is not kept; all before it are.") from error
 
     def close(self) -> None:
-        """Let other processes have it; a journal in which nothing was begun goes."""
-        if self.run is None:
+        """Let other processes have it; a journal in which nothing was ever answered goes."""
+        if not self.begun:
             self.path.unlink(missing_ok=True)
         os.close(self._fd)

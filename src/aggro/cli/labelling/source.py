@@ -26,12 +26,11 @@ def open_rows(
     A column called label, target, y or class, or the one that was named, is not shown. Columns of running text are
     found, unless they are named.
     """
-    stream = open_data(data, reading, cells=True)
-    if not read_again(stream):
-        raise Mistake(
-            f"Labels are given over several starts, and {stream.sources[0].title} cannot be read again: "
-            "save it as a file."
-        )
+    stdin = "-" in data  # where answers come from
+    stream = None if stdin else open_data(data, reading, cells=True)
+    if stream is None or not read_again(stream):
+        title = "stdin" if stream is None else stream.sources[0].title
+        raise Mistake(f"Rows are labelled over several starts, and {title} cannot be read again: save it as a file.")
     features = None if learner is None else getattr(learner, "estimator_", learner)._model.features
     if begun is not None:
         stream.options["text"], stream.options["named"] = begun["text"], begun["named"]

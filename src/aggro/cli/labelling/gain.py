@@ -7,9 +7,9 @@ The error is that of the guesses made before each answer was learned. Early mist
 rather better.
 
 Whether labels help is seen by looking back: what if there had been only half of the answers? The model as it was then
-is asked for its guesses on the rows that were answered since. Compared on the same rows with the guesses that were made,
-only those count on which the two differ, which is far more exact than the difference of two errors. What the last
-answers have done, as many more will hardly surpass.
+is asked for its guesses on the rows that were answered since. Beside the guesses that were made on the same rows, only
+those count in which the two differ, which is far more exact than the difference of two errors. What the last answers
+have done, as many more will hardly surpass.
 
 This has one gap. A model that guesses the commonest class everywhere may not move for a long time, and learn then. So
 nothing is called settled with few answers, nor while the model misses most of some class.

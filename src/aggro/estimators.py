@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, Regressor
 
 from aggro.learners.registry import ACTIVE, LEARNERS, OWN, Entry
 
-__all__ = ["ActiveLearner", *(entry.name for entry in LEARNERS)]
+__all__ = [entry.name for entry in (*LEARNERS, ACTIVE)]
 
 
 class Shell(BaseEstimator):

@@ -21,11 +21,7 @@ from aggro.learners.line import Line
 from aggro.models import ModelFileError
 from aggro.theory import unrealizable_bound
 
-pytestmark = [
-    pytest.mark.xdist_group("minibatch"),
-    # An index out of bounds in a detached piece, where those are checked, does not reach its caller.
-    pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.xdist_group("minibatch")
 
 settings_of_groups = st.fixed_dictionaries(
     {

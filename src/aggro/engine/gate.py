@@ -11,7 +11,7 @@ threshold   1 where |f| ≤ δ, else 0
 random      δ, at most 1
 ==========  ===========================================
 
-and with 1 until two classes are known. The random number is a function of the seed and of how many rows came before,
+and with 1 before the first answer. The random number is a function of the seed and of how many rows came before,
 so that it does not matter how a stream is cut. With a target rate ρ, δ follows the stream by
 
     log δ ← log δ + η (ρ − p)
@@ -33,7 +33,7 @@ from aggro.engine.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
-__all__ = ["ASKED", "DELTA", "LAST", "PASSED", "WEIGHT", "WRONG", "Gate", "Strategy", "ask_row", "attend"]
+__all__ = ["ASKED", "DELTA", "LAST", "PASSED", "WEIGHT", "WRONG", "Gate", "Strategy", "ask_row", "attend", "decide"]
 
 u8 = np.uint64
 PASSED, ASKED = range(2)  # rows that came, rows asked about
@@ -75,7 +75,7 @@ class Gate(NamedTuple):
 @inline
 def gap_of(scores, columns, live):
     """|f|, or how far the best score is above the second."""
-    if columns == 1:
+    if columns == 1 or live < 2:
         return abs(scores[0])
     best, second = -np.inf, -np.inf
     for c in range(u8(live)):
@@ -96,7 +96,7 @@ def asks(gate, live, gap):
     if gate.budget >= 0 and counts[ASKED] >= gate.budget:
         return False
     delta, p = sums[DELTA], 1.0
-    if live > 1:
+    if live > 0:
         if gate.strategy == RANDOM:
             p = min(delta, 1.0) if gate.target == 0.0 else gate.target
         elif gate.strategy == THRESHOLD:
@@ -136,6 +136,12 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
             jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, balanced, averaged))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
+
+
+@kernel
+def decide(gate, scores, columns, live):
+    """Whether to ask about a row with these scores."""
+    return asks(gate, live, gap_of(scores, columns, live))
 
 
 @inline

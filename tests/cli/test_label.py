@@ -155,6 +155,20 @@ def test_undo_of_everything(label, tmp_path):
     assert questions[:5] == [*before[::-1], before[0]]
 
 
+def test_until_two_classes_are_known_every_row_is_asked_about(label, tmp_path):
+    alike = ["up"] * 30 + ["down"] * (ROWS - 30)
+    _, questions, _ = label("m.aggro", labels=alike, most=20)
+    result, more, _ = label("m.aggro", labels=alike, most=20)
+    rows = [question["row"] for question in [*questions[:20], *more]]
+    assert rows[:31] == list(range(1, 32))
+    assert rows[31:] != list(range(32, 32 + len(rows) - 31))
+    active = aggro.load(tmp_path / "m.aggro")
+    assert active.n_queries_ == result["answered"] > 31
+    assert active.progressive_error_ == pytest.approx(result["error"])
+    _, sparing, _ = label("t.aggro", labels=alike, most=10, options=["--target-rate", "0.2"])
+    assert sparing[9]["row"] > 20
+
+
 def test_a_torn_last_line_is_dropped(label, tmp_path):
     label("whole.aggro")
     label("torn.aggro", most=8)

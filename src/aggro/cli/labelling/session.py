@@ -109,7 +109,7 @@ class Session:
             first = start.row - start.within
             stop = chunk.n_rows if last is None else min(chunk.n_rows, last + 1 - first)
             try:
-                i = self.active.query_chunk(chunk, start.within, stop)
+                i = self._first_asked(chunk, start.within, stop)
             except (ValueError, TypeError) as error:
                 raise Mistake(f"Row {start.row + 1} of the data or a later one: {one_line(error)}") from error
             if i is not None:
@@ -119,6 +119,29 @@ class Session:
             if place.row == (math.inf if last is None else last + 1):
                 break
         return None, place
+
+    def _first_asked(self, chunk: Any, start: int, stop: int) -> int | None:
+        """The first row to ask about. Who knows one class cannot be unsure: then it is the next row, whatever it is."""
+        if not self._knows_one_class():
+            found: int | None = self.active.query_chunk(chunk, start, stop)
+            return found
+        from aggro.engine.gate import ASKED, LAST
+
+        while start < stop and chunk.weight is not None and chunk.weight[start] == 0.0:
+            start += 1
+        if start >= stop:
+            return None
+        gate = self.active.estimator_._gate
+        asked = self.active.query_chunk(chunk, start, start + 1) is not None
+        gate.counts[ASKED] += not asked
+        gate.sums[LAST] = self.active._open = 1.0  # it was asked about with certainty
+        return start
+
+    def _knows_one_class(self) -> bool:
+        inner = self.active.__dict__.get("estimator_")
+        if inner is None or self.active.strategy == "random" or self.active.target_rate is not None:
+            return False
+        return "_model" in inner.__dict__ and len(inner._model.labels.codes) < 2
 
     def _passed(self, place: Place, number: int) -> Row:
         """The row just before a place, which is this one unless the data end before it."""

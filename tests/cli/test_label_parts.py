@@ -95,13 +95,15 @@ def test_few_answers_and_thresholds_say_nothing():
 @pytest.mark.parametrize(
     ("gain", "verdict"),
     [
-        (Gain(100, 0.10, 0.05, 0.01, True), "yes"),
-        (Gain(100, 0.10, 0.05, 0.06, True), "perhaps"),
-        (Gain(100, 0.10, 0.10, 0.005, True), "hardly"),
-        (Gain(100, 0.10, 0.10, 0.005, False), "perhaps"),
-        (Gain(100, 0.10, 0.12, 0.005, True), "hardly"),
-        (Gain(100, 0.0, 0.0, 0.0, True), "hardly"),
-        (Gain(100, 0.10, 0.10, 0.005, True, "spam"), "yes"),
+        (Gain(100, 0.10, 0.05, 0.01, 0.3, True), "yes"),
+        (Gain(100, 0.10, 0.05, 0.06, 0.3, True), "perhaps"),
+        (Gain(100, 0.10, 0.10, 0.005, 0.3, True), "hardly"),
+        (Gain(100, 0.10, 0.10, 0.005, 0.3, False), "perhaps"),
+        (Gain(100, 0.10, 0.12, 0.005, 0.3, True), "hardly"),
+        (Gain(100, 0.10, 0.005, 0.01, 0.3, True), "hardly"),  # there is nearly nothing left to gain
+        (Gain(100, 0.10, 0.005, 0.01, 0.02, True), "yes"),  # there is, where one class is rare
+        (Gain(100, 0.0, 0.0, 0.0, 0.3, True), "hardly"),
+        (Gain(100, 0.10, 0.10, 0.005, 0.3, True, "spam"), "yes"),
     ],
 )
 def test_whether_more_labels_help(gain, verdict):

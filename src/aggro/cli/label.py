@@ -205,13 +205,17 @@ class Conversation:
 
         if reply.what == SKIP:
             self.session.skip(guess)
-            self.screen.echo("skipped")
+            self._echo("skipped")
         elif reply.what == UNDO:
             self._undo()
         else:
             self.session.answer(reply.label, guess)
             self.choices.add(reply.label)
-            self.screen.echo(str(reply.label))
+            self._echo(str(reply.label))
+
+    def _echo(self, text: str) -> None:
+        if not self.prints:
+            self.screen.echo(text)
 
     def _undo(self) -> None:
         event = self.session.undo()

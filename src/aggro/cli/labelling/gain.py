@@ -32,6 +32,7 @@ __all__ = ["Gain", "Mistakes", "gain_of", "mistakes_in"]
 FEW, SETTLED = 10, 100  # answers, below which nothing is said of the error; and nothing is called settled
 BACK = 20  # answers to look back, at least
 WORTH = 0.1  # of the error, that twice the answers should take away to be worth it
+LITTLE = 0.02  # of the error of who always says the commonest class: little enough
 SEEN = 3  # answers of a class, before it is called missed
 
 
@@ -80,6 +81,7 @@ class Gain(NamedTuple):
     before: float
     after: float
     error: float  # standard error of the difference
+    trivial: float  # the error of who always says the commonest class
     settled: bool  # there are answers enough to say that no more are needed
     missed: Any = None  # a class most of which is guessed wrongly
 
@@ -87,9 +89,11 @@ class Gain(NamedTuple):
     def verdict(self) -> str:
         """Whether more labels help."""
         worth, gained = WORTH * self.before, self.before - self.after
-        if self.missed is not None or gained - self.error > worth:
+        if self.missed is not None:
             return "yes"
-        return "hardly" if self.settled and gained + self.error <= worth else "perhaps"
+        if self.settled and (gained + self.error <= worth or self.after <= LITTLE * self.trivial):
+            return "hardly"
+        return "yes" if gained - self.error > worth else "perhaps"
 
     def sentence(self) -> str:
         """The same, with the reason."""
@@ -114,6 +118,9 @@ def gain_of(session: Session) -> Gain | None:
     before = [float(inner.predict_one(rows[i]) != event.label) for i, event in since]
     after = [float(event.guess != event.label) for _, event in since]
     _, error = weighted([a - b for a, b in zip(before, after, strict=True)], weights)
+    shares: dict[Any, float] = defaultdict(float)
+    for _, event in since:
+        shares[event.label] += 1.0 / event.p
     missed = mistakes_in(events, strategy).missed
     worst = max(missed, key=lambda label: missed[label], default=None)
     return Gain(
@@ -121,6 +128,7 @@ def gain_of(session: Session) -> Gain | None:
         weighted(before, weights)[0],
         weighted(after, weights)[0],
         error,
+        1.0 - max(shares.values()) / sum(weights),
         len(events) >= SETTLED,
         worst if worst is not None and missed[worst] >= 0.5 else None,
     )

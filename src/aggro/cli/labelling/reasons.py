@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
 __all__ = ["Question", "Reason", "question_of"]
 
 EVERY_ROW = "(every row)"  # the intercept
-OF_TEXT = re.compile(r"(.*)~(\d+)", re.DOTALL)  # how the features of a text column are called
 
 
 class Reason(NamedTuple):
@@ -19,6 +17,7 @@ class Reason(NamedTuple):
 
     what: str
     part: float
+    is_column: bool = False
 
 
 class Question(NamedTuple):
@@ -34,7 +33,7 @@ class Question(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """For programs."""
         seen = {name: value for name, value, _ in self.columns} | self.texts
-        reasons = [{"what": what, "part": part} for what, part in self.reasons]
+        reasons = [{"what": reason.what, "part": reason.part} for reason in self.reasons]
         guessed = {"guess": self.guess, "score": self.score, "reasons": reasons} if self.guess is not None else {}
         return {"row": self.row + 1, "seen": seen, **guessed}
 
@@ -48,10 +47,9 @@ def question_of(active: Any, row: Row, hidden: str | None, texts: tuple[str, ...
     inner = active.__dict__.get("estimator_")
     if inner is not None and "_model" in inner.__dict__:
         guess, score, parts = guess_of(inner, row.x)
-    named = named_parts(parts, words) if inner is None or "kernel" not in inner._constraints else {}
-    columns = [(name, value, part_of(name, value, parts) if named else None) for name, value in seen.items()]
+    reasons = reasons_of(parts, words) if inner is None or "kernel" not in inner._constraints else []
+    columns = [(name, value, part_of(name, value, parts) if reasons else None) for name, value in seen.items()]
     columns.sort(key=lambda column: -abs(column[2] or 0.0))
-    reasons = [Reason(what, part) for what, part in named.items() if part]
     return Question(row.number, columns, words, guess, score, sorted(reasons, key=lambda reason: -abs(reason.part)))
 
 
@@ -69,23 +67,22 @@ def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
     return guess, best - second, {**explained, EVERY_ROW: explained.intercept}
 
 
-def named_parts(parts: dict[Any, float], words: dict[str, str]) -> dict[str, float]:
+def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
     """The parts by what people see: words instead of the places they are hashed to."""
     from aggro.streams.encode import WORD_BITS
     from aggro.streams.words import places_of
 
-    spelled: dict[tuple[str, int], str] = {}
-    for column, text in words.items():
+    words: dict[str, str] = {}
+    for column, text in texts.items():
         for word, place in places_of(text, WORD_BITS).items():
-            spelled.setdefault(
-                (column, place), f"“{word.lower()}”" if len(words) == 1 else f"{column} “{word.lower()}”"
-            )
-    named = {}
+            of = "" if len(texts) == 1 else f"{column} "
+            words.setdefault(f"{column}~{place}", f"{of}“{word.lower()}”")
+    reasons = []
     for feature, part in parts.items():
-        hashed = OF_TEXT.fullmatch(feature) if isinstance(feature, str) else None
-        spelling = spelled.get((hashed[1], int(hashed[2]))) if hashed else None
-        named[spelling or (feature if isinstance(feature, str) else f"feature {feature}")] = part
-    return named
+        if part:
+            name = feature if isinstance(feature, str) else f"feature {feature}"
+            reasons.append(Reason(words.get(name, name), part, name not in words and name != EVERY_ROW))
+    return reasons
 
 
 def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:

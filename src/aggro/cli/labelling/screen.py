@@ -141,9 +141,9 @@ class Screen:
         lines = {"guess": "none yet"}
         if question.guess is not None:
             lines["guess"] = clean(f"{question.guess} (score {question.score:.2f})")
-        if question.reasons:
-            shown = question.reasons[:REASONS]
-            lines["because of"] = clean(", ".join(f"{what} {part:+.2f}" for what, part in shown))
+        reasons = [reason for reason in question.reasons if not reason.is_column]  # the table has those
+        if question.texts and reasons:
+            lines["because of"] = clean(", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:REASONS]))
         lines["error"] = error_text(standing.mistakes, standing.strategy)
         lines["more labels?"] = standing.helps()
         return lines

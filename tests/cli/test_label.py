@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -13,11 +14,13 @@ import pytest
 from runner import good, mistake, run
 
 import aggro
+from aggro.cli.labelling import journal as journals
 from aggro.cli.labelling import session as sessions
 
 pytestmark = pytest.mark.xdist_group("label")
 
 ROWS = 120
+command = importlib.import_module("aggro.cli.label")  # the name itself is the function
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +108,17 @@ def test_the_answers_are_on_disk_with_the_rows(label, tmp_path):
     assert [event["row"] + 1 for event in events] == [question["row"] for question in questions[:7]]
     assert [event["seen"] for event in events] == [question["seen"] for question in questions[:7]]
     assert (result["answered"], result["skipped"], result["end"]) == (6, 1, "quit")
+
+
+def test_an_answer_is_forced_to_the_disk_before_the_next_question(label, monkeypatch):
+    happened = []
+    synced, asked = os.fsync, command.Conversation._ask
+    monkeypatch.setattr(journals.os, "fsync", lambda fd: (happened.append("disk"), synced(fd))[1])
+    monkeypatch.setattr(command.Conversation, "_ask", lambda *a: (happened.append("question"), asked(*a))[1])
+    label("m.aggro", most=6, changes={2: "skip", 4: "undo"}, options=["--delta", "1"])
+    between = "".join({"disk": "d", "question": "q"}[what] for what in happened).split("q")
+    assert len(between) == 8
+    assert all("d" in some for some in between[1:-1])
 
 
 @pytest.mark.parametrize("few_rows", [0, 10**9])  # from the saved model; from the start
@@ -387,7 +401,7 @@ def test_another_run_is_refused(label, data, tmp_path):
     other.write_text("x,z,colour,note\n1,2,red,hello\n")
     model = tmp_path / "m.aggro"
     assert "has answers to other data" in mistake("label", other, "--model", model)
-    assert "was begun with --label None, now it is x" in mistake("label", data[0], "--model", model, "--label", "x")
+    assert "was begun with --label None, not x" in mistake("label", data[0], "--model", model, "--label", "x")
     assert "was begun with --delta 0.1, not 0.2" in mistake("label", data[0], "--model", model, "--delta", "0.2")
     assert "another learner" in mistake("label", data[0], "--model", model, "--set", "C=7")
     assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=1"])[0]["answered"] == 3

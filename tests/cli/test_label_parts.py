@@ -136,7 +136,7 @@ def test_a_walk_goes_on_from_any_place(rows):
 
 def test_moments_are_kept_the_older_the_farther_apart(tmp_path):
     journal = Journal(tmp_path / "answers")
-    session = Session(None, journal, dict, tmp_path / "m.aggro")
+    session = Session(None, journal, dict, None, tmp_path / "m.aggro")
     session.active = type("Active", (), {})()
     for events in range(0, 5000, APART):
         session.events = events

@@ -85,50 +85,30 @@ def label(
     and at the end the result, as one line of JSON.
     """
     check_writable(model)
-    from aggro.cli.labelling.beginning import Gating, Run, loaded_model, saved_moment
+    from aggro.cli.labelling.beginning import Gating
     from aggro.cli.labelling.choices import classes_given
     from aggro.cli.labelling.journal import Journal
     from aggro.cli.labelling.keys import Interrupted, Interrupts
     from aggro.cli.labelling.screen import Screen
-    from aggro.cli.labelling.session import Session
-    from aggro.cli.labelling.source import hidden_column, open_rows
-    from aggro.cli.labelling.walk import Walk
     from aggro.cli.ledger import patience
 
     given = classes_given(classes)
     if strategy is not None and strategy not in STRATEGIES:
         raise Mistake(f"There is no strategy {strategy!r}. There are: {', '.join(STRATEGIES)}.")
-    screen = Screen()
+    gating, screen, interrupts = Gating(delta, strategy, target_rate), Screen(), Interrupts()
     journal = Journal(model.with_name(f"{model.name}.answers"))
-    interrupts = Interrupts()
     try:
-        with interrupts.caught(), patience(screen.say):
-            loaded = loaded_model(model)[0] if model.exists() else None
-            begun = journal.run["run"] if journal.run is not None and journal.begun else None
-            stream = open_rows(data, reading, loaded, begun, screen.say)
-            run = Run(
-                model, stream, reading, learner, set_ or [], Gating(delta, strategy, target_rate), seed_labels or []
-            )
-            if journal.begun:
-                run.check(journal)
-                saved = saved_moment(run, journal)
-            else:
-                run.begin(journal, loaded)
-                saved = None
-            session = Session(Walk(stream), journal, lambda: run.start(journal), model, hidden_column(stream))
-            session.budget, session.check = budget, interrupts.check
-            session.resume(saved)
-            if session.events:
-                screen.say(
-                    f"Going on after {session.answered:,} answers, at row {session.place.row + 1:,} of the data."
-                )
-            if session.otherwise:
-                screen.say(f"Note: {session.otherwise:,} rows are asked about otherwise than when they were answered.")
-            conversation = Conversation(session, screen, interrupts, given, tuple(stream.options["text"]), as_json)
+        with interrupts.caught():
+            with patience(screen.say):
+                session = taken_up(data, journal, model, reading, screen, learner, set_, gating, seed_labels)
+                session.budget, session.check = budget, interrupts.check
+                session.resume()
+            conversation = Conversation(session, screen, interrupts, given, as_json)
+            conversation.greet()
             with conversation.answers.held():
                 end = conversation.run()
             session.save()
-            conversation.close(end, model)
+            conversation.close(end)
     except Interrupted as stop:
         if stop.number == getattr(signal, "SIGHUP", None):
             leave_terminal()
@@ -139,15 +119,42 @@ def label(
             model.with_name(f"{model.name}.start").unlink(missing_ok=True)
 
 
+def taken_up(
+    data: list[str],
+    journal: Any,
+    model: Path,
+    reading: Reading,
+    screen: Any,
+    learner: str | None,
+    settings: list[str] | None,
+    gating: Any,
+    seeds: list[str] | None,
+) -> Session:
+    """A session, new or gone on with; it is not yet where the journal ends."""
+    from aggro.cli.labelling.beginning import Run, loaded_model, saved_moment
+    from aggro.cli.labelling.session import Session
+    from aggro.cli.labelling.source import hidden_column, open_rows
+    from aggro.cli.labelling.walk import Walk
+
+    loaded = loaded_model(model)[0] if model.exists() else None
+    stream = open_rows(data, reading, loaded, journal.run["run"] if journal.begun else None, screen.say)
+    run = Run(model, stream, reading, learner, settings or [], gating, seeds or [])
+    if journal.begun:
+        run.check(journal)
+        saved = saved_moment(run, journal)
+    else:
+        run.begin(journal, loaded)
+        saved = None
+    return Session(Walk(stream), journal, lambda: run.start(journal), saved, model, hidden_column(stream))
+
+
 class Conversation:
     """Questions and answers until somebody has enough."""
 
-    def __init__(
-        self, session: Session, screen: Any, interrupts: Any, given: list[Any], texts: tuple[str, ...], as_json: bool
-    ) -> None:
+    def __init__(self, session: Session, screen: Any, interrupts: Any, given: list[Any], as_json: bool) -> None:
         from aggro.cli.labelling.keys import Keys, Lines, has_keys
 
-        self.session, self.screen, self.texts, self.as_json = session, screen, texts, as_json
+        self.session, self.screen, self.as_json = session, screen, as_json
         person = has_keys()
         self.prints = as_json and not person
         self.answers: Any = Keys(interrupts, screen.prompt) if person else Lines(interrupts)
@@ -168,35 +175,48 @@ class Conversation:
             choices.add(name)
         return choices
 
+    def greet(self) -> None:
+        """Where it goes on."""
+        session, say = self.session, self.screen.say
+        if session.events:
+            say(f"Going on after {session.answered:,} answers, at row {session.place.row + 1:,} of the data.")
+        if session.otherwise:
+            say(f"Note: {session.otherwise:,} rows are asked about otherwise than when they were answered.")
+
     def run(self) -> str:
         """Go on until the end; which end it was."""
         from aggro.cli.labelling.choices import QUIT
         from aggro.cli.labelling.keys import Interrupted
         from aggro.cli.labelling.reasons import question_of
+        from aggro.cli.ledger import patience
 
+        session = self.session
+        texts = tuple(session.walk.stream.options["text"])
         while True:
-            if self.session.spent:
+            if session.spent:
                 return "budget"
             try:
-                row = self.session.next()
+                with patience(self.screen.say):
+                    row = session.next()
                 if row is None:
                     return "data"
-                question = question_of(self.session.active, row, self.session.hidden, self.texts)
+                question = question_of(session.active, row, session.hidden, texts)
                 self._ask(question)
                 reply = self.answers.reply(self.choices)
             except (Interrupted, Mistake) as stop:
-                self.session.save()
+                session.save()
                 if isinstance(stop, Interrupted):
                     self.screen.echo(f"\nStopped. Every answer is kept. {GO_ON}")
                 raise
             if reply.what == QUIT:
                 return "quit"
-            self._take(reply, question.guess)
+            with patience(self.screen.say):
+                self._take(reply, question.guess)
 
     def _ask(self, question: Any) -> None:
         self.answers.forget()
         if self.prints:
-            print(json.dumps({"question": question.as_json()}, ensure_ascii=False), flush=True)
+            print(json.dumps({"question": question.as_json()}, ensure_ascii=False, default=str), flush=True)
         else:
             self.screen.ask(question, self.choices, self._standing())
 
@@ -233,25 +253,25 @@ class Conversation:
         mistakes = mistakes_in(session.journal.events, session.active.strategy)
         return Standing(session, mistakes, gain_of(session))
 
-    def close(self, end: str, model: Path) -> None:
+    def close(self, end: str) -> None:
         """The result, on stdout."""
-        result = self._result(end, model)
+        result = self._result(end)
         if self.prints:
-            print(json.dumps({"result": result}, ensure_ascii=False))
+            print(json.dumps({"result": result}, ensure_ascii=False, default=str))
         elif self.as_json:
-            print(json.dumps(result, indent=2, ensure_ascii=False))
+            print(json.dumps(result, indent=2, ensure_ascii=False, default=str))
         else:
             print(summary(result))
         go_on = f" {GO_ON}" if end != "data" else ""
         self.screen.echo(f"{ENDS[end]} Every answer is kept.{go_on}")
 
-    def _result(self, end: str, model: Path) -> dict[str, Any]:
+    def _result(self, end: str) -> dict[str, Any]:
         session, standing = self.session, self._standing()
         active, gain, mistakes = session.active, standing.gain, standing.mistakes
         inner = active.__dict__.get("estimator_") or active.estimator
         known = math.isfinite(mistakes.error)
         return {
-            "model": str(model) if session.learned else None,
+            "model": str(session.model) if session.learned else None,
             "answers": str(session.journal.path),
             "end": end,
             "learner": type(inner).__name__,

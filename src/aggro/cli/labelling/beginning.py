@@ -98,9 +98,8 @@ class Run:
             raise Mistake(f"{journal.path} has answers to other data, {', '.join(then['names'])}. {advice}")
         for name, was in then["options"].items():
             if was != now["options"].get(name):
-                raise Mistake(
-                    f"{journal.path} was begun with --{name} {was}, now it is {now['options'][name]}. {advice}"
-                )
+                spoken = f"--{name.replace('_', '-')}"
+                raise Mistake(f"{journal.path} was begun with {spoken} {was}, not {now['options'].get(name)}. {advice}")
         for name in ("text", "named", "chunk_bytes"):
             if then[name] != now[name]:
                 raise Mistake(f"{journal.path}: the data were read with {name}={then[name]}, now {now[name]}. {advice}")
@@ -162,8 +161,6 @@ def gated(learner: Any, gating: Gating, hashed: int | None = None) -> Any:
         active = learner
         for name, value in said.items():
             setattr(active, name, value)
-        if said.get("target_rate") is None and "delta" in said:
-            active.target_rate = None
     else:
         if not isinstance(learner, Classifier):
             raise Mistake(f"{type(learner).__name__} does not tell classes apart. Take a classifier.")

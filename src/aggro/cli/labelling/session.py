@@ -43,9 +43,16 @@ class Session:
     """Asks, learns, takes back. ``active`` is the learner, ``question`` the row that is asked about now."""
 
     def __init__(
-        self, walk: Walk, journal: Journal, start: Callable[[], Any], model: Path, hidden: str | None = None
+        self,
+        walk: Walk,
+        journal: Journal,
+        start: Callable[[], Any],
+        saved: Moment | None,
+        model: Path,
+        hidden: str | None = None,
     ) -> None:
         self.walk, self.journal, self.start, self.model, self.hidden = walk, journal, start, model, hidden
+        self.saved = saved  # the model in its file, if it is of this journal
         self.active: Any = None
         self.place = Place()
         self.events = 0  # of the journal that ``active`` has been through
@@ -61,10 +68,11 @@ class Session:
 
     # Getting there --------------------------------------------------------------------------------
 
-    def resume(self, saved: Moment | None) -> None:
+    def resume(self) -> None:
         """Become what the journal says, from the model that was saved or from the start."""
-        self.moments = [] if saved is None or saved.place.row <= FEW_ROWS else [saved]
-        self._saved = 0 if saved is None else saved.events
+        if self.saved is not None:
+            self._saved = self.saved.events
+            self.moments = [self.saved] if self.saved.place.row > FEW_ROWS else []
         self._catch_up()
 
     def _catch_up(self) -> None:

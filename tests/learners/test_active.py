@@ -376,3 +376,40 @@ def test_scikit_learn_can_set_what_is_inside():
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("settings", [{}, {"target_rate": 0.2}, {"budget": 9}, {"strategy": "random", "delta": 0.3}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_chunks_are_gone_over_as_single_rows_are(settings, sparse):
+    from scipy.sparse import csr_array
+
+    from aggro.streams import Chunk
+
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((700, 4)), (rng.random(700) > 0.1).astype(float)
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, "a", "b")
+    names = ["p", "q", "r", "s"]
+    one, many, cut = (ActiveLearner(PAClassifier(), **{"delta": 0.1, **settings}, random_state=3) for _ in range(3))
+    asked = []
+    for i in np.flatnonzero(weight):
+        row = dict(zip(names, X[i].tolist(), strict=True))
+        if one.query_one(row):
+            one.learn_one(row, str(y[i]))
+            asked.append(int(i))
+    for learner, size in ((many, 700), (cut, 90)):
+        found = []
+        for begin in range(0, 700, size):
+            part = X[begin : begin + size]
+            chunk = Chunk(csr_array(part) if sparse else part, None, weight[begin : begin + size], names)
+            start = 0
+            while (i := learner.query_chunk(chunk, start, 60 if start < 60 else None)) is not None or start < 60:
+                start = 60 if i is None else i + 1
+                if i is not None:
+                    found.append(begin + i)
+                    learner.learn_one(dict(zip(names, part[i].tolist(), strict=True)), str(y[begin + i]))
+        assert found == asked
+        assert learner.n_seen_ == one.n_seen_ == weight.sum()
+        assert learner.delta_ == pytest.approx(one.delta_)
+        assert learner.progressive_error_ == pytest.approx(one.progressive_error_)
+        assert np.array_equal(learner.estimator_.coef_, one.estimator_.coef_)
+    assert 5 < len(asked) < 300

@@ -34,7 +34,20 @@ from aggro.engine.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
-__all__ = ["ASKED", "DELTA", "LAST", "PASSED", "WEIGHT", "WRONG", "Gate", "Strategy", "ask_row", "attend", "decide"]
+__all__ = [
+    "ASKED",
+    "DELTA",
+    "LAST",
+    "PASSED",
+    "WEIGHT",
+    "WRONG",
+    "Gate",
+    "Strategy",
+    "ask_row",
+    "attend",
+    "decide",
+    "first_asked",
+]
 
 u8 = np.uint64
 PASSED, ASKED = range(2)  # rows that came, rows asked about
@@ -137,6 +150,17 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
             jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, balanced, averaged))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
+
+
+@kernel
+def first_asked(gate, scores, weights, live):
+    """The first row to ask about, of rows with these scores; -1 if there is none. Those of weight 0 are not there."""
+    for i in range(u8(scores.shape[0])):
+        if weights.shape[0] and weights[i] == 0.0:
+            continue
+        if asks(gate, live, gap_of(scores[i], scores.shape[1], live)):
+            return np.int64(i)
+    return np.int64(-1)
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 from aggro.engine.gate import ASKED, DELTA, LAST, PASSED, WEIGHT, WRONG, Gate, Strategy
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import MISTAKES
-from aggro.learners.asking import asks_about, count_answer
+from aggro.learners.asking import asks_about, asks_about_first, count_answer
 from aggro.learners.base import COMMON
 from aggro.learners.model import Model
 from aggro.learners.onerow import Explanation
@@ -137,6 +137,31 @@ class ActiveLearner:
             asked = asks_about(inner, inner._gate, self._pinned, model, x)
             self._open = float(inner._gate.sums[LAST]) if asked else None
         return asked
+
+    def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None) -> int | None:
+        """The first row of a chunk to ask about; those before it are passed over, many at once.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Rows of a stream; its labels are not looked at.
+        start : int, default=0
+            Where to begin: after the row that was found last.
+        stop : int, default=None
+            Where to end; None for the end of the chunk.
+
+        Returns
+        -------
+        row : int or None
+            The number of a row whose label ``learn_one`` should be given, or None if there is none.
+        """
+        inner = self._begun()
+        self._open = None
+        last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
+        row = asks_about_first(inner, inner._gate, chunk, start, last)
+        if row is not None:
+            self._open = float(inner._gate.sums[LAST])
+        return row
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn one row, whether or not it was asked for.

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.engine.gate import LAST, WEIGHT, WRONG, Gate, attend
+from aggro.engine.gate import LAST, WEIGHT, WRONG, Gate, attend, first_asked
 from aggro.engine.jumps import address_of
 from aggro.engine.passes import layout_of, run, suited
 from aggro.engine.pinned import Pinned
-from aggro.engine.rule import MISTAKES, RULES
+from aggro.engine.rule import LIVE, MISTAKES, RULES
 from aggro.learners import doors
 from aggro.learners.features import frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import Model
+from aggro.learners.onerow import FIRST
 
 if TYPE_CHECKING:
     from aggro.learners.base import Learner
 
-__all__ = ["asks_about", "count_answer", "learn_asked"]
+__all__ = ["asks_about", "asks_about_first", "count_answer", "learn_asked"]
+
+BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
 
 
 class Attending:
@@ -118,3 +121,21 @@ def asks_about(learner: Learner, gate: Gate, pinned_gate: Pinned, model: Model, 
     if found < 0:
         raise doors.bad_value(row.value[0], 0, model.features.names, learner._least())
     return found > 0
+
+
+def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop: int) -> int | None:
+    """The first row of a chunk, from ``start`` on and before ``stop``, to ask about; None if there is none."""
+    size, knows = BLOCK, "_model" in learner.__dict__
+    while start < stop:
+        rows = slice(start, min(start + size, stop))
+        scores, live = np.zeros((rows.stop - start, 1)), 0  # as long as nothing is known
+        if knows:
+            view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True)
+            live = int(view.state.tally.rows[LIVE])
+        weights = np.empty(0) if chunk.weight is None else np.asarray(chunk.weight[rows], np.float64)
+        with learner._model.guard if knows else FIRST:
+            found = int(first_asked(gate, scores, weights, live))
+        if found >= 0:
+            return start + found
+        start, size = start + size, min(2 * size, LARGEST)
+    return None

@@ -8,7 +8,7 @@ rows once more, in file order; its last 12 columns; no intercept; the test part 
 predicted labels, as there, and from scores. PA has one order, so one result; active PA is run with 20 seeds.
 
 ``curves`` is the error against the labels asked for, over 20 seeds: on ijcnn1 in that setting (PA, the order of the
-file), on a9a and w8a with one shuffled order for each seed (PA-I, C = 0.01, averaged). Each strategy is run with
+file), on a9a and w8a with one shuffled order for each seed (PA-I, C="auto", averaged). Each strategy is run with
 several values of delta; ``random`` with the shares of labels that ``margin`` asked for.
 """
 
@@ -96,7 +96,7 @@ def curve(name: str) -> dict[str, np.ndarray]:
     else:
         width = {"a9a": 123, "w8a": 300}[name]
         (X, y), test = rows_of(name, "train", width), rows_of(name, "test", width)
-        inner = {"step": "pa1", "C": 0.01, "average": True}
+        inner = {"step": "pa1", "C": "auto", "average": True}
     found: dict[str, list[list[np.ndarray]]] = {"margin": [], "threshold": [], "random": []}
     everything = []
     for seed in SEEDS:

@@ -33,7 +33,9 @@ def picture(theme: Theme, found: dict[str, dict[str, np.ndarray]]) -> Any:
             x, y, around = mean[:, 0], mean[:, ERROR], spread[:, ERROR]
             axes.plot(x, y, line, marker="o", markersize=3, color=theme[colour], label=strategy)
             axes.fill_between(x, y - around, y + around, color=theme[colour], alpha=0.12, linewidth=0)
-        axes.set(xscale="log", xlabel="labels asked for, %", ylim=(0.0, 2.5 * level))
+        lowest = min(table[..., ERROR].mean(axis=0).min() for table in tables.values())
+        axes.set(xscale="log", xlabel="labels asked for, %", ylim=(0.8 * lowest, None))
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set_title(f"{name}: test error, %", loc="left", fontsize=10)
         plain(axes, theme)
     every[0].legend(frameon=False, fontsize=8)

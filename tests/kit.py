@@ -54,7 +54,7 @@ __all__ = [
 PLAIN = [Variant(entry) for entry in LEARNERS]
 ALL = [variant for entry in LEARNERS for variant in variants(entry)]
 # For what no step can change.
-FEW = [v for v in ALL if v.params.get("step", "pa1") == v.entry.load()().__dict__.get("step")]
+FEW = [v for v in ALL if v.new().get_params().get("step") == v.entry.load()().__dict__.get("step")]
 
 
 def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = None, where: Any = None) -> Any:
@@ -68,8 +68,9 @@ def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = N
 
 
 def marks(variant: Variant, why: str | None) -> list[Any]:
-    """One process tests all settings of a learner, so that its kernels are compiled once; and why it is skipped."""
-    group = pytest.mark.xdist_group(variant.entry.name)
+    """One process tests a family, so that no other waits for what it compiles; and why it is skipped."""
+    family = variant.entry.module.partition("_")[0]
+    group = pytest.mark.xdist_group(family)
     return [group] if why is None else [group, pytest.mark.skip(reason=why)]
 
 

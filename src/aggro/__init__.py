@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
     from aggro.learners.kernel_uniclass import KernelPAUniclass
     from aggro.learners.linear import PAClassifier, PARegressor
+    from aggro.learners.means import PAMeansClassifier
     from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
     from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
     from aggro.learners.own import register
@@ -41,6 +42,7 @@ __all__ = [
     "MultiplicativePARegressor",
     "MultiplicativePAUniclass",
     "PAClassifier",
+    "PAMeansClassifier",
     "PARegressor",
     "PAUniclass",
     "evaluate",

@@ -201,6 +201,11 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
         raise ValueError(f"fit_until presents one row at a time, so batch_size must be 1, got {size}.")
     if settings.get("epsilon") == "auto":
         raise ValueError("fit_until needs a radius that stays as it is: give epsilon as a number, not 'auto'.")
+    if "prototype" in settings:
+        raise ValueError(
+            "fit_until needs steps that only bring rows nearer to their targets, and those of PAMeansClassifier also "
+            "go towards the prototype. Use fit with max_iter."
+        )
     step = settings.get("step", "pa")
     if step not in GUARANTEED:
         raise ValueError(

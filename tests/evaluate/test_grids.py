@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from aggro import KernelPAClassifier
 from aggro.evaluate import kernel_grid
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 
 
 def test_a_line_is_what_the_learner_gives():

@@ -11,7 +11,7 @@ from aggro import KernelPAClassifier, KernelPARegressor
 from aggro.learners.support import WIDE
 from aggro.testing.kit import arrays, assert_same_model
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 POLICIES = ["oldest", "random", "smallest", "project", "merge"]
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 

@@ -9,9 +9,9 @@ from scipy.sparse import csr_matrix
 
 from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.learners.support import WIDE
-from aggro.testing.kit import assert_same_model
+from aggro.testing.kit import as_dicts, assert_same_model
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.4},
     {"kernel": "poly", "gamma": 0.5, "coef0": 1.0, "degree": 2},
@@ -285,3 +285,21 @@ def test_the_loudest_support_vectors_come_first():
     k = np.exp(-0.5 * ((model.support_vectors_[first] - X[3]) ** 2).sum())
     assert parts[0] == pytest.approx(model.dual_coef_[0, first] * k)
     assert explained.intercept == pytest.approx(model.intercept_[0])
+
+
+def test_a_feature_that_is_large_and_hardly_varies():
+    """Seconds since 1970 beside small features: distances are of differences, not of squares that cancel."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((80, 6)), rng.integers(0, 2, 80)
+    shifted = X + np.array([2.0**30, 0, 0, -(2.0**20), 0, 0])
+    X = shifted - np.array([2.0**30, 0, 0, -(2.0**20), 0, 0])  # what is left of the digits
+    near = KernelPAClassifier(gamma=0.2).fit(X, y)
+    for form in (np.asarray, csr_matrix):
+        far = KernelPAClassifier(gamma=0.2).fit(form(shifted), y)
+        np.testing.assert_allclose(far.decision_function(form(shifted)), near.decision_function(X), rtol=1e-12)
+    named = KernelPAClassifier(gamma=0.2)
+    for row, label in zip(as_dicts(shifted), y.tolist(), strict=True):
+        named.learn_one(row, label)
+    row = as_dicts(shifted)[3]
+    assert named.decision_one(row) == pytest.approx(near.decision_one(X[3]), rel=1e-12)
+    assert sum(named.explain_one(row).values()) == pytest.approx(named.decision_one(row), rel=1e-9)

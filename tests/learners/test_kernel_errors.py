@@ -11,7 +11,7 @@ import aggro
 from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
 from aggro.learners.support import WIDE
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((700, 3))
 y = np.where(X[:, 0] * X[:, 1] > 0, "a", "b")

@@ -13,7 +13,7 @@ import aggro
 from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.kit import assert_same_model
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 each_window = pytest.mark.parametrize("window", ["disjoint", "sliding"])
 each_step = pytest.mark.parametrize("step", ["pa1", "pa2", "ls"])
 

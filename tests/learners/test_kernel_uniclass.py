@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from aggro import KernelPAUniclass, PAUniclass
 from aggro.learners.support import WIDE
 
-pytestmark = pytest.mark.xdist_group("KernelPAClassifier")
+pytestmark = pytest.mark.xdist_group("kernel")
 
 
 def rows(n=200, d=4, seed=0):

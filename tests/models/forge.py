@@ -23,6 +23,7 @@ SETTINGS = {
     "KernelPAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
     "KernelPARegressor": {"budget": 5, "budget_policy": "project"},
     "KernelPAUniclass": {"average": True},
+    "PAMeansClassifier": {"queue": 3, "average": True},
 }
 
 

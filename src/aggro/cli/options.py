@@ -19,6 +19,7 @@ __all__ = ["Data", "Json", "Plugins", "Reading", "meanings", "reads_data", "shor
 PANEL = "Reading the data"
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
 STEPS = ("pa", "pa1", "pa2", "ls")
+STEPS_WITH_MEANS = ("pam", "pam1", "pam2")
 
 
 def complete_formats(incomplete: str) -> list[str]:
@@ -28,7 +29,8 @@ def complete_formats(incomplete: str) -> list[str]:
 def meanings() -> dict[str, str]:
     """What short names stand for: each step, built in or of the user's own, is a classifier that takes it."""
     own = sys.modules.get("aggro.engine.ownsteps")  # imported by a plugin that has steps, and slow to import
-    return {step: f"PAClassifier(step={step})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
+    plain = {step: f"PAClassifier(step={step})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
+    return plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
 
 
 def short_names() -> list[str]:

@@ -160,6 +160,8 @@ class Run:
         before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
         rows = Rows(self.stream, self.task)
+        if "_model" in self.learner.__dict__:
+            self.learner._begin_pass(self.learner._model, number)
         for chunk in rows:
             for block in blocks(chunk, counts(self.learner).rows):
                 with rows.learned_from():

@@ -11,8 +11,9 @@ threshold   1 where |f| ≤ δ, else 0
 random      δ, at most 1
 ==========  ===========================================
 
-and with 1 before the first answer. The random number is a function of the seed and of how many rows came before,
-so that it does not matter how a stream is cut. With a target rate ρ, δ follows the stream by
+and with 1 before the first answer; a threshold asks until two classes are known. The random number is a function of
+the seed and of how many rows came before, so that it does not matter how a stream is cut. With a target rate ρ, δ
+follows the stream by
 
     log δ ← log δ + η (ρ − p)
 
@@ -109,7 +110,7 @@ def asks(gate, live, gap):
     if gate.budget >= 0 and counts[ASKED] >= gate.budget:
         return False
     delta, p = sums[DELTA], 1.0
-    if live > 0:
+    if live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
         if gate.strategy == RANDOM:
             p = min(delta, 1.0) if gate.target == 0.0 else gate.target
         elif gate.strategy == THRESHOLD:

@@ -93,6 +93,9 @@ def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z:
 
 
 def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
+    if kind == RBF and isinstance(X, np.ndarray) and Z.shape[0]:
+        centre = Z.mean(axis=0)  # distances stay, and large features that hardly vary do not drown them
+        X, Z = X - centre, Z - centre
     product = X @ Z.T
     dot = np.asarray(product.todense() if hasattr(product, "todense") else product)
     q, norm = (np.asarray((M.multiply(M) if hasattr(M, "multiply") else M * M).sum(axis=1)).ravel() for M in (X, Z))

@@ -72,6 +72,9 @@ class Learner(OneRow, Counted):
     def _check_change(self, state: Any) -> None:
         """Refuse parameters that this state cannot follow; they may have been set after it began to learn."""
 
+    def _begin_pass(self, model: Model, epoch: int) -> None:
+        """What is different about one of ``fit``'s passes over the same rows, if anything is."""
+
     def _settle(self, model: Model) -> None:
         """Learn what waits, if anything does: ``fit`` ends with it."""
 
@@ -235,6 +238,7 @@ class Learner(OneRow, Counted):
             order = NO_ORDER
             if self.__dict__["shuffle"]:
                 order = permutation(n, np.uint64(model.seed) + np.uint64(epoch))
+            self._begin_pass(model, epoch)
             self._learn(model, rows, targets, weights, order, model.state, model.labels)
             model.n_iter += 1
             tally = model.state.tally

@@ -42,6 +42,7 @@ LEARNERS = (
     Entry("KernelPAClassifier", "kernel", "classification"),
     Entry("KernelPARegressor", "kernel", "regression"),
     Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
+    Entry("PAMeansClassifier", "means", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

@@ -14,11 +14,12 @@ from aggro.learners.params import Choice, Either, Flag, Number, StepChoice
 from aggro.learners.registry import Entry
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
-IN_GRIDS = {"C", "budget_policy", "window"}  # words that are not crossed with all others
+IN_GRIDS = {"C", "budget_policy", "prototype", "window"}  # words that are not crossed with all others
 
 # Why a check does not apply to a setting. Every skip in the contract has its reason here.
 NO_C = {
     ("step", "pa"): "pa has no C for a weight to scale",
+    ("step", "pam"): "pam has no C for a weight to scale",
     ("step", "printed"): "the paper's multiplicative uniclass step has no C",
 }
 SEVERAL = {
@@ -28,6 +29,7 @@ SEVERAL = {
 HALF_LIFE = 20.0
 BUDGET = 9
 GROUP = 4
+QUEUE = 5
 NOT_PASSIVE = {
     ("step", "ls"): "least squares learns from every row, there is no hinge",
     ("half_life", HALF_LIFE): "every row makes the weights fade",
@@ -102,6 +104,9 @@ GRIDS: list[dict[str, Any]] = [
     {"budget": BUDGET, "budget_policy": "project"},
     {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
     {"budget": BUDGET, "nu": 0.1},
+    {"prototype": "sum", "gamma": 0.2, "scale": 0.1, "average": True},
+    {"queue": QUEUE, "prototype": "sum"},
+    {"queue": QUEUE, "average": True},
     {"batch_size": GROUP, "average": True},
     {"batch_size": GROUP, "window": "sliding", "kernel": "rbf"},
     {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},

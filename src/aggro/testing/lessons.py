@@ -101,7 +101,7 @@ def zero_rows_are_harmless(variant: Variant) -> None:
     model = variant.new().fit(X, y)
     expect(np.isfinite(decisions(model, X)).all(), "scores are not finite")
     expect(model.n_seen_ == len(y), f"{model.n_seen_} of {len(y)} rows were seen")
-    if model.get_params().get("fit_intercept") is False:
+    if model.get_params().get("fit_intercept") is False and not variant.has("prototype"):  # which counts its rows
         before = learned(model)
         model.partial_fit(np.zeros((4, X.shape[1])), y[:4])
         expect(learned(model) == before, "a row of zeros changed the state")

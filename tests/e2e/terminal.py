@@ -14,6 +14,7 @@ import re
 import select
 import signal
 import sys
+import termios
 import threading
 import time
 from contextlib import suppress
@@ -186,6 +187,16 @@ def keys(plan: dict) -> dict:
     again = person.row()
     person.press("d")
     second = person.row()
+    # Ctrl-Z and fg: the shell has set the terminal as it likes it.
+    os.kill(person.pid, signal.SIGSTOP)
+    os.waitpid(person.pid, os.WUNTRACED)
+    settings = termios.tcgetattr(person.fd)
+    settings[3] |= termios.ICANON | termios.ECHO
+    termios.tcsetattr(person.fd, termios.TCSANOW, settings)
+    os.kill(person.pid, signal.SIGCONT)
+    end = time.monotonic() + PATIENCE
+    while termios.tcgetattr(person.fd)[3] & termios.ICANON and time.monotonic() < end:
+        time.sleep(0.01)
     person.press("U")  # capital letters are the same keys
     back = person.row()
     person.press("+")

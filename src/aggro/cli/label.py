@@ -206,9 +206,10 @@ class Conversation:
             except (Interrupted, Mistake) as stop:
                 session.save()
                 if isinstance(stop, Interrupted):
-                    self.screen.echo(f"\nStopped. Every answer is kept. {GO_ON}")
+                    self.screen.echo(f"Stopped. Every answer is kept. {GO_ON}")
                 raise
             if reply.what == QUIT:
+                self.screen.leave()
                 return "quit"
             with patience(self.screen.say):
                 self._take(reply, question.guess)
@@ -263,7 +264,7 @@ class Conversation:
         else:
             print(summary(result))
         go_on = f" {GO_ON}" if end != "data" else ""
-        self.screen.echo(f"{ENDS[end]} Every answer is kept.{go_on}")
+        self.screen.say(f"{ENDS[end]} Every answer is kept.{go_on}")
 
     def _result(self, end: str) -> dict[str, Any]:
         session, standing = self.session, self._standing()

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,21 +38,34 @@ class Interrupts:
     def __init__(self) -> None:
         self.number = 0
         self._waiting = False
+        self._woken = -1  # can be read when a signal has come
 
     @contextmanager
     def caught(self) -> Iterator[None]:
         """Catch them inside."""
+        if threading.current_thread() is not threading.main_thread():  # which alone can
+            yield
+            return
         names = ("SIGINT", "SIGTERM", "SIGHUP")
         numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        try:
-            before = {number: signal.signal(number, self._come) for number in numbers}
-        except ValueError:  # not in the main thread
-            before = {}
+        self._woken, wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(wake, False)
+        before = {number: signal.signal(number, self._come) for number in numbers}
+        waker = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         try:
             yield
         finally:
+            signal.set_wakeup_fd(waker)
             for number, handler in before.items():
                 signal.signal(number, handler)
+            os.close(wake)
+            os.close(self._woken)
+
+    def wait(self, fd: int) -> None:
+        """Until there is something to read. A signal may come to any thread, and wakes this one, which handles it."""
+        while fd not in select.select([fd, self._woken], [], [])[0]:
+            os.read(self._woken, 64)
 
     def _come(self, number: int, frame: Any) -> None:
         if self.number and number == signal.SIGINT:
@@ -151,6 +165,7 @@ class Keys:
     def _read(self, n: int) -> bytes:
         with self.interrupts.welcome():
             try:
+                self.interrupts.wait(self.fd)
                 return os.read(self.fd, n)
             except OSError:
                 return b""

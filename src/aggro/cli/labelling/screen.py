@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen", "Standing", "clean", "error_text"]
 
+SHORT = 12
 COLUMNS, REASONS, CLASSES, LETTERS = 12, 6, 4, 4000  # the most that is shown of each
 
 
@@ -84,9 +85,15 @@ class Screen:
             sys.stderr.flush()
 
     def echo(self, text: str) -> None:
-        """What was answered."""
+        """What was answered: behind the keys, if it is as short as one."""
+        alone = self.console.is_terminal and len(text) > SHORT
         with contextlib.suppress(OSError):
-            self.console.print(clean(text), style="bold")
+            self.console.print("\n" * alone + clean(text), style="bold")
+
+    def leave(self) -> None:
+        """End the line of keys."""
+        if self.console.is_terminal:
+            self.echo("")
 
     def ask(self, question: Question, choices: Choices, standing: Standing) -> None:
         """A question, and the keys that answer it."""

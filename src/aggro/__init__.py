@@ -5,11 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import LEARNERS
+from aggro.learners.registry import ACTIVE, LEARNERS
 
 if TYPE_CHECKING:
     from aggro.batch import fit_until
     from aggro.engine.ownsteps import step
+    from aggro.learners.active import ActiveLearner
     from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
     from aggro.learners.kernel_uniclass import KernelPAUniclass
     from aggro.learners.linear import PAClassifier, PARegressor
@@ -25,7 +26,7 @@ __version__ = "0.1.0"
 
 # Nothing heavy is imported until it is asked for.
 _HOMES = {
-    **{entry.name: "aggro.estimators" for entry in LEARNERS},
+    **{entry.name: "aggro.estimators" for entry in (*LEARNERS, ACTIVE)},
     "fit_until": "aggro.batch",
     "load": "aggro.models",
     "register": "aggro.learners.own",
@@ -34,6 +35,7 @@ _HOMES = {
 _MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 
 __all__ = [
+    "ActiveLearner",
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPAUniclass",

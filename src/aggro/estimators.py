@@ -12,20 +12,19 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
-from aggro.learners.registry import LEARNERS, OWN, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, OWN, Entry
 
-__all__ = [entry.name for entry in LEARNERS]
+__all__ = [entry.name for entry in (*LEARNERS, ACTIVE)]
 
 
 class Shell(BaseEstimator):
     """What all shells share."""
 
-    _least: Any  # from the learner
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self._least() == 0.0
+        inner = self.__dict__.get("estimator", self)
+        tags.input_tags.positive_only = inner is not None and inner._least() == 0.0
         tags.input_tags.pairwise = self.__dict__.get("kernel") == "precomputed"
         return tags
 
@@ -50,7 +49,7 @@ def shell(entry: Entry) -> type[Any]:
     return type(entry.name, (*mixins, learner, Shell), body)
 
 
-globals().update({entry.name: shell(entry) for entry in LEARNERS})
+globals().update({entry.name: shell(entry) for entry in (*LEARNERS, ACTIVE)})
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,8 @@ import pytest
 from pages import ROOT, save_files
 
 PAGE = ROOT / "docs" / "cli.md"
-PAGES = [PAGE, *sorted((ROOT / "docs" / "tutorials").glob("a*-of-your-own.md"))]
+TUTORIALS = ROOT / "docs" / "tutorials"
+PAGES = [PAGE, *sorted(TUTORIALS.glob("a*-of-your-own.md")), TUTORIALS / "from-unlabelled-to-a-model.md"]
 
 
 def examples(text: str) -> list[tuple[str, list[str]]]:

@@ -277,3 +277,39 @@ def test_rows_end_where_pyarrow_ends_them():
         reading = pyarrow.csv.ReadOptions(column_names=["p", "q"], use_threads=False)
         table = pyarrow.csv.read_csv(pa.BufferReader(letters.tobytes()), reading, parsing)
         assert table.num_rows + len(seen) == len(ends), text
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_chunks_bring_their_cells_along_if_asked(tmp_path, ending):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / f"rows.{ending}"
+    cells = {"n": [1.0, 2.0, None, 4.0], "text": ["Free entry", "ok lar", "", "free, FREE"]}
+    if ending == "parquet":
+        pq.write_table(pa.table(cells), path)
+    else:
+        rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+        quoted = [f'{"" if r["n"] is None else r["n"]},"{r["text"]}"' for r in rows]
+        path.write_text("\n".join(["n,text", *quoted] if ending == "csv" else map(json.dumps, rows)) + "\n")
+    (chunk,) = tables(path, label=False, text="text", cells=True)
+    assert chunk.cells.column("n").to_pylist() == cells["n"]
+    assert [text or "" for text in chunk.cells.column("text").to_pylist()] == cells["text"]
+    assert chunk.some([3, 0]).cells.column("n").to_pylist() == [4.0, 1.0]
+    assert chunk.some(slice(1, 3)).cells.column("n").to_pylist() == [2.0, None]
+    (without,) = tables(path, label=False, text="text")
+    assert without.cells is None
+    assert dicts([without]) == dicts([chunk])
+
+
+def test_words_have_the_places_that_features_are_named_by(tmp_path):
+    from aggro.streams.encode import WORD_BITS
+    from aggro.streams.words import places_of
+
+    text = "Free FREE entry2 — Gänse & £5, it's"
+    (tmp_path / "t.csv").write_text(f'text\n"{text}"\n', encoding="utf-8")
+    (row,) = dicts(tables(tmp_path / "t.csv", label=False, text="text"))
+    places = places_of(text, WORD_BITS)
+    assert list(places) == ["Free", "FREE", "entry2", "—", "Gänse", "£5", "it", "s"]
+    assert {f"text~{place}" for place in places.values()} == set(row)
+    assert places["Free"] == places["FREE"]
+    assert places_of("", WORD_BITS) == {}

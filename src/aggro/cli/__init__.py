@@ -18,6 +18,7 @@ from aggro.cli.console import Mistake
 from aggro.cli.data import data
 from aggro.cli.demo import demo
 from aggro.cli.help import ListsLearners
+from aggro.cli.label import label
 from aggro.cli.predict import predict
 from aggro.cli.show import show
 from aggro.cli.train import train
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command(short_help="Learners beside each other on a built-in stream.")(demo)
 app.command(short_help="Learn from files and save the model.", cls=ListsLearners)(train)
+app.command(short_help="Label rows by hand, those that the model asks about.", cls=ListsLearners)(label)
 app.command(short_help="What a model says of each row.")(predict)
 app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
 app.command(short_help="What is in a model file.")(show)

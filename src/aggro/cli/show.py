@@ -18,15 +18,23 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro 
 
 
 def load_model(path: Path) -> Any:
-    """The learner in a file, without scikit-learn around it."""
+    """The learner in a file, without scikit-learn around it; of an active learner the one inside."""
     from aggro.models import ModelFileError, load
 
     try:
-        return load(path, shell=False)
+        return inside(load(path, shell=False))
     except ModelFileError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror}.") from error
+
+
+def inside(learner: Any) -> Any:
+    """The learner inside an active one, which learns whatever it is given; any other as it is."""
+    if type(learner).__name__ != "ActiveLearner":
+        return learner
+    learner.estimator_._gate = None
+    return learner.estimator_
 
 
 def show(
@@ -75,8 +83,21 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         **({"offset": load_model(path).offset_} if detects else {}),
         "updates": contents.n_updates,
         "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
-        "checkpoint": position and {"passes": position.get("passes"), "stream": position.get("stream")},
+        "checkpoint": {key: position.get(key) for key in ("passes", "stream")}
+        if position and "run" in position
+        else None,
+        "asking": header.active and asking_of(header.active),
+        "labelling": position and position.get("labelling"),
     }
+
+
+def asking_of(active: dict[str, Any]) -> dict[str, Any]:
+    """How a learner asks for labels, and how often it did."""
+    from aggro.models.codec import decode
+
+    parameters = {name: decode(value) for name, value in active["parameters"].items()}
+    (passed, asked), (delta, *_) = active["counts"][:2], active["sums"]
+    return {**parameters, "delta_now": delta, "passed": passed, "asked": asked}
 
 
 def print_facts(facts: dict[str, Any]) -> None:
@@ -130,5 +151,12 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     if "outside" in facts:
         lines["outside"] = f"{facts['outside']:,} ({facts['share_outside']:.2%}), before each row was learned"
         lines["offset"] = f"{facts['offset']:.6g}; rows with a lower score are outside"
+    if facts["asking"]:
+        asked, passed = facts["asking"]["asked"], facts["asking"]["passed"]
+        how = ", ".join(f"{name}={facts['asking'][name]}" for name in ("delta", "strategy", "target_rate"))
+        lines["asked"] = f"about {asked:,} of {passed:,} rows ({asked / max(passed, 1):.2%}), with {how}"
+    if facts["labelling"]:
+        at = facts["labelling"]
+        lines["labelling"] = f"after row {at['row']:,} of the data, {at['events']:,} answers and skips"
     lines["updates"] = f"{facts['updates']:,} ({facts['updates'] / max(facts['rows'], 1):.2%})"
     return lines

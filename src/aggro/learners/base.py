@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from aggro.engine.gate import Gate
 from aggro.engine.passes import layout_of, run, score, suited
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
 from aggro.learners import doors
+from aggro.learners.asking import learn_asked
 from aggro.learners.counted import Counted
 from aggro.learners.features import MAX_FEATURES, Features, frozen
 from aggro.learners.labels import Labels
@@ -91,6 +93,8 @@ class Learner(OneRow, Counted):
     def _learns_in_place(self) -> bool:
         """Whether a pass over rows that were looked at before cannot fail."""
         return True
+
+    _gate: Gate | None = None  # asks about rows: see ``learners.active``
 
     # What a task adds (see tasks.py) --------------------------------------------------------------
 
@@ -320,6 +324,9 @@ class Learner(OneRow, Counted):
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
         next rule. ``watching`` is a pass to take instead of the usual one, with the same arguments.
         """
+        if self._gate is not None:
+            learn_asked(self, self._gate, model, X, y, s, order, state, labels)
+            return
         given = s
         if order.shape[0]:
             y = y[order]

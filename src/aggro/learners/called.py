@@ -69,11 +69,11 @@ def learn_called(
     given = frozen(np.ascontiguousarray(np.hstack([before, called(kernel, X, X)])))
     own = before.shape[1] + np.arange(here.shape[0])
     y, s = frozen(y[here]), frozen(s[here] if s.shape[0] else s)
-    learn_rows(state, params._replace(own=own), given, y, s, NO_ORDER, 0, here.shape[0], *flags)
+    bad = int(learn_rows(state, params._replace(own=own), given, y, s, NO_ORDER, 0, here.shape[0], *flags))
     for slot in np.flatnonzero(state.column[: state.marks[COUNT]] >= before.shape[1]).tolist():
         hold(state, X[int(state.column[slot]) - before.shape[1]], slot)
     state.column[:] = 0
-    return -1
+    return int(here[bad]) if bad >= 0 else -1
 
 
 def hold(state: Support, row: Any, slot: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-__all__ = ["LEARNERS", "OWN", "Entry", "find", "learners"]
+__all__ = ["ACTIVE", "LEARNERS", "OWN", "Entry", "find", "learners"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ LEARNERS = (
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
 )
+
+ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself
 
 OWN: dict[str, Entry] = {}  # what this process has registered
 

@@ -32,10 +32,13 @@ class Header:
     n_iter: int
     state: str  # name of the state's type
     position: Any = None  # of a checkpoint: where its stream stands, any JSON
+    active: Any = None  # of a learner inside an ActiveLearner: see ``models.activity``; else absent
 
     def text(self) -> str:
         """The header as JSON."""
         content = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.active is None:
+            del content["active"]
         parameters = self.parameters.items()
         content["parameters"] = {name: _encoded(value, f"its parameter {name!r}") for name, value in parameters}
         for name in ("classes", "reserved_classes"):
@@ -57,8 +60,9 @@ class Header:
             raise Flaw(
                 f"it was written by a newer aggro ({writer}, format {version}; this one reads {FORMAT})", UPGRADE
             )
-        if version < FORMAT or set(content) != set(CHECKS):
+        if version < FORMAT or {*content, "active"} != set(CHECKS):
             raise Flaw(f"the header is not one of format {FORMAT}")
+        content.setdefault("active", None)
         for name, good in CHECKS.items():
             if not good(content[name]):
                 raise Flaw(f"the header's {name!r} cannot be {str(content[name])[:60]}")
@@ -97,4 +101,5 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "n_iter": _whole(2**63 - 1),
     "state": _of(str),
     "position": lambda value: True,
+    "active": lambda value: value is None or isinstance(value, dict),
 }

@@ -14,6 +14,7 @@ from aggro.learners.labels import Labels
 from aggro.learners.model import Model
 from aggro.learners.params import StepChoice
 from aggro.learners.registry import Entry, find
+from aggro.models.activity import revived
 from aggro.models.container import Container, Path, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
@@ -70,7 +71,7 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
     learner._model = model
-    return learner
+    return learner if header.active is None else revived(learner, header.active, shell)
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:

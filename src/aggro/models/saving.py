@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from aggro.learners.active import ActiveLearner
 from aggro.learners.model import Model
 from aggro.learners.registry import learners
+from aggro.models.activity import activity_of, asking
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
@@ -66,6 +69,10 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
     import aggro  # not above: aggro itself offers ``load``
 
+    if isinstance(learner, ActiveLearner):
+        with asking(learner) as inner:
+            header, arrays = _snapshot(inner, position)
+            return replace(header, active=activity_of(learner)), arrays
     kind = type(learner).__name__
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in learners()):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")

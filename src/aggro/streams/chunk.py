@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
     With names, columns may come, go and move from chunk to chunk; a learner follows them by name.
     ``y`` is None where the stream has no targets, and NaN for a row without one. ``position`` is where the
-    stream stands after the chunk.
+    stream stands after the chunk. ``cells`` is the pyarrow table that the rows were made of, if it was asked for.
     """
 
     X: Any
@@ -37,6 +37,7 @@ class Chunk(NamedTuple):
     weight: np.ndarray | None = None
     names: Sequence[Any] | None = None
     position: Position | None = None
+    cells: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -46,4 +47,5 @@ class Chunk(NamedTuple):
     def some(self, rows: Any) -> Chunk:
         """These rows of it: a slice, or their numbers."""
         y, weight = (None if column is None else column[rows] for column in (self.y, self.weight))
-        return self._replace(X=self.X[rows], y=y, weight=weight)
+        cells = None if self.cells is None else self.cells.take(np.arange(self.n_rows)[rows])
+        return self._replace(X=self.X[rows], y=y, weight=weight, cells=cells)

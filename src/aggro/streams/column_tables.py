@@ -97,7 +97,7 @@ def _read(stream: Stream, batches_of: Any) -> Iterator[Chunk]:
     def work(item: tuple) -> tuple:
         batch, position = item
         assert roles is not None
-        return encode(batch, roles), position
+        return encode(batch, roles), position, batch if stream.cells else None
 
-    for (X, y, weight, names), position in ahead(work, items(), stream.threads):
-        yield Chunk(X, y, weight, names, position)
+    for (X, y, weight, names), position, cells in ahead(work, items(), stream.threads):
+        yield Chunk(X, y, weight, names, position, cells)

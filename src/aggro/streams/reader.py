@@ -32,10 +32,11 @@ class Stream:
         start: Position,
         threads: int,
         options: dict[str, Any],
+        cells: bool = False,
     ) -> None:
         self.sources = [Source(name) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
-        self.start, self.threads, self.options = start, threads, options
+        self.start, self.threads, self.options, self.cells = start, threads, options, cells
         self.n_features: int | None = options["n_features"]
         self.bad_lines = 0
         self.first_bad: BadLine | None = None
@@ -94,6 +95,7 @@ def open(
     n_features: int | None = None,
     bits: int = 18,
     named: bool = False,
+    cells: bool = False,
 ) -> Stream:
     """A stream of chunks from a file, files, a folder, a glob or stdin.
 
@@ -133,6 +135,8 @@ def open(
         vw: features are hashed into 2^bits columns.
     named
         vw: features keep their names, «namespace^feature», instead. Each chunk has the columns that occur in it.
+    cells
+        tables: chunks bring along the pyarrow table that they were made of, as ``chunk.cells``.
 
     Examples
     --------
@@ -168,4 +172,4 @@ def open(
         "bits": bits,
         "named": named,
     }
-    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options)
+    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells)

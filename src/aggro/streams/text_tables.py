@@ -47,10 +47,10 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         table, bad = reader.read(block)
         lines = np.count_nonzero(block.lines == NEWLINE)
         place = Position(block.file, block.end, int(lines), table.num_rows)
-        return place, encode(table, reader.roles) if table.num_rows else None, bad
+        return place, encode(table, reader.roles) if table.num_rows else None, bad, table if stream.cells else None
 
     at = stream.start
-    for place, encoded, bad in ahead(work, blocks, stream.threads):
+    for place, encoded, bad, cells in ahead(work, blocks, stream.threads):
         if place.file != at.file:
             at = Position(file=place.file)
         if bad:
@@ -59,7 +59,7 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         at = place._replace(line=at.line + place.line, row=at.row + place.row)
         if encoded:
             X, y, weight, names = encoded
-            yield Chunk(X, y, weight, names, at)
+            yield Chunk(X, y, weight, names, at, cells)
 
 
 def settled(kind: Any) -> Any:

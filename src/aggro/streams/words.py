@@ -6,15 +6,18 @@ A word is a run of letters, digits and bytes beyond ASCII; ASCII letters are mad
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from aggro.engine.compile import kernel
 from aggro.streams.bits import PADDING
 from aggro.streams.hashing import hash_bytes, number_keys
 
-__all__ = ["bag_of_words"]
+__all__ = ["bag_of_words", "places_of"]
 
 u8 = np.uint64
+WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 SMALL = np.zeros(256, np.uint8)  # what a byte becomes as part of a word; 0 for one between words
 for _letter in range(256):
@@ -53,3 +56,11 @@ def bag_of_words(text: bytes, bounds: np.ndarray, bits: int) -> tuple[np.ndarray
     columns, firsts = np.empty(places.shape[0], np.uint32), np.empty(places.shape[0], np.uint64)
     n = number_keys(places, columns, firsts)
     return indptr, columns, places[firsts[:n].astype(np.int64)]
+
+
+def places_of(text: str, bits: int) -> dict[str, int]:
+    """The words of a text, as they stand in it, and the place of each."""
+    letters = text.encode("utf-8", "replace")
+    words = [word.decode("utf-8", "replace") for word in WORD.findall(letters)]
+    _, columns, places = bag_of_words(letters, np.array([0, len(letters)]), bits)
+    return dict(zip(words, places[columns].tolist(), strict=True))

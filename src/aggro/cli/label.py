@@ -1,0 +1,333 @@
+"""``aggro label``: a person labels what the model asks about."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake, check_writable
+from aggro.cli.help import complete_settings
+from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
+from aggro.cli.train import complete_learners, listed
+
+if TYPE_CHECKING:
+    from aggro.cli.labelling.choices import Choices, Reply
+    from aggro.cli.labelling.session import Session
+
+__all__ = ["label"]
+
+ASKING = "Asking"
+STRATEGIES = ("margin", "threshold", "random")
+ENDS = {
+    "quit": "Stopped.",
+    "data": "Every row has been gone over.",
+    "budget": "The budget of answers is used up.",
+}
+GO_ON = "The same command goes on from here."
+
+
+@reads_data
+def label(
+    data: Data,
+    *,
+    model: Annotated[Path, typer.Option(metavar="FILE", help="The model: made if it is not there, else it goes on.")],
+    classes: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Classes and, if you like, their keys: ham=h,spam=s.")
+    ] = None,
+    seed_labels: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DATA", help="Rows that have labels, to begin with; repeatable."),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(min=0, metavar="N", help="Stop after so many answers.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="X", rich_help_panel=ASKING, help="The smaller, the fewer questions.  [default: 0.1]"),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=ASKING,
+            autocompletion=lambda: list(STRATEGIES),
+            help=f"Which rows to ask about: {', '.join(STRATEGIES)}.  [default: margin]",
+        ),
+    ] = None,
+    target_rate: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", rich_help_panel=ASKING, help="Ask about this share of the rows; delta follows."),
+    ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=complete_learners, help="A classifier.  [default: PAClassifier]"),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+        ),
+    ] = None,
+    plugin: Plugins = None,
+    as_json: Json = False,
+    reading: Reading,
+) -> None:
+    """Label rows by hand: the model asks about those it is unsure of, and learns each answer at once.
+
+    One key is an answer; others skip, undo and quit. Every answer is on disk before the next question, in
+    MODEL.answers, and the same command goes on where it was stopped, however it was stopped. Without a terminal,
+    answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
+    and at the end the result, as one line of JSON.
+    """
+    check_writable(model)
+    from aggro.cli.labelling.beginning import Gating
+    from aggro.cli.labelling.choices import classes_given
+    from aggro.cli.labelling.journal import Journal
+    from aggro.cli.labelling.keys import Interrupted, Interrupts
+    from aggro.cli.labelling.screen import Screen
+    from aggro.cli.ledger import patience
+
+    given = classes_given(classes)
+    if strategy is not None and strategy not in STRATEGIES:
+        raise Mistake(f"There is no strategy {strategy!r}. There are: {', '.join(STRATEGIES)}.")
+    gating, screen, interrupts = Gating(delta, strategy, target_rate), Screen(), Interrupts()
+    journal = Journal(model.with_name(f"{model.name}.answers"))
+    try:
+        with interrupts.caught():
+            with patience(screen.say):
+                session = taken_up(data, journal, model, reading, screen, learner, set_, gating, seed_labels)
+                session.budget, session.check = budget, interrupts.check
+                session.resume()
+            conversation = Conversation(session, screen, interrupts, given, as_json)
+            conversation.greet()
+            with conversation.answers.held():
+                end = conversation.run()
+            session.save()
+            conversation.close(end)
+    except Interrupted as stop:
+        if stop.number == getattr(signal, "SIGHUP", None):
+            leave_terminal()
+        raise SystemExit(128 + stop.number) from None
+    finally:
+        journal.close()
+        if not journal.begun:
+            model.with_name(f"{model.name}.start").unlink(missing_ok=True)
+
+
+def taken_up(
+    data: list[str],
+    journal: Any,
+    model: Path,
+    reading: Reading,
+    screen: Any,
+    learner: str | None,
+    settings: list[str] | None,
+    gating: Any,
+    seeds: list[str] | None,
+) -> Session:
+    """A session, new or gone on with; it is not yet where the journal ends."""
+    from aggro.cli.labelling.beginning import Run, loaded_model, saved_moment
+    from aggro.cli.labelling.session import Session
+    from aggro.cli.labelling.source import hidden_column, open_rows
+    from aggro.cli.labelling.walk import Walk
+
+    loaded = loaded_model(model)[0] if model.exists() else None
+    stream = open_rows(data, reading, loaded, journal.run["run"] if journal.begun else None, screen.say)
+    run = Run(model, stream, reading, learner, settings or [], gating, seeds or [])
+    if journal.begun:
+        run.check(journal)
+        saved = saved_moment(run, journal)
+    else:
+        run.begin(journal, loaded)
+        saved = None
+    return Session(Walk(stream), journal, lambda: run.start(journal), saved, model, hidden_column(stream))
+
+
+class Conversation:
+    """Questions and answers until somebody has enough."""
+
+    def __init__(self, session: Session, screen: Any, interrupts: Any, given: list[Any], as_json: bool) -> None:
+        from aggro.cli.labelling.keys import Keys, Lines, has_keys
+
+        self.session, self.screen, self.as_json = session, screen, as_json
+        person = has_keys()
+        self.prints = as_json and not person
+        self.answers: Any = Keys(interrupts, screen.prompt) if person else Lines(interrupts)
+        self.choices = self._choices(given)
+
+    def _choices(self, given: list[Any]) -> Choices:
+        from aggro.cli.labelling.choices import Choices, as_label
+
+        choices = Choices()
+        inner = self.session.active.__dict__.get("estimator_")
+        known = inner.classes_.tolist() if inner is not None and "_model" in inner.__dict__ else []
+        alike = known or ([0] if given and all(is_whole(name) for name, _ in given) else [""])
+        labels = [(as_label(name, alike), key) for name, key in given]
+        for name, key in labels:
+            if key is not None:
+                choices.add(name, key)
+        for name in (*(name for name, _ in labels), *known):
+            choices.add(name)
+        return choices
+
+    def greet(self) -> None:
+        """Where it goes on."""
+        session, say = self.session, self.screen.say
+        if session.events:
+            say(f"Going on after {session.answered:,} answers, at row {session.place.row + 1:,} of the data.")
+        if session.otherwise:
+            say(f"Note: {session.otherwise:,} rows are asked about otherwise than when they were answered.")
+
+    def run(self) -> str:
+        """Go on until the end; which end it was."""
+        from aggro.cli.labelling.choices import QUIT
+        from aggro.cli.labelling.keys import Interrupted
+        from aggro.cli.labelling.reasons import question_of
+        from aggro.cli.ledger import patience
+
+        session = self.session
+        texts = tuple(session.walk.stream.options["text"])
+        while True:
+            if session.spent:
+                return "budget"
+            try:
+                with patience(self.screen.say):
+                    row = session.next()
+                if row is None:
+                    return "data"
+                question = question_of(session.active, row, session.hidden, texts)
+                self._ask(question)
+                reply = self.answers.reply(self.choices)
+            except (Interrupted, Mistake) as stop:
+                session.save()
+                if isinstance(stop, Interrupted):
+                    self.screen.echo(f"Stopped. Every answer is kept. {GO_ON}")
+                raise
+            if reply.what == QUIT:
+                self.screen.leave()
+                return "quit"
+            with patience(self.screen.say):
+                self._take(reply, question.guess)
+
+    def _ask(self, question: Any) -> None:
+        self.answers.forget()
+        if self.prints:
+            print(json.dumps({"question": question.as_json()}, ensure_ascii=False, default=str), flush=True)
+        else:
+            self.screen.ask(question, self.choices, self._standing())
+
+    def _take(self, reply: Reply, guess: Any) -> None:
+        from aggro.cli.labelling.choices import SKIP, UNDO
+
+        if reply.what == SKIP:
+            self.session.skip(guess)
+            self._echo("skipped")
+        elif reply.what == UNDO:
+            self._undo()
+        else:
+            self.session.answer(reply.label, guess)
+            self.choices.add(reply.label)
+            self._echo(str(reply.label))
+
+    def _echo(self, text: str) -> None:
+        if not self.prints:
+            self.screen.echo(text)
+
+    def _undo(self) -> None:
+        event = self.session.undo()
+        if event is None:
+            self.screen.echo("There is nothing to take back.")
+        else:
+            what = f"the answer {event.label}" if event.do == "answer" else "a skip"
+            self.screen.echo(f"took back {what}")
+
+    def _standing(self) -> Any:
+        from aggro.cli.labelling.gain import gain_of, mistakes_in
+        from aggro.cli.labelling.screen import Standing
+
+        session = self.session
+        mistakes = mistakes_in(session.journal.events, session.active.strategy)
+        return Standing(session, mistakes, gain_of(session))
+
+    def close(self, end: str) -> None:
+        """The result, on stdout."""
+        result = self._result(end)
+        if self.prints:
+            print(json.dumps({"result": result}, ensure_ascii=False, default=str))
+        elif self.as_json:
+            print(json.dumps(result, indent=2, ensure_ascii=False, default=str))
+        else:
+            print(summary(result))
+        go_on = f" {GO_ON}" if end != "data" else ""
+        self.screen.say(f"{ENDS[end]} Every answer is kept.{go_on}")
+
+    def _result(self, end: str) -> dict[str, Any]:
+        session, standing = self.session, self._standing()
+        active, gain, mistakes = session.active, standing.gain, standing.mistakes
+        inner = active.__dict__.get("estimator_") or active.estimator
+        known = math.isfinite(mistakes.error)
+        return {
+            "model": str(session.model) if session.learned else None,
+            "answers": str(session.journal.path),
+            "end": end,
+            "learner": type(inner).__name__,
+            "parameters": {name: inner.__dict__[name] for name in inner._constraints},
+            "asking": {name: active.__dict__[name] for name in ("delta", "strategy", "target_rate")},
+            "rows": session.place.row,
+            "answered": standing.answered,
+            "skipped": standing.skipped,
+            "undone": session.journal.undone,
+            "error": mistakes.share if known else None,
+            "error_deviation": mistakes.error if known else None,
+            "more_labels_help": None if gain is None else gain.verdict,
+            "gain": None if gain is None else gain._asdict(),
+            "missed": [{"class": name, "share": share} for name, share in mistakes.missed.items()],
+            "classes": inner.classes_.tolist() if session.learned else [],
+            "bad_lines": session.walk.stream.bad_lines,
+        }
+
+
+def summary(result: dict[str, Any]) -> str:
+    """The result for people."""
+    from aggro.cli.labelling.gain import Gain, Mistakes
+    from aggro.cli.labelling.screen import error_text
+    from aggro.cli.learners import spelled
+
+    share = result["answered"] / max(result["rows"], 1)
+    skipped = f", {result['skipped']:,} skipped" if result["skipped"] else ""
+    asking = ", ".join(f"{name}={value}" for name, value in result["asking"].items() if value is not None)
+    missed = {entry["class"]: entry["share"] for entry in result["missed"]}
+    known = result["error"] is not None
+    mistakes = Mistakes(result["error"], result["error_deviation"], missed) if known else Mistakes()
+    gain = Gain(**result["gain"]) if result["gain"] else None
+    lines = {
+        "learner": f"{spelled(result['learner'], result['parameters'])}, asking with {asking}",
+        "rows": f"{result['rows']:,}",
+        "answers": f"{result['answered']:,} ({share:.1%} of the rows){skipped}",
+        "error": error_text(mistakes, result["asking"]["strategy"]),
+        "more help?": "too early to say" if gain is None else gain.sentence(),
+        "classes": listed(result["classes"]),
+    }
+    if result["bad_lines"]:
+        lines["left out"] = f"{result['bad_lines']:,} malformed line(s)"
+    size = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)" if result["model"] else "none yet"
+    lines["model"] = f"{size}; the answers are in {result['answers']}"
+    return "\n".join(f"{name:<10} {text}" for name, text in lines.items())
+
+
+def is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def leave_terminal() -> None:
+    """The terminal is gone: nothing that is still to be written must reach it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except (OSError, ValueError):
+            continue

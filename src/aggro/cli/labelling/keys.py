@@ -1,0 +1,246 @@
+"""Where answers come from: keys of a terminal, or lines of stdin; and signals, which wait for a good moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from aggro.cli.console import Mistake
+from aggro.cli.labelling.choices import CLASS, NEW, QUIT, Choices, Reply, as_label
+
+__all__ = ["Interrupted", "Interrupts", "Keys", "Lines", "has_keys"]
+
+ESCAPE = "\x1b"
+LATE = 0.05  # seconds within which the rest of an arrow key comes
+
+
+class Interrupted(BaseException):
+    """A signal says to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Interrupts:
+    """Signals that end the program, between rows or while it waits for a key, and never in the midst of an answer.
+
+    A second Ctrl-C ends it at once. What is on disk is good at any moment.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._waiting = False
+        self._woken = -1  # can be read when a signal has come
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Catch them inside."""
+        if threading.current_thread() is not threading.main_thread():  # which alone can
+            yield
+            return
+        names = ("SIGINT", "SIGTERM", "SIGHUP")
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        self._woken, wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(wake, False)
+        before = {number: signal.signal(number, self._come) for number in numbers}
+        waker = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(waker)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            os.close(wake)
+            os.close(self._woken)
+
+    def wait(self, fd: int) -> None:
+        """Until there is something to read. A signal may come to any thread, and wakes this one, which handles it."""
+        while fd not in select.select([fd, self._woken], [], [])[0]:
+            os.read(self._woken, 64)
+
+    def _come(self, number: int, frame: Any) -> None:
+        if self.number and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.number = number
+        if self._waiting:
+            raise Interrupted(number)
+
+    def check(self) -> None:
+        """Stop here, if a signal has come."""
+        if self.number:
+            raise Interrupted(self.number)
+
+    @contextmanager
+    def welcome(self) -> Iterator[None]:
+        """A signal may stop what is inside."""
+        self._waiting = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._waiting = False
+
+
+def has_keys() -> bool:
+    """Is there a person at a terminal whose keys can be read one by one?"""
+    try:
+        import termios  # noqa: F401
+    except ImportError:
+        return False
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+class Keys:
+    """Keys of the terminal on stdin."""
+
+    def __init__(self, interrupts: Interrupts, say: Callable[[str], None]) -> None:
+        self.interrupts, self.say = interrupts, say
+        self.fd = sys.stdin.fileno()
+        self._pending = b""
+        self._usual: list[Any] = []
+
+    def forget(self) -> None:
+        """Keys that were pressed before the question was seen are no answer to it."""
+        import termios
+
+        self._pending = b""
+        with contextlib.suppress(termios.error, OSError):
+            termios.tcflush(self.fd, termios.TCIFLUSH)
+
+    def reply(self, choices: Choices) -> Reply:
+        """Wait for a key that means something."""
+        while True:
+            key = self._key()
+            if key == "":
+                raise Interrupted(getattr(signal, "SIGHUP", signal.SIGTERM))  # the terminal is gone
+            reply = choices.of_key(key)
+            if reply is not None and reply.what == NEW:
+                reply = self._named(choices)
+            if reply is not None:
+                return reply
+
+    def _named(self, choices: Choices) -> Reply | None:
+        self.say("Name of the class, then Enter (nothing to go back): ")
+        name = " ".join(self._line().split())
+        if not name:
+            self.say("Back to the question: ")
+            return None
+        try:
+            return Reply(CLASS, as_label(name, choices.classes))
+        except Mistake as error:
+            self.say(f"{error} ")
+            return None
+
+    def _key(self) -> str:
+        """One letter; '' at the end of input. Arrow keys and the like are passed over."""
+        while (letter := self._letter()) == ESCAPE:
+            with self.interrupts.welcome():
+                while select.select([self.fd], [], [], LATE)[0] and os.read(self.fd, 64):
+                    pass
+        return letter
+
+    def _letter(self) -> str:
+        """One letter, of as many bytes as it takes."""
+        while True:
+            text = self._pending.decode("utf-8", "ignore")
+            if text:
+                self._pending = self._pending[len(text[0].encode()) :]
+                return text[0]
+            if len(self._pending) >= 4:
+                self._pending = b""  # no letter begins like this
+            more = self._read(1)
+            if not more:
+                return ""
+            self._pending += more
+
+    def _read(self, n: int) -> bytes:
+        with self.interrupts.welcome():
+            try:
+                self.interrupts.wait(self.fd)
+                return os.read(self.fd, n)
+            except OSError:
+                return b""
+
+    def _line(self) -> str:
+        """What is typed until Enter, as terminals let one type it."""
+        line = b""
+        self._set(self._usual)
+        try:
+            while not line.endswith(b"\n") and (more := self._read(1024)):
+                line += more
+        finally:
+            self._one_by_one()
+        return line.decode("utf-8", "replace")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, keys come one by one and are not shown."""
+        import termios
+
+        self._usual = termios.tcgetattr(self.fd)
+        # After Ctrl-Z and fg the shell may have set the terminal otherwise.
+        continued = signal.signal(signal.SIGCONT, self._one_by_one)
+        try:
+            self._one_by_one()
+            yield
+        finally:
+            signal.signal(signal.SIGCONT, continued)
+            self._set(self._usual)
+
+    def _one_by_one(self, *_: Any) -> None:
+        import termios
+
+        settings = [*self._usual[:6], list(self._usual[6])]
+        settings[3] &= ~(termios.ICANON | termios.ECHO)
+        settings[6][termios.VMIN], settings[6][termios.VTIME] = 1, 0
+        self._set(settings)
+
+    def _set(self, settings: list[Any]) -> None:
+        import termios
+
+        with contextlib.suppress(termios.error):  # a terminal that is gone
+            termios.tcsetattr(self.fd, termios.TCSANOW, settings)
+
+
+class Lines:
+    """Lines of stdin, an answer on each."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self.interrupts = interrupts
+        self.number = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nothing to prepare."""
+        yield
+
+    def forget(self) -> None:
+        """Lines may well come before their question."""
+
+    def reply(self, choices: Choices) -> Reply:
+        """The next line; the end of input quits."""
+        while True:
+            with self.interrupts.welcome():
+                line = sys.stdin.readline()
+            self.number += 1
+            if not line:
+                return Reply(QUIT)
+            if not line.strip():
+                continue
+            reply = choices.of_line(line.strip())
+            if reply is None:
+                known = ", ".join(map(repr, map(str, choices.classes))) or "none yet"
+                raise Mistake(
+                    f"stdin, line {self.number}: {line.strip()!r} is no answer. Expected a class ({known}), +NAME for "
+                    "a new class, skip, undo or quit. The answers before it are kept."
+                )
+            return reply

@@ -1,0 +1,425 @@
+"""Active learning: the gate, its randomness, its counters, and questions that wait."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from kit import arrays, as_dicts, as_pairs
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import aggro
+from aggro import (
+    ActiveLearner,
+    KernelPAClassifier,
+    MultiplicativePAClassifier,
+    PAClassifier,
+    PAMeansClassifier,
+    PAMOClassifier,
+    PARegressor,
+)
+from aggro.models import ModelFileError
+
+pytestmark = pytest.mark.xdist_group("active")
+
+INSIDE = [
+    PAClassifier(),
+    PAClassifier(average=True, multi_class="joint"),
+    PAClassifier(C="auto"),
+    PAClassifier(batch_size=3),
+    PAClassifier(class_weight="balanced"),
+    MultiplicativePAClassifier(),
+    PAMeansClassifier(),
+    PAMOClassifier(8, random_state=0),
+    KernelPAClassifier(),
+    KernelPAClassifier(budget=10),
+    KernelPAClassifier(kernel=lambda X, Z: np.asarray(X @ Z.T + 1.0)),
+]
+GATES = [
+    {"delta": 0.2},
+    {"delta": 0.3, "strategy": "threshold"},
+    {"delta": 0.2, "strategy": "random"},
+    {"target_rate": 0.2},
+    {"target_rate": 0.2, "strategy": "threshold"},
+    {"budget": 15},
+]
+
+
+def blobs(n=400, classes=2, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).normal(0.0, 1.5, (classes, 5))
+    y = rng.integers(0, classes, n)
+    return centres[y] + spread * rng.standard_normal((n, 5)), y
+
+
+def uniforms(seed, n):
+    """SplitMix64, as the engine mixes it, in plain integers."""
+    found, mask = [], 2**64 - 1
+    for t in range(n):
+        z = (seed + (t + 1) * 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        found.append(((z ^ (z >> 31)) >> 11) / 2**53)
+    return found
+
+
+@pytest.mark.parametrize("strategy", ["margin", "threshold", "random"])
+@pytest.mark.parametrize("delta", [0.05, 0.7])
+def test_the_algorithm_to_the_letter(strategy, delta):
+    """Algorithm 2 of the paper: a score, a coin, and the step of PA where the coin says so."""
+    X, y = blobs(seed=3)
+    signs = np.where(y == y[0], -1.0, 1.0)  # the class that came first has the negative side
+    w, asked = np.zeros(6), []
+    for t, u in enumerate(uniforms(7, len(y))):
+        x = np.append(X[t], 1.0)
+        f = w @ x
+        p = {"margin": delta / (delta + abs(f)), "threshold": float(abs(f) <= delta), "random": delta}[strategy]
+        if u < (p if asked else 1.0):
+            asked.append(t)
+            w += min(1.0, max(0.0, 1.0 - signs[t] * f) / (x @ x)) * signs[t] * x
+    model = ActiveLearner(PAClassifier(), delta=delta, strategy=strategy, random_state=7).partial_fit(X, y)
+    assert model.n_queries_ == len(asked)
+    assert model.n_seen_ == len(y)
+    side = 1.0 if y[0] == 0 else -1.0
+    np.testing.assert_allclose(model.decision_function(X), side * (X @ w[:5] + w[5]), rtol=1e-9, atol=1e-12)
+
+
+# Every gate around one learner, and one that follows the stream around every learner.
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize(
+    ("k", "gate"), [(0, gate) for gate in GATES] + [(k, GATES[3]) for k in range(1, len(INSIDE))], ids=str
+)
+def test_it_does_not_matter_how_a_stream_is_cut(k, classes, gate):
+    inside = INSIDE[k]
+    X, y = blobs(240, classes, seed=1)
+    if isinstance(inside, MultiplicativePAClassifier):
+        X = np.tanh(X)
+    whole = ActiveLearner(inside, random_state=5, **gate).partial_fit(X, y)
+    chunked = ActiveLearner(inside, random_state=5, **gate)
+    for a in range(0, 240, 37):
+        chunked.partial_fit(X[a : a + 37], y[a : a + 37])
+    one = ActiveLearner(inside, random_state=5, **gate)
+    for x, label in zip(X, y.tolist(), strict=True):
+        if one.query_one(x):
+            one.learn_one(x, label)
+    assert 0 < whole.n_queries_ < 240
+    for other in (chunked, one):
+        assert (other.n_seen_, other.n_queries_, other.delta_) == (240, whole.n_queries_, whole.delta_)
+        assert other.classes_.tolist() == whole.classes_.tolist()
+        assert other.progressive_error_ == pytest.approx(whole.progressive_error_, rel=1e-9, nan_ok=True)
+        exact = not callable(inside.get_params().get("kernel"))
+        np.testing.assert_allclose(
+            other.decision_function(X), whole.decision_function(X), rtol=0.0 if exact else 1e-9, atol=0.0
+        )
+
+
+def test_all_forms_of_rows_give_the_same_questions():
+    X, y = blobs(150)
+    forms = {
+        "dense": ActiveLearner(delta=0.2, random_state=1).partial_fit(X, y),
+        "sparse": ActiveLearner(delta=0.2, random_state=1).partial_fit(csr_matrix(X), y),
+    }
+    for name, rows in (("dicts", as_dicts(X)), ("pairs", as_pairs(X)), ("arrays", list(X))):
+        model = forms[name] = ActiveLearner(delta=0.2, random_state=1)
+        for x, label in zip(rows, y.tolist(), strict=True):
+            if model.query_one(x):
+                model.learn_one(x, label)
+    assert len({model.n_queries_ for model in forms.values()}) == 1
+    for model in forms.values():
+        assert model.progressive_error_ == pytest.approx(forms["dense"].progressive_error_)
+
+
+def test_a_gate_that_always_asks_changes_nothing():
+    X, y = blobs(300, 3)
+    model = ActiveLearner(PAClassifier(), delta=1e100).fit(X, y)
+    assert model.n_queries_ == 300
+    assert np.array_equal(model.decision_function(X), PAClassifier().fit(X, y).decision_function(X))
+
+
+def test_a_label_that_was_not_asked_for_has_no_influence():
+    X, y = blobs(300, 3)
+    model = ActiveLearner(delta=0.1, random_state=0)
+    asked = []
+    for t, x in enumerate(X):
+        if model.query_one(x):
+            model.learn_one(x, y[t])
+            asked.append(t)
+    other = np.full(300, 77)  # a class that is never asked for, wherever it may come
+    other[asked] = y[asked]
+    again = ActiveLearner(delta=0.1, random_state=0).partial_fit(X, other)
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_probabilities_are_those_of_the_margin():
+    """With a model that stands still, the share asked for in each band of |f| is the mean of δ/(δ + |f|)."""
+    X, y = blobs(20_000, spread=2.0)
+    model = ActiveLearner(PAClassifier(C=0.1), delta=1e100, random_state=2).partial_fit(X[:200], y[:200])
+    f = np.abs(model.decision_function(X))
+    model.set_params(delta=0.3)
+    asked = np.array([model.query_one(x) for x in X])
+    p = 0.3 / (0.3 + f)
+    for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 1.0), (1.0, 9.0)):
+        band = (f >= low) & (f < high)
+        spread = np.sqrt((p[band] * (1.0 - p[band])).sum())
+        assert band.sum() > 300
+        assert abs(asked[band].sum() - p[band].sum()) < 4.0 * spread
+
+
+@pytest.mark.parametrize("strategy", ["margin", "threshold", "random"])
+@pytest.mark.parametrize("rate", [0.02, 0.1])
+def test_the_rate_is_met_and_a_stream_never_dies(strategy, rate):
+    X, y = blobs(40_000, spread=0.3)  # soon the model is as sure as can be
+    model = ActiveLearner(PAClassifier(), strategy=strategy, target_rate=rate, random_state=0)
+    shares, before = [], 0
+    for a in range(0, 40_000, 10_000):
+        model.partial_fit(X[a : a + 10_000], y[a : a + 10_000])
+        shares.append((model.n_queries_ - before) / 10_000)
+        before = model.n_queries_
+    assert model.query_rate_ == pytest.approx(rate, rel=0.15)
+    assert all(0.7 * rate < share < 1.3 * rate for share in shares[1:])
+
+
+def test_a_budget_is_never_exceeded():
+    X, y = blobs(2000)
+    model = ActiveLearner(delta=10.0, budget=100, random_state=0).partial_fit(X, y)
+    assert model.n_queries_ == 100
+    learned = model.estimator_.n_seen_
+    model.partial_fit(X, y)
+    assert model.n_queries_ == 100
+    assert model.estimator_.n_seen_ == learned == 100
+    assert model.set_params(budget=101).partial_fit(X, y).n_queries_ == 101
+
+
+def test_the_estimated_error_is_that_of_all_rows():
+    """Rows asked about are the hard ones; counted 1/p times they stand for all."""
+    X, y = blobs(3000, spread=1.6)
+    estimates, truths, plain = [], [], []
+    for seed in range(40):
+        model, wrong = ActiveLearner(PAClassifier(C=0.1), delta=0.3, random_state=seed), 0
+        for x, label in zip(X, y.tolist(), strict=True):
+            wrong += model.predict_one(x) != label
+            if model.query_one(x):
+                model.learn_one(x, label)
+        estimates.append(model.progressive_error_)
+        truths.append(wrong / len(y))
+        plain.append(model.n_mistakes_ / model.n_queries_)
+    gap = np.array(estimates) - np.array(truths)
+    assert abs(gap.mean()) < 4.0 * gap.std() / np.sqrt(40) + 1e-3
+    assert np.mean(plain) > np.mean(truths) + 0.02  # the raw share of mistakes says too much
+
+
+def test_bad_rows_change_nothing():
+    X, y = blobs(60)
+    model = ActiveLearner(delta=0.5, random_state=0).partial_fit(X[:30], y[:30])
+    before = arrays(model.estimator_), model.n_seen_, model.n_queries_, model.delta_
+    bad = X[30:].copy()
+    bad[20, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y[30:])
+    with pytest.raises(ValueError, match="NaN"):
+        model.query_one(bad[20])
+    after = arrays(model.estimator_), model.n_seen_, model.n_queries_, model.delta_
+    assert before[1:] == after[1:]
+    assert all(np.array_equal(a, b) for a, b in zip(before[0], after[0], strict=True))
+
+
+def test_answers_in_any_order():
+    X, y = blobs(200)
+    model, twin = (ActiveLearner(delta=0.5, random_state=0).partial_fit(X[:20], y[:20]) for _ in range(2))
+    rows, asked = as_dicts(X), []
+    rows = [row.copy() for row in X]
+    for t in range(20, 60):
+        if model.ask(f"row {t}", rows[t]):
+            asked.append(t)
+        rows[t][:] = 0.0  # its owner may use the array again
+    assert model.waiting_ == [f"row {t}" for t in asked]
+    for t in reversed(asked):
+        model.answer(f"row {t}", y[t])
+        twin.estimator_.learn_one(X[t], y[t])
+    assert model.waiting_ == []
+    assert np.array_equal(model.decision_function(X), twin.decision_function(X))
+    with pytest.raises(KeyError, match="never asked, or is answered already"):
+        model.answer(f"row {asked[0]}", 0)
+
+
+def test_the_waiting_room_is_bounded():
+    X, _ = blobs(50)
+    model = ActiveLearner(delta=1e100, waiting=10)
+    for t in range(30):
+        assert model.ask(t, X[t])
+    assert model.waiting_ == list(range(20, 30))
+    with pytest.raises(KeyError, match="20 went because there was no room"):
+        model.answer(3, 0)
+    with pytest.raises(ValueError, match="waits already"):
+        model.ask(25, X[0])
+    with pytest.raises(TypeError, match="string or an integer"):
+        model.ask((1, 2), X[0])
+    assert model.n_queries_ == 30  # what was refused asked nothing
+    assert model.forget(25).waiting_ == [20, 21, 22, 23, 24, 26, 27, 28, 29]
+
+
+def saved(model, path):
+    model.save(path)
+    return aggro.load(path)
+
+
+@pytest.mark.parametrize("again", ["file", "pickle", "copy"])
+@pytest.mark.parametrize("form", [list, as_dicts, as_pairs], ids=["arrays", "dicts", "pairs"])
+def test_it_goes_on_where_it_stood(again, form, tmp_path):
+    X, y = blobs(200, 3)
+    rows = form(X)
+    model = ActiveLearner(PAClassifier(average=True), delta=0.3, target_rate=0.4, random_state=4)
+    for t in range(100):
+        if model.ask(t, rows[t]) and t % 3:
+            model.answer(t, int(y[t]))
+    ways = {
+        "file": lambda: saved(model, tmp_path / "m.aggro"),
+        "pickle": lambda: pickle.loads(pickle.dumps(model)),
+        "copy": lambda: copy.deepcopy(model),
+    }
+    other = ways[again]()
+    assert type(other) is type(model)
+    assert other.waiting_ == model.waiting_ != []
+    assert other.get_params() == {**model.get_params(), "estimator": other.estimator}
+    for each in (model, other):
+        for id in each.waiting_:
+            each.answer(id, int(y[id]))
+        for t in range(100, 200):
+            if each.query_one(rows[t]):
+                each.learn_one(rows[t], int(y[t]))
+    assert (other.n_queries_, other.delta_, other.progressive_error_) == (
+        model.n_queries_,
+        model.delta_,
+        model.progressive_error_,
+    )
+    assert [other.decision_one(x).tolist() for x in rows] == [model.decision_one(x).tolist() for x in rows]
+
+
+FORGERIES = [
+    lambda part: part.pop("counts"),
+    lambda part: part["counts"].append(0),
+    lambda part: part.update(counts=[3, 4]),
+    lambda part: part.update(counts=[-1, -1]),
+    lambda part: part.update(sums=[0.0, 0.5, 1.0, 0.0]),
+    lambda part: part.update(sums=[1.0, 0.5, 1.0, 2.0]),
+    lambda part: part.update(sums=["a", 0.5, 1.0, 2.0]),
+    lambda part: part.update(seed=-1),
+    lambda part: part.update(gone=0.5),
+    lambda part: part["parameters"].update(delta=-1.0),
+    lambda part: part["parameters"].update(nothing=1),
+    lambda part: part["parameters"].update(strategy="guess"),
+    lambda part: part.update(waiting=[["a", [1.0]]]),
+    lambda part: part.update(waiting=[["a", 3, 0.5]]),
+    lambda part: part.update(waiting=[["a", [1.0], 0.0]]),
+    lambda part: part.update(waiting=[["a", [1.0], 0.5], ["a", [1.0], 0.5]]),
+    lambda part: part.update(waiting=7),
+]
+
+
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_a_file_that_cannot_be_is_refused(forge, tmp_path):
+    X, y = blobs(50)
+    path = tmp_path / "m.aggro"
+    model = ActiveLearner(delta=0.3, random_state=4).partial_fit(X, y)
+    model.ask("z", X[0])
+    model.save(path)
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    (key,) = (key for key, text in header["__metadata__"].items() if "active" in text)
+    inner = json.loads(header["__metadata__"][key])
+    forge(inner["active"])
+    header["__metadata__"][key] = json.dumps(inner)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
+    with pytest.raises(ModelFileError):
+        aggro.load(path)
+
+
+def test_what_is_refused():
+    X, y = blobs(20)
+    for settings, error in (
+        ({"estimator": PARegressor()}, "must be a classifier of aggro"),
+        ({"estimator": "PAClassifier"}, "must be a classifier of aggro"),
+        ({"estimator": KernelPAClassifier(kernel="precomputed")}, "precomputed"),
+        ({"delta": 0.0}, "'delta'"),
+        ({"delta": 2.0, "strategy": "random"}, "probability"),
+        ({"strategy": "margins"}, "Did you mean 'margin'"),
+        ({"budget": -1}, "'budget'"),
+        ({"target_rate": 0.0}, "'target_rate'"),
+        ({"waiting": 0}, "'waiting'"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=error):
+            ActiveLearner(**settings).fit(X, y)
+    with pytest.raises(NotFittedError):
+        ActiveLearner().predict(X)
+    with pytest.raises(ValueError, match="learned nothing"):
+        ActiveLearner().save("nowhere.aggro")
+    with pytest.raises(KeyError, match="0 wait"):
+        ActiveLearner().answer("a", 1)
+
+
+def test_scikit_learn_can_set_what_is_inside():
+    model = clone(ActiveLearner(PAClassifier(C=2.0), delta=0.5)).set_params(estimator__C=3.0)
+    X, y = blobs(100)
+    assert model.fit(X, y).estimator_.C == 3.0
+    assert model.estimator.__dict__.get("_model") is None  # the parameter is copied, not used
+    first = model.n_queries_
+    assert model.fit(X, y).n_seen_ == 100
+    assert first > 0
+
+
+@parametrize_with_checks(
+    [ActiveLearner(PAClassifier(), delta=1e9, random_state=0)],
+    expected_failed_checks=lambda estimator: {
+        f"check_sample_weight_equivalence_on_{kind}_data": "a weight scales C: it is no repetition"
+        for kind in ("dense", "sparse")
+    },
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("settings", [{}, {"target_rate": 0.2}, {"budget": 9}, {"strategy": "random", "delta": 0.3}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_chunks_are_gone_over_as_single_rows_are(settings, sparse):
+    from scipy.sparse import csr_array
+
+    from aggro.streams import Chunk
+
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((700, 4)), (rng.random(700) > 0.1).astype(float)
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, "a", "b")
+    names = ["p", "q", "r", "s"]
+    one, many, cut = (ActiveLearner(PAClassifier(), **{"delta": 0.1, **settings}, random_state=3) for _ in range(3))
+    asked = []
+    for i in np.flatnonzero(weight):
+        row = dict(zip(names, X[i].tolist(), strict=True))
+        if one.query_one(row):
+            one.learn_one(row, str(y[i]))
+            asked.append(int(i))
+    for learner, size in ((many, 700), (cut, 90)):
+        found = []
+        for begin in range(0, 700, size):
+            part = X[begin : begin + size]
+            chunk = Chunk(csr_array(part) if sparse else part, None, weight[begin : begin + size], names)
+            start = 0
+            while (i := learner.query_chunk(chunk, start, 60 if start < 60 else None)) is not None or start < 60:
+                start = 60 if i is None else i + 1
+                if i is not None:
+                    found.append(begin + i)
+                    learner.learn_one(dict(zip(names, part[i].tolist(), strict=True)), str(y[begin + i]))
+        assert found == asked
+        assert learner.n_seen_ == one.n_seen_ == weight.sum()
+        assert learner.delta_ == pytest.approx(one.delta_)
+        assert learner.progressive_error_ == pytest.approx(one.progressive_error_)
+        assert np.array_equal(learner.estimator_.coef_, one.estimator_.coef_)
+    assert 5 < len(asked) < 300

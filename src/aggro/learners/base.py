@@ -66,6 +66,10 @@ class Learner(OneRow, Counted):
         """This learner's parameters as the numbers that the rule reads."""
         raise NotImplementedError
 
+    def _bound(self, model: Model, params: Any) -> Any:
+        """The settings, with what belongs to this model and this process, such as seeds and addresses."""
+        return params
+
     def _adopt(self, state: Any, rule: Rule, params: Any, width: int, models: int) -> Any:
         """The state of one rule as that of the next; needed where ``_rule_for`` changes its mind."""
         raise NotImplementedError
@@ -141,8 +145,9 @@ class Learner(OneRow, Counted):
             with model.guard:
                 model.balanced = getattr(self, "class_weight", None) == "balanced"
                 model.averaged = bool(getattr(self, "average", False))
-                model.params = self._params_for(RULES[type(model.state)])
                 model.pinned = None
+                # Once they are there, other threads use them: they must be whole.
+                model.params = self._bound(model, self._params_for(RULES[type(model.state)]))
 
     def _new_model(self) -> Model:
         self._check_params()

@@ -82,7 +82,7 @@ def at_column(X, i, j):
 
 @exact
 def dense_products(dense, g, X, i, kind, work):
-    """x·x_i for the 32 rows of a group, with RBF ‖x − x_i‖² if x has a quarter of the features; whether it was that.
+    """x·x_i for the 32 rows of a group, with RBF ‖x − x_i‖² unless x is quite sparse; whether it was that.
 
     ‖x‖² + ‖x_i‖² − 2x·x_i is as good for rows of few entries, but not where a feature is large and hardly varies.
     """
@@ -95,7 +95,8 @@ def dense_products(dense, g, X, i, kind, work):
     squares = False
     if hasattr(X, "indptr"):
         p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
-        squares = kind == RBF and u8(4) * (stop - p) >= width
+        last = u8(X.indices[stop - u8(1)]) + u8(1) if stop > p else u8(0)
+        squares = kind == RBF and u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
         for j in range(width if squares else u8(0)):
             value = 0.0
             if p < stop and u8(X.indices[p]) == j:

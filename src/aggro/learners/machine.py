@@ -136,9 +136,10 @@ class Machine(Held):
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
         super()._prepare(model)
-        params: Any = model.params
+
+    def _bound(self, model: Model, params: Any) -> Any:
         code = kernel_group_code(model.state, params) if params.batch > 1 else 0
-        model.params = params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
+        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _learns_in_place(self) -> bool:
         return not callable(self.kernel)  # a user's function may fail half-way

@@ -190,12 +190,8 @@ class PAMOClassifier(Classifier):
             ahead=room_ahead(0, 0, 0, 0, 0),
         )
 
-    def _prepare(self, model: Model) -> None:
-        if model.params is None:
-            super()._prepare(model)
-            params: Any = model.params
-            seed = int(np.uint64(model.seed).astype(np.int64))
-            model.params = params._replace(seed=seed, code=maxout_code())
+    def _bound(self, model: Model, params: Any) -> Any:
+        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=maxout_code())
 
     def _check_change(self, state: Maxout) -> None:
         units, pieces = int(state.marks[UNITS]), state.U.shape[1] // state.W.shape[1]

@@ -1,4 +1,4 @@
-"""Every learner of the registry, with every setting, keeps to the contract that ``aggro.testing`` gives to all."""
+"""Every learner of the registry, with all its settings, keeps to the contract that ``aggro.testing`` gives to all."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def mutated(draw, value):
 
 
 @EVERY
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_any_header(title, data, tmp_path):
     header, table, arrays = forge.parts(FILES[title])
@@ -152,7 +152,7 @@ def test_any_header(title, data, tmp_path):
 
 
 @EVERY
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_table_of_arrays(title, data, tmp_path):
     header, table, arrays = forge.parts(FILES[title])
@@ -162,7 +162,7 @@ def test_any_table_of_arrays(title, data, tmp_path):
 
 
 @EVERY
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_bytes_in_the_arrays(title, data, tmp_path):
     header, table, arrays = forge.parts(FILES[title])
@@ -177,7 +177,7 @@ def test_any_bytes_in_the_arrays(title, data, tmp_path):
 
 
 @EVERY
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data())
 def test_arrays_of_other_shapes_that_fill_the_file(title, tmp_path, data):
     """Shapes, widths and classes that agree with the file's size, so that only their meaning is wrong."""

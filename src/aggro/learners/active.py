@@ -259,7 +259,7 @@ class ActiveLearner(Around):
         self : object
             The learner.
         """
-        if not (self.estimator is not None and self.estimator.__dict__.get("warm_start")):
+        if not getattr(self.estimator, "warm_start", False):
             self.__dict__.pop("estimator_", None)
         inner = self._begun()
         return self._asking(inner, lambda: inner.fit(X, y, sample_weight))

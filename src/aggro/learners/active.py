@@ -158,6 +158,8 @@ class ActiveLearner(Around):
         inner = self._begun()
         self._open = None
         last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
+        if start < 0:
+            raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
         row = asks_about_first(inner, inner._gate, chunk, start, last)
         if row is not None:
             self._open = float(inner._gate.sums[LAST])

@@ -126,13 +126,14 @@ def asks_about(learner: Learner, gate: Gate, pinned_gate: Pinned, model: Model, 
 def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop: int) -> int | None:
     """The first row of a chunk, from ``start`` on and before ``stop``, to ask about; None if there is none."""
     size, knows = BLOCK, "_model" in learner.__dict__
+    every = doors.as_weights(chunk.weight, chunk.n_rows)
     while start < stop:
         rows = slice(start, min(start + size, stop))
         scores, live = np.zeros((rows.stop - start, 1)), 0  # as long as nothing is known
         if knows:
             view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True)
             live = int(view.state.tally.rows[LIVE])
-        weights = np.empty(0) if chunk.weight is None else np.asarray(chunk.weight[rows], np.float64)
+        weights = every[rows] if every.shape[0] else every
         with learner._model.guard if knows else FIRST:
             found = int(first_asked(gate, scores, weights, live))
         if found >= 0:

@@ -81,9 +81,18 @@ class Gate(NamedTuple):
         """The same gate, which goes on by itself."""
         return self._replace(counts=self.counts.copy(), sums=self.sums.copy())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled gates come back with arrays of their own, whatever memory the pickle lends."""
+        return own_gate, tuple(self)
+
     def restore(self, other: Any) -> None:
         """Go back to what another gate has seen."""
         self.counts[:], self.sums[:] = other.counts, other.sums
+
+
+def own_gate(strategy: int, budget: int, target: float, seed: int, counts: Any, sums: Any) -> Gate:
+    """A gate whose arrays are its own, and writable."""
+    return Gate(strategy, budget, target, seed, np.array(counts), np.array(sums))
 
 
 @inline

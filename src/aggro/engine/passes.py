@@ -6,6 +6,7 @@ it, the same functions are compiled in each process: see ``engine.compile.afresh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -191,8 +192,8 @@ def score_row(model, row, pass_at):
 @quick
 def learn_dict(model, plan, x, y, s, pass_at, row_at):
     """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if the plan does not fit it."""
-    _, keys, slots, values, cell = content(plan)
-    if not read_dict(x, keys, slots, values, cell):
+    _, keys, slots, values, cell, safe = content(plan)
+    if not read_dict(x, keys, slots, values, cell, safe):
         return np.int64(-1)
     return jump(row_at, np.int64(0), (model, plan, y, s, pass_at))
 
@@ -200,24 +201,38 @@ def learn_dict(model, plan, x, y, s, pass_at, row_at):
 @quick
 def score_dict(model, plan, x, pass_at, row_at):
     """Score the dict at address x; NaN if a value is not finite, infinity if the plan does not fit it."""
-    _, keys, slots, values, cell = content(plan)
-    if not read_dict(x, keys, slots, values, cell):
+    _, keys, slots, values, cell, safe = content(plan)
+    if not read_dict(x, keys, slots, values, cell, safe):
         return np.inf
     return jump(row_at, 0.0, (model, plan, pass_at))
 
 
-Layout = tuple[type, ...]
+Layout = tuple[Any, ...]
+C_ORDER, F_ORDER, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # NumPy's numbers for the flags of an array
 
 
 def layout_of(state: Any, params: Any) -> Layout:
-    """The types by which Numba tells a state and its settings from others."""
-    return (type(state), type(params), *map(type, params))
+    """All that machine code relies on: types, and of each array its kind of numbers, sides, order and writability."""
+    return (*kinds_of(state), *kinds_of(params))
+
+
+def kinds_of(part: Any) -> Iterator[Any]:
+    """What Numba makes a type of: a part, and what that is made of."""
+    if isinstance(part, np.ndarray):
+        flags = part.flags.num
+        order = C_ORDER if flags & C_ORDER else F_ORDER
+        yield part.dtype, part.ndim, flags & (order | ALIGNED | WRITEABLE)
+        return
+    yield type(part)
+    if isinstance(part, tuple):
+        for one in part:
+            yield from kinds_of(one)
 
 
 @cache
 def from_outside(layout: Layout) -> bool:
     """Whether a state or its settings are of types from outside this package."""
-    return any(issubclass(kind, tuple) and is_outside(kind) for kind in layout)
+    return any(isinstance(kind, type) and issubclass(kind, tuple) and is_outside(kind) for kind in layout)
 
 
 def suited(entry_point: Any, layout: Layout) -> Any:

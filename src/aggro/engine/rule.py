@@ -76,8 +76,9 @@ def new_tally(models: int) -> Tally:
 
 
 def copy_state(state: Any) -> Any:
-    """A state that shares no memory with this one."""
-    return type(state)(*(copy_state(part) if isinstance(part, tuple) else part.copy() for part in state))
+    """A state that shares no memory with this one: plain arrays, writable and in C order, as compiled code wants."""
+    copied = (copy_state(part) if isinstance(part, tuple) else np.array(part, order="C") for part in state)
+    return type(state)(*copied)
 
 
 def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -10,20 +10,24 @@ N. Cesa-Bianchi, C. Gentile, L. Zaniboni. Worst-case analysis of selective sampl
 from __future__ import annotations
 
 import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from aggro.engine.gate import DELTA, LAST, Gate, Strategy
 from aggro.engine.pinned import Pinned
-from aggro.engine.rule import MISTAKES
+from aggro.engine.rule import MISTAKES, SEEN
 from aggro.learners.around import Around
 from aggro.learners.asking import asks_about, asks_about_first, count_answer
 from aggro.learners.base import COMMON
-from aggro.learners.model import Model
+from aggro.learners.model import NESTED, Model
+from aggro.learners.onerow import FIRST, as_weight
 from aggro.learners.params import Choice, Constraint, Either, Kind, Number, check_params
 from aggro.learners.tasks import Classifier
-from aggro.learners.waiting import WaitingRoom
+from aggro.learners.waiting import WaitingRoom, kept
 
 __all__ = ["ActiveLearner"]
 
@@ -129,10 +133,14 @@ class ActiveLearner(Around):
         ask : bool
             True if ``learn_one`` should be given the label of this row.
         """
-        inner = self._begun()
+        with self._turn() as inner:
+            return self._query(inner, x)
+
+    def _query(self, inner: Any, x: Any) -> bool:
         model: Model | None = inner.__dict__.get("_model")
         if model is None:
             model = inner._new_model()  # nothing is known: the row is looked at, and asked about
+        model.check_free()
         with model.guard:
             asked = asks_about(inner, inner._gate, self._pinned, model, x)
             self._open = float(inner._gate.sums[LAST]) if asked else None
@@ -155,15 +163,19 @@ class ActiveLearner(Around):
         row : int or None
             The number of a row whose label ``learn_one`` should be given, or None if there is none.
         """
-        inner = self._begun()
-        self._open = None
         last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
         if start < 0:
             raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
-        row = asks_about_first(inner, inner._gate, chunk, start, last)
-        if row is not None:
-            self._open = float(inner._gate.sums[LAST])
-        return row
+        with self._turn() as inner:
+            self._open, before = None, inner._gate.copy()
+            try:
+                row = asks_about_first(inner, inner._gate, chunk, start, last)
+            except BaseException:
+                inner._gate.restore(before)  # a call that fails has asked for nothing
+                raise
+            if row is not None:
+                self._open = float(inner._gate.sums[LAST])
+            return row
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn one row, whether or not it was asked for.
@@ -177,9 +189,10 @@ class ActiveLearner(Around):
         weight : float, default=1.0
             How much the row counts: it scales C.
         """
-        inner = self._begun()
-        p, self._open = self._open, None
-        self._learn_answer(inner, x, y, weight, p)
+        with self._turn() as inner:
+            p = self._open
+            self._learn_answer(inner, x, y, weight, p)
+            self._open = None  # now that it was learned: a label that is refused may be given again
         return self
 
     def ask(self, id: Any, x: Any) -> bool:
@@ -192,13 +205,14 @@ class ActiveLearner(Around):
         x : dict, 1-D array or (indices, values)
             The row.
         """
-        inner = self._begun()
-        self._waiting.check(id, x)
-        asked = self.query_one(x)
-        if asked:
-            self._waiting.put(id, x, float(inner._gate.sums[LAST]), int(self.waiting))
-            self._open = None
-        return asked
+        with self._turn() as inner:
+            self._waiting.check(id, x)
+            row = kept(x)  # before it is counted: who asks about it may not be able to keep it
+            asked = self._query(inner, row)
+            if asked:
+                self._waiting.put(id, row, float(inner._gate.sums[LAST]), int(self.waiting))
+                self._open = None
+            return asked
 
     def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn a row that waits, with its label; in any order.
@@ -212,17 +226,17 @@ class ActiveLearner(Around):
         weight : float, default=1.0
             How much the row counts.
         """
-        inner = self._begun()
-        x, p = self._waiting.find(id)
-        self._learn_answer(inner, x, y, weight, p)
-        self._waiting.remove(id)
+        with self._turn() as inner:
+            x, p = self._waiting.find(id)
+            self._learn_answer(inner, x, y, weight, p)
+            self._waiting.remove(id)
         return self
 
     def forget(self, id: Any) -> Self:
         """Let a question go that will not be answered."""
-        self._begun()
-        self._waiting.find(id)
-        self._waiting.remove(id)
+        with self._turn():
+            self._waiting.find(id)
+            self._waiting.remove(id)
         return self
 
     @property
@@ -231,16 +245,22 @@ class ActiveLearner(Around):
         return self._waiting.ids() if "estimator_" in self.__dict__ else []
 
     def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
-        model: Model | None = inner.__dict__.get("_model")
-        if p is None or model is None:
+        if p is None:
             inner.learn_one(x, y, weight)
-            if p is not None:
-                count_answer(inner._gate, p, int(inner._model.state.tally.rows[MISTAKES]))
             return
+        weight = as_weight(weight)
+        model: Model | None = inner.__dict__.get("_model")
+        first = model is None
+        if model is None:
+            model = inner._new_model()
+        model.check_idle()
         with model.learning, model.guard:
-            before = int(model.state.tally.rows[MISTAKES])
-            inner.learn_one(x, y, weight)
-            count_answer(inner._gate, p, int(model.state.tally.rows[MISTAKES]) - before)
+            mistakes = int(model.state.tally.rows[MISTAKES])
+            if weight:
+                inner._learn_new(model, x, y, weight)
+            count_answer(inner._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+            if first:
+                inner._model = model
 
     # Labels at hand -------------------------------------------------------------------------------
 
@@ -261,10 +281,14 @@ class ActiveLearner(Around):
         self : object
             The learner.
         """
-        if not getattr(self.estimator, "warm_start", False):
-            self.__dict__.pop("estimator_", None)
-        inner = self._begun()
-        return self._asking(inner, lambda: inner.fit(X, y, sample_weight))
+        with self._turn() as inner:
+            if getattr(self.estimator, "warm_start", False):
+                return self._asking(inner, lambda: inner.fit(X, y, sample_weight))
+            fresh = self._copy_of_estimator()
+            fresh._gate = self._new_gate()
+            fresh.fit(X, y, sample_weight)
+            self._take(fresh)  # only now: a fit that fails leaves what was learned before
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on: one pass over these rows, in order, asking for the labels of some.
@@ -285,20 +309,21 @@ class ActiveLearner(Around):
         self : object
             The learner.
         """
-        inner = self._begun()
-        return self._asking(inner, lambda: inner.partial_fit(X, y, classes, sample_weight))
+        with self._turn() as inner:
+            return self._asking(inner, lambda: inner.partial_fit(X, y, classes, sample_weight))
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Go over a chunk of a stream, asking for the labels of some of its rows."""
-        inner = self._begun()
-        return self._asking(inner, lambda: inner.learn_chunk(chunk))
+        with self._turn() as inner:
+            return self._asking(inner, lambda: inner.learn_chunk(chunk))
 
     def _asking(self, inner: Any, learn: Any) -> Self:
-        before = inner._gate.copy()
+        before, learned = inner._gate.copy(), rows_learned(inner)
         try:
             learn()
         except BaseException:
-            inner._gate.restore(before)  # a call that fails has asked for nothing
+            if rows_learned(inner) == learned:
+                inner._gate.restore(before)  # a call that fails has asked for nothing
             raise
         return self
 
@@ -309,13 +334,6 @@ class ActiveLearner(Around):
         from aggro.models import save
 
         save(self, path)
-
-    def __getstate__(self) -> dict[str, Any]:
-        parent = getattr(super(), "__getstate__", None)
-        state = dict(parent() if parent is not None else self.__dict__)
-        state.pop("_pinned", None)  # an address, which belongs to this process
-        state.pop("_settings", None)
-        return state
 
     # The learner inside ---------------------------------------------------------------------------
 
@@ -333,6 +351,18 @@ class ActiveLearner(Around):
         if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
             raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
 
+    @contextmanager
+    def _turn(self) -> Iterator[Any]:
+        """The learner inside, while no other thread asks or answers."""
+        lock = self.__dict__.get("_lock")
+        if lock is None:
+            with FIRST:
+                lock = self.__dict__.setdefault("_lock", threading.RLock())
+        if lock._is_owned():
+            raise RuntimeError(NESTED)
+        with lock:
+            yield self._begun()
+
     def _begun(self) -> Any:
         """The learner inside, with the gate as the parameters are now."""
         inner = self.__dict__.get("estimator_")
@@ -343,24 +373,38 @@ class ActiveLearner(Around):
         self._check_params()
         if inner is None:
             inner = self._copy_of_estimator()
-            inner._gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
-            inner._gate.sums[DELTA] = self.delta
-            self._waiting = WaitingRoom()
-            self._open = None
-            self.estimator_ = inner
-        elif before is not None and before[0] != self.delta:
+            inner._gate = self._new_gate()
+            self._take(inner)
+            return inner
+        if before is not None and before[0] != self.delta:
             inner._gate.sums[DELTA] = self.delta
         self._settle_gate()
         return inner
 
-    def _settle_gate(self) -> None:
-        """Give the gate the parameters as they are now."""
-        self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
-        self.estimator_._gate = self.estimator_._gate._replace(
+    def _take(self, inner: Any) -> None:
+        """Make this the learner inside, to which no question belongs yet."""
+        self._waiting = WaitingRoom()
+        self._open = None
+        self.estimator_ = inner
+        self._settle_gate()
+
+    def _new_gate(self) -> Gate:
+        """A gate that has asked for nothing yet, as the parameters are now."""
+        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
+        gate.sums[DELTA] = self.delta
+        return self._as_set(gate)
+
+    def _as_set(self, gate: Gate) -> Gate:
+        return gate._replace(
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
             target=float(self.target_rate or 0.0),
         )
+
+    def _settle_gate(self) -> None:
+        """Give the gate the parameters as they are now."""
+        self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
+        self.estimator_._gate = self._as_set(self.estimator_._gate)
         self._pinned = Pinned((self.estimator_._gate,))
 
     def _copy_of_estimator(self) -> Any:
@@ -378,3 +422,9 @@ class ActiveLearner(Around):
         if isinstance(given, np.random.Generator):
             return int(given.integers(0, 2**63 - 1))
         return int(np.random.default_rng().integers(0, 2**63 - 1)) if given is None else int(given) % 2**63
+
+
+def rows_learned(learner: Any) -> int:
+    """How many rows a learner has learned."""
+    model: Model | None = learner.__dict__.get("_model")
+    return 0 if model is None else int(model.state.tally.rows[SEEN])

@@ -52,7 +52,9 @@ class Around:
 
     def flush(self) -> Self:
         """Learn the rows that wait for their group to be complete, where the learner inside has groups."""
-        self._inside().flush()
+        flush = getattr(self._inside(), "flush", None)
+        if flush is not None:
+            flush()
         return self
 
     # What was counted -----------------------------------------------------------------------------
@@ -113,8 +115,8 @@ class Around:
     def __getstate__(self) -> dict[str, Any]:
         parent = getattr(super(), "__getstate__", None)
         state = dict(parent() if parent is not None else self.__dict__)
-        state.pop("_pinned", None)  # an address, which belongs to this process
-        state.pop("_settings", None)
+        for own in ("_pinned", "_settings", "_lock"):  # an address, which belongs to this process, and what needs one
+            state.pop(own, None)
         return state
 
     def _inside(self) -> Any:

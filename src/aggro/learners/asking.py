@@ -59,11 +59,12 @@ def learn_asked(
     A class is known from the first row on that was asked about. Until then its rows have a number above those of the
     known classes, and the pass stops where such a row is asked about.
     """
-    given = s
+    given, before = s, model.params
     if order.shape[0]:
         y = y[order]
         s = s[order] if s.shape[0] else s
-    _, codes, s, _ = learner._encode(labels, y, s)
+    after, codes, s, _ = learner._encode(labels, y, s)
+    state = learner._own_state(model, state, after)
     order, s = frozen(order), frozen(s)
     params, start, stop = model.params, 0, y.shape[0]
 
@@ -91,7 +92,7 @@ def learn_asked(
         learn(plain, row, row + 1)
         count_answer(gate, float(gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
         start = row + 1
-    model.swap(state, params, labels, model.width)
+    learner._end_pass(model, before, state, params, labels)
 
 
 def plain(state: Any, params: Any, *rest: Any) -> int:

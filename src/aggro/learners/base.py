@@ -93,8 +93,8 @@ class Learner(OneRow, Columns, Counted):
     def _check_whole(self, rows: Any) -> None:
         """Whether these can be all the rows of ``fit``."""
 
-    def _learns_in_place(self) -> bool:
-        """Whether a pass over rows that were looked at before cannot fail."""
+    def _learns_at_once(self, state: Any, n: int) -> bool:
+        """Whether a pass over n rows that were looked at before cannot fail, nor be interrupted half-way."""
         return True
 
     _gate: Gate | None = None  # asks about rows: see ``learners.active``
@@ -131,22 +131,26 @@ class Learner(OneRow, Columns, Counted):
         object.__setattr__(self, name, value)
         model = self.__dict__.get("_model")
         if model is not None and name in self._constraints:
-            model.params = None
+            model.stale = True
 
     def _check_params(self) -> None:
         check_params(type(self).__name__, self._constraints, self.__dict__)
 
     def _prepare(self, model: Model) -> None:
         """Make the model's settings agree with the parameters, which may have been set meanwhile."""
-        if model.params is None:
-            self._check_params()
-            self._check_change(model.state)
+        if model.stale:
             with model.guard:
+                model.stale = False  # first: what is set while the parameters are read makes it stale again
+                try:
+                    self._check_params()
+                    self._check_change(model.state)
+                    params = self._bound(model, self._params_for(RULES[type(model.state)]))
+                except BaseException:
+                    model.stale = True
+                    raise
                 model.balanced = getattr(self, "class_weight", None) == "balanced"
                 model.averaged = bool(getattr(self, "average", False))
-                model.pinned = None
-                # Once they are there, other threads use them: they must be whole.
-                model.params = self._bound(model, self._params_for(RULES[type(model.state)]))
+                model.params, model.pinned = params, None
 
     def _new_model(self) -> Model:
         self._check_params()
@@ -226,6 +230,8 @@ class Learner(OneRow, Columns, Counted):
         self : object
             The learner.
         """
+        if "_model" in self.__dict__:
+            self._model.check_idle()
         model = self._begin()
         rows = self._rows_to_learn(model, X)
         self._check_whole(rows)
@@ -275,15 +281,14 @@ class Learner(OneRow, Columns, Counted):
                     self._model = model
                     return self
         model = self._model
+        model.check_idle()
         with model.learning:
             self._prepare(model)
-            features = model.features
-            kept = features.n, None if features.names is None else len(features.names)
+            moment = model.moment()
             try:
                 self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
             except BaseException:
-                with model.guard:
-                    features.forget_from(*kept)
+                model.go_back(moment)
                 raise
         return self
 
@@ -296,7 +301,7 @@ class Learner(OneRow, Columns, Counted):
         targets = self._check_targets(y, n)
         weights = doors.as_weights(sample_weight, n)
         small = size_of(rows) < size_of(model.state)
-        if small and self._learns_in_place():  # cheaper to look first than to work on a copy
+        if small and self._learns_at_once(model.state, n):  # cheaper to look first than to work on a copy
             bad = doors.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise doors.bad_value(rows, bad, model.features.names, self._least())
@@ -331,11 +336,12 @@ class Learner(OneRow, Columns, Counted):
         if self._gate is not None:
             learn_asked(self, self._gate, model, X, y, s, order, state, labels)
             return
-        given = s
+        given, before = s, model.params
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
         labels, targets, s, firsts = self._encode(labels, y, s)
+        state = self._own_state(model, state, labels)
         targets, s, order = frozen(targets), frozen(s), frozen(order)
         stages = [(0, self._rule_for(max(1, int((firsts < 0).sum()))))]
         for code, row in enumerate(firsts):
@@ -355,7 +361,18 @@ class Learner(OneRow, Columns, Counted):
             if bad >= 0:
                 first = doors.first_bad_row(X, given, self._least())
                 raise doors.bad_value(X, first, model.features.names, self._least())
-        model.swap(state, params, labels, model.width)
+        self._end_pass(model, before, state, params, labels)
+
+    def _own_state(self, model: Model, state: Any, labels: Labels) -> Any:
+        """The state to learn into: a copy, if what all see would have to learn rows before it has their labels."""
+        public = state is model.state and model is self.__dict__.get("_model")
+        return copy_state(state) if public and labels is not model.labels else state
+
+    def _end_pass(self, model: Model, before: Any, state: Any, params: Any, labels: Labels) -> None:
+        """Show what a pass has learned that began with the settings ``before``."""
+        with model.guard:
+            model.stale |= model.params is not before  # others were made meanwhile
+            model.swap(state, params, labels, model.width)
 
     def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
         """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""

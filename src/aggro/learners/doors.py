@@ -11,6 +11,7 @@ a millisecond a call, and its import is most of a second. Its wording is kept.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
@@ -79,7 +80,7 @@ def as_rows(X: Any, owner: str, n_cols: int | None = None, in_stream: bool = Fal
 
 
 def _as_dense(X: Any, owner: str) -> np.ndarray:
-    array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)  # a plain array: subclasses may say anything
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{array}\n")
     if array.ndim == 0:
@@ -130,13 +131,17 @@ def _as_csr(X: Any, owner: str) -> CSR:
     n_rows, n_cols = matrix.shape
     if n_cols > MAX_FEATURES:
         raise ValueError(f"X has {n_cols} columns; {owner} takes at most {MAX_FEATURES}.")
-    indptr = np.ascontiguousarray(matrix.indptr, np.int64)
-    indices, data = matrix.indices, matrix.data
+    indptr = np.array(matrix.indptr, np.int64)
+    indices, data = np.asarray(matrix.indices), np.asarray(matrix.data)  # plain arrays: subclasses may say anything
+    if indices.ndim != 1 or data.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError("X is not a valid CSR matrix: its indices must be integers, and those and its values flat.")
     if data.dtype not in (np.float32, np.float64):
         data = data.astype(np.float64)
     n_values = min(indices.shape[0], data.shape[0])
     if indptr.shape != (n_rows + 1,) or indptr[0] != 0 or indptr[-1] > n_values or not pointers_ascend(frozen(indptr)):
         raise ValueError("X is not a valid CSR matrix: its row pointers do not ascend from 0 to the number of values.")
+    if others_may_write(indices):
+        indices = indices.copy()
     if indices.dtype == np.int32:
         positions = np.ascontiguousarray(indices).view(np.uint32)  # negatives become huge and are refused below
     else:
@@ -153,6 +158,19 @@ def _as_csr(X: Any, owner: str) -> CSR:
         matrix.sum_duplicates()
         return _as_csr(matrix, owner)
     return CSR(frozen(indptr), frozen(positions), frozen(np.ascontiguousarray(data)), n_cols)
+
+
+def others_may_write(array: np.ndarray) -> bool:
+    """Whether someone else may change an array between the look at it and its use.
+
+    That is another thread, or another process where the memory is not NumPy's own, such as a map of a file. Indices
+    that changed after they were checked would lead anywhere.
+    """
+    if threading.active_count() > 1:
+        return True
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return not array.flags.owndata
 
 
 def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
@@ -206,7 +224,7 @@ def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
         raise ValueError(f"y should be a 1d array, got an array of shape {column.shape} instead.")
     if column.shape[0] != n:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {column.shape[0]}]")
-    return column
+    return column.copy() if others_may_write(column) else column
 
 
 def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
@@ -248,6 +266,7 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     try:
         if weights.ndim == 0:
             weights = np.full(n, float(weights))
+        weights = weights.copy() if others_may_write(weights) else weights
         weights = np.ascontiguousarray(weights, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be numbers: {error}.") from error

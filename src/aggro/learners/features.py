@@ -8,13 +8,14 @@ which compiled code reads such dicts itself.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-import numba
 import numpy as np
 
+from aggro.engine.dicts import CAN_READ_DICTS, SAFE
 from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
 
@@ -25,9 +26,9 @@ PLANS = 64
 WORTH_A_PLAN = 4  # times a key order must come before it is remembered
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def frozen(values: np.ndarray) -> np.ndarray:
     """A read-only view: to Numba a type of its own, so data always goes in as one."""
-    view = array.view()
+    view = values.view()
     view.flags.writeable = False
     return view
 
@@ -58,10 +59,14 @@ class Scratch:
         self.indptr = np.zeros(2, np.int64)
         self.indices = np.zeros(room, np.uint32)
         self.values = np.zeros(room)
+        self.bytes = self.values.data.cast("B")
         self.row = sparse_row(self.indptr, self.indices, self.values)
 
-    def fill(self, positions: Sequence[int] | np.ndarray, values: Sequence[float] | np.ndarray) -> Pinned:
-        """The row with these entries, ascending by position."""
+    def fill(self, positions: Sequence[int] | np.ndarray, values: memoryview | np.ndarray) -> Pinned:
+        """The row with these entries, ascending by position; values are doubles, perhaps as bytes.
+
+        No code of a user's runs in here: it could fill the same memory.
+        """
         n = len(positions)
         if n > self.room:
             self.__init__(2 * n)  # type: ignore[misc]
@@ -69,7 +74,7 @@ class Scratch:
             self.values[:n] = values
             self.indices[:n] = positions
         else:
-            struct.pack_into(f"{n}d", self.values.data, 0, *values)
+            self.bytes[: 8 * n] = values  # type: ignore[assignment]
             struct.pack_into(f"{n}I", self.indices.data, 0, *positions)
         self.indptr[1] = n
         return self.row
@@ -87,7 +92,7 @@ class Plan:
         self.size = len(keys)
         (row,) = sparse_row(np.array([0, len(keys)]), positions[order], values).value
         addresses = np.array([id(key) for key in keys], np.int64)
-        self.reader = Pinned((row, addresses, np.argsort(order), values, np.zeros(3, np.int64)), "dict reader")
+        self.reader = Pinned((row, addresses, np.argsort(order), values, np.zeros(3, np.int64), SAFE), "dict reader")
 
 
 class Features:
@@ -129,14 +134,19 @@ class Features:
         if self.n == n and n_names == (None if self.names is None else len(self.names)):
             return
         self.n = n
-        self.plan = None
-        self._plans.clear()
+        self.forget_plans()
         if n_names is None:
             self.names, self.index = None, {}
         elif self.names is not None:
             for name in self.names[n_names:]:
-                del self.index[name]
+                self.index.pop(name, None)
             del self.names[n_names:]
+
+    def forget_plans(self) -> None:
+        """Read the next dicts the slow way."""
+        self.plan = None
+        self._plans.clear()
+        self._met.clear()
 
     def positions(self, names: Sequence[Any], grow: bool) -> np.ndarray:
         """Where named features stand, -1 for unknown ones; with ``grow`` those are added."""
@@ -168,27 +178,31 @@ class Features:
 
     def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:
         """One dict as a sparse row in index order; features not known are added, or left out."""
-        keys = tuple(x)
+        keys, values = keys_and_values(x)
         try:
             positions = [self.index[key] for key in keys]
         except KeyError:
             positions = self.positions(keys, grow).tolist()
         if -1 in positions:
-            x = {key: x[key] for key, position in zip(keys, positions, strict=True) if position >= 0}
-            positions = [position for position in positions if position >= 0]
-        return self._pack(x, keys, positions)
-
-    def _pack(self, x: Mapping[Any, Any], keys: tuple, positions: list[int]) -> Pinned:
-        if positions and len(positions) == len(keys):
+            known = [k for k, position in enumerate(positions) if position >= 0]
+            keys, values = tuple(keys[k] for k in known), tuple(values[k] for k in known)
+            positions = [positions[k] for k in known]
+        elif positions:
             self._remember(keys, positions)
-        values = list(x.values())
-        if positions != sorted(positions):
-            order = sorted(range(len(positions)), key=positions.__getitem__)
-            positions, values = [positions[i] for i in order], [values[i] for i in order]
+        if len(set(positions)) < len(positions):
+            raise ValueError(f"Feature {repeated(keys, positions)!r} comes more than once in a row. Give it once.")
+        ascending = sorted(positions)
+        if ascending and ascending[-1] >= self.n:  # compiled code would believe it
+            raise ValueError("A row has features whose == or hash changes its mind. Name features by text.")
+        ordered = values
+        if positions != ascending:
+            by_position = dict(zip(positions, values, strict=True))
+            positions, ordered = ascending, tuple(by_position[position] for position in ascending)
         try:
-            return self._scratch.fill(positions, values)
-        except (struct.error, TypeError, OverflowError) as error:
-            raise not_a_number(x) from error
+            numbers = array("d", ordered)
+        except (TypeError, OverflowError) as error:
+            raise not_a_number(zip(keys, values, strict=True)) from error
+        return self._scratch.fill(positions, memoryview(numbers).cast("B"))
 
     def _remember(self, keys: tuple, positions: list[int]) -> None:
         self.plan = self._plans.get(keys)
@@ -196,7 +210,7 @@ class Features:
             if len(self._met) > 4 * PLANS:
                 self._met.clear()
             count = self._met[keys] = self._met.get(keys, 0) + 1
-            if count >= WORTH_A_PLAN and not numba.config.DISABLE_JIT:
+            if count >= WORTH_A_PLAN and CAN_READ_DICTS:
                 if len(self._plans) >= PLANS:
                     self._plans.clear()
                 self.plan = self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
@@ -218,9 +232,24 @@ class Features:
         return self._scratch.fill(where, what)
 
 
-def not_a_number(x: Mapping[Any, Any]) -> Exception:
+def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:
+    """A row's features and values at one moment: methods of theirs, which are called later, may change it."""
+    if type(x) is dict:
+        keys, values = tuple(x), tuple(x.values())
+        if len(keys) == len(values):  # another thread may have come between
+            return keys, values
+    items = tuple(x.items())
+    return tuple(key for key, _ in items), tuple(value for _, value in items)
+
+
+def repeated(keys: tuple, positions: list[int]) -> Any:
+    """The first feature whose position came before."""
+    return next(keys[k] for k in range(len(keys)) if positions[k] in positions[:k])
+
+
+def not_a_number(features: Iterable[tuple[Any, Any]]) -> Exception:
     """The error for a dict with a value that is no number; it names the feature."""
-    for name, value in x.items():
+    for name, value in features:
         try:
             float(value)
         except OverflowError:
@@ -237,8 +266,8 @@ def not_a_number(x: Mapping[Any, Any]) -> Exception:
 
 def checked_pair(indices: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Indices and values of one row: sorted, and repeated indices summed."""
-    where = np.asarray(indices)
-    what = np.asarray(values)
+    where = np.array(indices)  # copies: another thread may change what was checked
+    what = np.array(values)
     if where.ndim != 1 or where.shape != what.shape:
         raise ValueError(
             f"A row given as (indices, values) needs two 1-D sequences of one length, got shapes {where.shape} "

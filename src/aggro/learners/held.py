@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.kernels import kernel_matrix
-from aggro.engine.rows import CSR
 from aggro.learners.base import Learner
 from aggro.learners.blocks import as_matrix
 from aggro.learners.called import called
@@ -48,17 +47,11 @@ class Held(Learner):
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """The labels, the numbers of the support vectors, their parts in each score, and the intercepts."""
-        model = self._fitted()
-        with model.guard, model.reading() as view:
-            self._score_one(model, x)  # refuses what is not finite
-            (row,) = self._row(model, x, False).value
+        with self._looking_at(x) as (view, row, _):
             state, params = view.state, view.params
             coef = coefficients(state, bool(params.average))
             if coef.shape[0] == 0:
                 return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
-            if isinstance(row, CSR):
-                n = int(row.indptr[1])
-                row = row._replace(indices=row.indices[:n], data=row.data[:n])
             sparse = not state.dense.shape[1]
             asked = as_matrix(row, view.width, sparse and bool(params.keeps))
             if not params.keeps:

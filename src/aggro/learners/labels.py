@@ -17,6 +17,8 @@ __all__ = ["Labels"]
 
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
+PLAIN = (str, bool, int, float)
+AS_PLAIN: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}  # bool has no subclasses
 LETTERS = 64  # of a label in an array; longer ones are compared as objects
 
 
@@ -108,7 +110,10 @@ class Labels:
 
     def with_label(self, label: Any) -> tuple[Labels, int]:
         """The labels with this one among them, and its number."""
-        (plain,) = plain_labels(np.asarray([label]))
+        one = np.asarray([label])
+        if one.shape != (1,):
+            raise ValueError(f"The label of a row must be a string, an integer or a boolean, got {label!r}.")
+        (plain,) = plain_labels(one)
         labels = self if plain in self.codes else self.adding([plain])
         return labels, labels.codes[plain]
 
@@ -195,10 +200,19 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()
     if y.dtype.kind == "O":
-        for kind in dict.fromkeys(map(type, labels)):
-            if not issubclass(kind, str | int | float | bool):
+        kinds = dict.fromkeys(map(type, labels))
+        for kind in kinds:
+            if not issubclass(kind, PLAIN):
                 raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
+        if not kinds.keys() <= set(PLAIN):
+            labels = list(map(plain_label, labels))
     return labels
+
+
+def plain_label(label: Any) -> Any:
+    """A label of one of the plain types: subclasses may say now this, now that of whether they are equal."""
+    kind = next(kind for kind in PLAIN if issubclass(type(label), kind))
+    return label if type(label) is kind else AS_PLAIN[kind](label)
 
 
 def sorted_names(labels: Iterable[Any]) -> np.ndarray:

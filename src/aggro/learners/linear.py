@@ -184,7 +184,8 @@ class PAClassifier(Linear, Classifier):
         bank: Bank = rule.init(params, width, models)
         w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, Line) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
-        for part, mine in ((bank.W, w), (bank.U, u), (bank.b, state.b)):
+        # An average that is no longer asked for may be in the old state, and is not in the new one.
+        for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
             part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
         bank.scale[:] = state.scale
         if isinstance(state, Grid):

@@ -131,7 +131,7 @@ class Machine(Held):
             )
 
     def _prepare(self, model: Model) -> None:
-        if model.params is not None:
+        if not model.stale:
             return
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
@@ -141,8 +141,9 @@ class Machine(Held):
         code = kernel_group_code(model.state, params) if params.batch > 1 else 0
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
-    def _learns_in_place(self) -> bool:
-        return not callable(self.kernel)  # a user's function may fail half-way
+    def _learns_at_once(self, state: Support, n: int) -> bool:
+        # A user's function may fail, and the place in a given matrix is counted apart.
+        return not self._is_given() and n <= self._block_size(state, n)
 
     def _settled(self, model: Model, state: Support) -> Support:
         """The state that a pass may begin with: γ = 1/n for gamma="auto", once and for all."""
@@ -231,21 +232,6 @@ class Machine(Held):
             state.marks[LAST] = (state.marks[LAST] + n) % model.width
         return state, int(bad)
 
-    def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
-        if not callable(self.kernel):
-            super()._learn_one(model, x, y, weight)
-            return
-        with model.learning, model.guard:  # a user's function may fail: then nothing has happened
-            features = model.features
-            kept = features.n, None if features.names is None else len(features.names)
-            before = model.state, model.params, model.labels, model.width
-            try:
-                super()._learn_one(model, x, y, weight)
-            except BaseException:
-                features.forget_from(*kept)
-                model.swap(*before)
-                raise
-
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         (rows,) = row.value
         state, params = self._settled(model, model.state), model.params
@@ -307,6 +293,7 @@ class Machine(Held):
         """
         model: Model | None = self.__dict__.get("_model")
         if model is not None:
+            model.check_idle()
             with model.learning:
                 self._prepare(model)
                 self._settle(model)

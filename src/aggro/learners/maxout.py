@@ -208,6 +208,9 @@ class PAMOClassifier(Classifier):
                 "rows. Set it back, or fit anew."
             )
 
+    def _learns_at_once(self, state: Maxout, n: int) -> bool:
+        return n <= AT_ONCE
+
     def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
         """Where the pieces are many numbers, the next rows are projected together."""
         X, y, s, order, start, stop, *flags = rest

@@ -6,8 +6,12 @@ is held for moments: to swap in a new state, to take a :class:`View`, or to chan
 state that is being read is never changed in place, so every prediction sees a whole model and none waits
 for a long pass.
 
-Two rules keep the kernels safe. Features are added only while the guard is held, and the state gets room
-for them before it is let go. Labels are never changed, only replaced, together with the state.
+Three rules keep the kernels safe. Features are added only while the guard is held, and the state gets room
+for them before it is let go. Labels are never changed, only replaced, together with the state. A thread that
+is in the middle of a call does not begin another one: a signal handler, or a method of an object among the data,
+would find a row half packed and a state half grown, so it is refused (``check_free``, ``check_idle``).
+
+A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``.
 """
 
 from __future__ import annotations
@@ -35,15 +39,20 @@ from aggro.engine.passes import (
     suited,
 )
 from aggro.engine.pinned import Pinned
-from aggro.engine.rule import RULES, copy_state
+from aggro.engine.rule import RULES, SEEN, copy_state
 from aggro.learners.features import Features, frozen
 from aggro.learners.labels import Labels
 
-__all__ = ["Model", "View", "size_of"]
+__all__ = ["Model", "Moment", "View", "size_of"]
 
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")
+NO_SHAPE = (-1,)
+NESTED = (
+    "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
+    "parameters, has called it again. Let it return first; nothing was done by the inner call."
+)
 
 
 def no_plan_fits(*_: Any) -> int:
@@ -55,8 +64,9 @@ def no_plan_fits(*_: Any) -> int:
 # the place and not the function: who walks a model, to weigh it or to copy it, would walk on into Numba.
 CODE: list[tuple[Any, ...]] = [(no_plan_fits, 0, 0)]
 NO_PLAN_FITS = 0
-PLACES: dict[tuple[Layout, bool | None, int, type], int] = {}
+PLACES: dict[tuple[int, bool | None, int, type], int] = {}
 PLACING = threading.Lock()
+NUMBERS: dict[Layout, int] = {}  # a number for each layout: quick to look up by
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -76,6 +86,18 @@ class View(NamedTuple):
     n_features: int
 
 
+class Moment(NamedTuple):
+    """All that a call may change, as it was before."""
+
+    state: Any
+    params: Any
+    labels: Labels
+    width: int
+    n_features: int
+    n_names: int | None
+    seen: int
+
+
 class Model:
     """A state and what is needed to read and write it; see the module for how threads share it."""
 
@@ -89,32 +111,73 @@ class Model:
         self._runtime()
 
     def _runtime(self) -> None:
-        self.params: Any = None  # None: to be made from the learner's parameters
+        self.params: Any = None  # None: never made yet
+        self.stale = True  # the learner's parameters were set since these were made
         self.balanced = False
         self.averaged = False
         self.learning = threading.RLock()
         self.guard = threading.RLock()
+        self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
         self.busy = False  # a pass is learning into a copy of the state
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout: Layout = ()
+        self.layout_number = -1
         self.scores_row = np.zeros((1, 1))
-        self.dense_shape = (-1,)
+        self.dense_shape = NO_SHAPE
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
         self._hold: Any = None  # makes room for a row that the state is to keep
 
+    # One call at a time ------------------------------------------------------------------------------
+
+    def check_free(self) -> None:
+        """Refuse a call from within another one of this thread."""
+        if self.held():
+            raise RuntimeError(NESTED)
+
+    def check_idle(self) -> None:
+        """The same for calls that learn, which must not begin while this thread learns many rows, either."""
+        if self.held() or self.learning._is_owned():  # type: ignore[attr-defined]
+            raise RuntimeError(NESTED)
+
+    def moment(self) -> Moment:
+        """What to go back to if a call fails. Needs the guard, or ``learning``."""
+        features = self.features
+        names = None if features.names is None else len(features.names)
+        seen = int(self.state.tally.rows[SEEN])
+        return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
+
+    def go_back(self, moment: Moment) -> None:
+        """Undo what a call did that failed or was interrupted, unless it had learned: then all of it is done.
+
+        A state learns in place only when labels, features and room are settled, and in one piece.
+        """
+        with self.guard:
+            if int(self.state.tally.rows[SEEN]) == moment.seen:
+                self.features.forget_from(moment.n_features, moment.n_names)
+                self.swap(moment.state, moment.params, moment.labels, moment.width)
+            self.features.forget_plans()
+            self.dense_shape, self.dense_pinned = NO_SHAPE, None
+
     def __getstate__(self) -> dict[str, Any]:
+        self.check_idle()
         with self.learning, self.guard:
-            kept = ("state", "width", "features", "labels", "seed", "n_iter")
-            saved = {name: getattr(self, name) for name in kept}
-            saved["state"] = copy_state(self.state)
-            saved["features"] = self.features.copy()
-            return saved
+            return self.parts()
+
+    def parts(self) -> dict[str, Any]:
+        """Copies of all that was learned. Needs ``learning`` and the guard."""
+        kept = ("state", "width", "features", "labels", "seed", "n_iter")
+        saved = {name: getattr(self, name) for name in kept}
+        saved["state"] = copy_state(self.state)
+        saved["features"] = self.features.copy()
+        return saved
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
+        # Pickles may lend memory that is read-only or another model's: out-of-band buffers, joblib's maps of files.
+        self.state = copy_state(self.state)
         self._runtime()
 
     def copy(self) -> Model:
@@ -125,12 +188,16 @@ class Model:
 
     # Reading and swapping -------------------------------------------------------------------------
 
+    def view(self) -> View:
+        """The model of this moment. Needs the guard."""
+        return View(self.state, self.params, self.labels, self.width, self.features.n)
+
     @contextmanager
     def reading(self) -> Iterator[View]:
         """The model of this moment, for reading while others may learn."""
+        self.check_free()
         with self.guard:
-            view = View(self.state, self.params, self.labels, self.width, self.features.n)
-            readers = self.readers
+            view, readers = self.view(), self.readers
             readers[0] += 1
         try:
             yield view
@@ -160,12 +227,14 @@ class Model:
         flags = (self.balanced, self.averaged and not rule.judges_mean)
         arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
         self.layout = layout = layout_of(self.state, self.params)
+        with PLACING:
+            self.layout_number = NUMBERS.setdefault(layout, len(NUMBERS))
         self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
         return self.pinned
 
     def _place(self, learning: bool, row: Pinned) -> int:
         """Where the code of a one-row function is in ``CODE``, for this state and kind of row, or for its dicts."""
-        key = (self.layout, learning, len(row.value), type(row.value[0]))
+        key = (self.layout_number, learning, len(row.value), type(row.value[0]))
         place = PLACES.get(key)
         if place is None:
             code = self._code_of(learning, row)
@@ -214,7 +283,7 @@ class Model:
     def ask_row(self, row: Pinned, gate: Pinned) -> int:
         """Whether a gate asks about one row: 1 or 0, or -1 if the row is not finite."""
         pinned = self.pinned or self.pin()
-        key = (self.layout, None, 1, type(row.value[0]))
+        key = (self.layout_number, None, 1, type(row.value[0]))
         place = PLACES.get(key)
         if place is None:
             state, params, _, _, targets, weights, order, *flags, _ = pinned.value

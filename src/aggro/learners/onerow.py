@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +15,9 @@ from aggro.engine.rows import CSR, first_bad
 from aggro.learners import doors
 from aggro.learners.features import as_float, frozen
 from aggro.learners.labels import Labels
-from aggro.learners.model import INFINITY, Model
+from aggro.learners.model import INFINITY, NESTED, Model, View
 
-__all__ = ["FIRST", "Explanation", "OneRow"]
+__all__ = ["FIRST", "Explanation", "OneRow", "as_weight"]
 
 FLOAT = np.dtype(np.float64)
 FIRST = threading.RLock()  # two threads may bring the first rows to one learner at once
@@ -30,6 +31,14 @@ class Explanation(dict[Any, float]):
         self.intercept = intercept
         self.score = score
         self.label = label
+
+
+def as_weight(weight: Any) -> float:
+    """The weight of a row as a number, 0 or more."""
+    number = as_float(weight, "weight")
+    if number < 0.0:
+        raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
+    return number
 
 
 class OneRow:
@@ -94,9 +103,11 @@ class OneRow:
         if model is None:
             self._learn_first(x, y, weight)
             return self
+        if model.held():
+            raise RuntimeError(NESTED)
         if type(weight) is float and weight == 1.0:
             with model.guard:  # nothing new about the row: the common case, kept short
-                if model.params is not None and not model.busy:
+                if not model.stale and not model.busy:
                     target = self._known_target(model, y)
                     if target is not None:
                         learned = model.learn_dict(x, target)
@@ -120,38 +131,41 @@ class OneRow:
     def _known_row(self, model: Model, x: Any) -> Pinned | None:
         """An array of the form that came before; None for all else."""
         if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
-            model.dense_row[:] = x
-            return model.dense_pinned
+            features = model.features
+            if features.n == x.shape[0] or features.reserved:  # as when the room was made
+                model.dense_row[:] = x
+                return model.dense_pinned
         return None
 
     def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
         """The long way, for rows that may bring a new feature or class: all or nothing."""
-        weight = as_float(weight, "weight")
-        if weight < 0.0:
-            raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
-        if weight == 0.0:
-            return
-        with model.learning, model.guard:
-            self._prepare(model)
-            features = model.features
-            kept = features.n, None if features.names is None else len(features.names)
-            try:
-                labels, target, weight = self._encode_one(model.labels, y, weight)
-                if weight == 0.0:
-                    return
-                row = self._row(model, x, True)
-                if first_bad(row.value[0], 0, self._least())[0] >= 0:
-                    raise doors.bad_value(row.value[0], 0, features.names, self._least())
-                self._widen(model)
-            except BaseException:
-                features.forget_from(*kept)
-                raise
+        weight = as_weight(weight)
+        if weight:
+            model.check_idle()
+            with model.learning, model.guard:
+                self._learn_new(model, x, y, weight)
+
+    def _learn_new(self, model: Model, x: Any, y: Any, weight: float) -> None:
+        """Learn one row of a weight above 0. Needs ``learning`` and the guard."""
+        self._prepare(model)
+        moment = model.moment()
+        try:
+            labels, target, weight = self._encode_one(model.labels, y, weight)
+            if weight == 0.0:
+                return
+            row = self._row(model, x, True)
+            if first_bad(row.value[0], 0, self._least())[0] >= 0:
+                raise doors.bad_value(row.value[0], 0, model.features.names, self._least())
+            self._widen(model)
             if labels is not model.labels:
                 classes = len(labels.codes)
                 rule = self._rule_for(classes)
                 state, params = self._with_room(model.state, model.params, rule, model.width, classes)
                 model.swap(state, params, labels, model.width)
             self._learn_row(model, row, target, weight)
+        except BaseException:
+            model.go_back(moment)
+            raise
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         """Learn one row that came through the doors. Needs the guard."""
@@ -167,7 +181,7 @@ class OneRow:
 
     def _score_one(self, model: Model, x: Any) -> float:
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
-        if model.params is None:
+        if model.stale:
             self._prepare(model)
         first = model.score_dict(x)
         if first < INFINITY:
@@ -180,18 +194,29 @@ class OneRow:
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """The labels, the names of the row's features, their parts in each score, and the intercepts."""
+        with self._looking_at(x) as (view, row, names):
+            if isinstance(row, CSR):
+                indices, values = row.indices.astype(np.int64), row.data
+            else:
+                indices, values = np.arange(row.shape[1]), row[0]
+            parts, intercepts = self._contributions(view, indices, values)
+            known = names or []  # with n_features there may be more features than names
+            return view.labels, [known[j] if j < len(known) else j for j in indices.tolist()], parts, intercepts
+
+    @contextmanager
+    def _looking_at(self, x: Any) -> Iterator[tuple[View, Any, list[Any] | None]]:
+        """The model, one row that it can score as a matrix of its own, and the names of the features."""
         model = self._fitted()
-        with model.guard, model.reading() as view:
-            self._score_one(model, x)  # refuses what is not finite
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)  # prepares, and refuses what is not finite
             (row,) = self._row(model, x, False).value
             if isinstance(row, CSR):
-                n = row.indptr[1]
-                indices, values = row.indices[:n].astype(np.int64), row.data[:n].copy()
+                n = int(row.indptr[1])
+                row = row._replace(indices=row.indices[:n].copy(), data=row.data[:n].copy())
             else:
-                indices, values = np.arange(row.shape[1]), row[0].copy()
-            parts, intercepts = self._contributions(view, indices, values)
-            names = model.features.names
-            return view.labels, [names[j] for j in indices] if names else indices.tolist(), parts, intercepts
+                row = row.copy()
+            yield model.view(), row, model.features.names
 
     def _explain_score(self, x: Any) -> Explanation:
         """The explanation of a learner's one score."""

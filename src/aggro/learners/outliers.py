@@ -154,6 +154,7 @@ class Detector(Learner):
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             return 0.0, 0.0
+        model.check_free()
         with model.guard:
             self._score_one(model, x)
             score, offset = model.scores_row[0].tolist()

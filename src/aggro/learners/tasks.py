@@ -13,7 +13,7 @@ from aggro.learners import doors
 from aggro.learners.base import NONE, Learner
 from aggro.learners.features import as_float
 from aggro.learners.labels import Labels
-from aggro.learners.model import INFINITY, Model
+from aggro.learners.model import INFINITY, NESTED, Model
 from aggro.learners.onerow import Explanation
 from aggro.learners.params import Choice, Either, Kind
 
@@ -93,8 +93,10 @@ class Classifier(Learner):
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             return None
+        if model.held():
+            raise RuntimeError(NESTED)
         with model.guard:
-            f = model.score_dict(x) if model.params is not None else INFINITY
+            f = model.score_dict(x) if not model.stale else INFINITY
             if not f < INFINITY:
                 f = self._score_one(model, x)
             pair = model.labels.pair
@@ -110,6 +112,7 @@ class Classifier(Learner):
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             return 0.0
+        model.check_free()
         with model.guard:
             self._score_one(model, x)
             decision = self._by_class(model.labels, model.scores_row)[0]
@@ -122,6 +125,7 @@ class Classifier(Learner):
         the predicted one if not given.
         """
         labels, features, parts, intercepts = self._explain(x)
+        self._check_any(labels)
         parts = self._by_class(labels, parts)
         intercepts = self._by_class(labels, intercepts[None, :])[0]
         names = labels.names
@@ -198,10 +202,10 @@ class Classifier(Learner):
         A rule with one score keeps f for its second class against its first, so the sign may turn.
         """
         order = labels.order
+        if order.shape[0] == 0:  # no class was seen yet, and all scores are 0
+            return scores[:, 0]
         if scores.shape[1] == 1:
             f = scores[:, 0]
-            if order.shape[0] == 0:
-                return f
             if order.shape[0] <= 2:
                 code = order[-1] if order[-1] >= 0 else 1 - order[0]
                 return -f if code == 0 else f
@@ -217,10 +221,9 @@ class Classifier(Learner):
         return table
 
     def _name(self, labels: Labels, decision: np.ndarray) -> np.ndarray:
+        self._check_any(labels)
         names = labels.names
         order = labels.order
-        if not names.shape[0]:
-            raise ValueError(f"{type(self).__name__} has seen no class yet: every row so far had weight 0.")
         if (order >= 0).sum() == 1:
             return np.full(decision.shape[0], names[order >= 0][0])
         if decision.ndim == 1:
@@ -229,6 +232,11 @@ class Classifier(Learner):
             winners = np.where(order >= 0, decision, -np.inf).argmax(axis=1)
         named: np.ndarray = names[winners]
         return named
+
+    def _check_any(self, labels: Labels) -> None:
+        """Whether there is a class to name."""
+        if not labels.codes:
+            raise ValueError(f"{type(self).__name__} has seen no class yet: every row so far had weight 0.")
 
     def _models(self, classes: int) -> int:
         return max(2, classes)
@@ -284,6 +292,8 @@ class Regressor(Learner):
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             return 0.0
+        if model.held():
+            raise RuntimeError(NESTED)
         with model.guard:
             return self._score_one(model, x)
 

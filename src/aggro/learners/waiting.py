@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["WaitingRoom"]
+__all__ = ["WaitingRoom", "kept"]
 
 
 class WaitingRoom:
@@ -29,8 +29,8 @@ class WaitingRoom:
             raise ValueError(f"A question with the id {id!r} waits already. Answer it first, or use another id.")
 
     def put(self, id: Any, x: Any, p: float, room: int) -> None:
-        """Let a row wait; the oldest goes if there is no room."""
-        self._rows[id] = kept(x), p
+        """Let a row wait that is its own (see ``kept``); the oldest goes if there is no room."""
+        self._rows[id] = x, p
         while len(self._rows) > room:
             del self._rows[next(iter(self._rows))]
             self.gone += 1

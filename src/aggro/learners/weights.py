@@ -107,6 +107,7 @@ class Linear(Learner):
         """
         model: Model | None = self.__dict__.get("_model")
         if model is not None:
+            model.check_idle()
             with model.learning:
                 self._prepare(model)
                 self._settle(model)

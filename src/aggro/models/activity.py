@@ -14,6 +14,7 @@ import numpy as np
 
 from aggro.engine.gate import ASKED, DELTA, LAST, PASSED, WEIGHT, WRONG
 from aggro.learners.active import ActiveLearner
+from aggro.learners.waiting import kept
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 
@@ -30,8 +31,7 @@ def asking(active: ActiveLearner) -> Iterator[Any]:
     model = None if inner is None else inner.__dict__.get("_model")
     if model is None:
         raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
-    active._begun()  # parameters may have been set meanwhile
-    with model.learning, model.guard:
+    with active._turn() as inner, model.learning, model.guard:
         yield inner
 
 
@@ -120,4 +120,4 @@ def _refill(active: ActiveLearner, part: Any) -> None:
             raise Flaw(str(error).rstrip(".")) from error
         if not 0.0 < p <= 1.0 or not isinstance(x, dict | list | tuple):
             raise Flaw("a question that waits cannot be")
-        room.put(id, x, p, active.waiting)
+        room.put(id, kept(x), p, active.waiting)

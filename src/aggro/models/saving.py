@@ -55,6 +55,9 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
     '-'
     """
     file = os.fsdecode(path)
+    inner = learner.__dict__.get("estimator_", learner)
+    if (model := inner.__dict__.get("_model")) is not None:
+        model.check_idle()
     try:
         header, arrays = _snapshot(learner, position)
         text = header.text()
@@ -83,7 +86,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         learner._check_params()  # they may have been set meanwhile
         learner._check_change(model.state)
         learner._prepare(model)
-        parts = model.__getstate__()
+        parts = model.parts()
         parameters = {name: learner.__dict__[name] for name in learner._constraints}
     state, features, labels = parts["state"], parts["features"], parts["labels"]
     arrays = flatten(state)

@@ -16,7 +16,7 @@ from aggro.engine.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.dicts import read_dict
 from aggro.engine.jumps import jump
 from aggro.engine.pinned import content
-from aggro.engine.rows import n_rows
+from aggro.engine.rows import HUGE, n_rows
 from aggro.engine.rule import (
     LIVE,
     MARKS,
@@ -96,7 +96,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
                     break
                 updates += moved
                 mistakes += mistake
-                loss_sum += loss
+                loss_sum = min(loss_sum + loss, HUGE)
                 seen += 1
                 rows[SEEN] = seen
                 mark(tally, seen, loss_sum, mistakes)
@@ -127,7 +127,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         if classes > 1 and not plain:
             tally.classes[u8(np.int64(y[t]))] += 1.0
         mistakes += mistake
-        loss_sum += loss
+        loss_sum = min(loss_sum + loss, HUGE)
         seen += 1
         rows[SEEN] = seen
         mark(tally, seen, loss_sum, mistakes)

@@ -116,16 +116,16 @@ def suffer(state, params, y, s, scores, aims):
     suffered, wrong = state.suffered, span  # losses first, then mistakes
     for g in range(u8(0), u8(2) * span, u8(LANES)):
         store(suffered, g, load(suffered, g) * spread(params.keep))
-    state.weight[0] = state.weight[0] * params.keep + s
+    state.weight[0] = min(state.weight[0] * params.keep + s, HUGE)
     if params.problem > TWO_CLASSES:
         c = np.int64(y)
         for g in range(span):
             r = rival(state, c, scores, g, span)
             ahead = scores[u8(c) * span + g] - scores[u8(r) * span + g] if r >= 0 else np.inf
             if params.problem == JOINT:
-                suffered[u8(0), g] += s * min(max(params.edge - ahead, 0.0), HUGE)
+                suffered[u8(0), g] = min(suffered[u8(0), g] + s * min(max(params.edge - ahead, 0.0), HUGE), HUGE)
             if not ahead > 0.0 or state.tally.classes[u8(c)] == 0.0:
-                suffered[u8(1), g] += s
+                suffered[u8(1), g] = min(suffered[u8(1), g] + s, HUGE)
     if params.problem != JOINT:
         for block in range(u8(0), u8(state.W.shape[1]), u8(LANES)):
             f, aim = load(scores, block), load(aims, block)
@@ -135,9 +135,10 @@ def suffer(state, params, y, s, scores, aims):
             else:
                 loss = (spread(params.edge) - aim * f) * (aim * aim)  # nothing for a class that was not seen yet
             if params.problem == TWO_CLASSES:
-                store(suffered, wrong + g, load(suffered, wrong + g) + spread(s) * not_positive(aim * f))
+                mistakes = load(suffered, wrong + g) + spread(s) * not_positive(aim * f)
+                store(suffered, wrong + g, least(mistakes, spread(HUGE)))
             loss = least(most(spread(0.0), loss), spread(HUGE))
-            store(suffered, g, load(suffered, g) + spread(s) * loss)
+            store(suffered, g, least(load(suffered, g) + spread(s) * loss, spread(HUGE)))
 
 
 @inline

@@ -383,9 +383,8 @@ class ActiveLearner(Around):
 
     def _take(self, inner: Any) -> None:
         """Make this the learner inside, to which no question belongs yet."""
-        self._waiting = WaitingRoom()
-        self._open = None
-        self.estimator_ = inner
+        # At once, so that an interrupted call has done all of it or nothing; the gate is settled where it was not.
+        self.__dict__.update(estimator_=inner, _waiting=WaitingRoom(), _open=None, _settings=None)
         self._settle_gate()
 
     def _new_gate(self) -> Gate:

@@ -140,17 +140,17 @@ class Learner(OneRow, Columns, Counted):
         """Make the model's settings agree with the parameters, which may have been set meanwhile."""
         if model.stale:
             with model.guard:
-                model.stale = False  # first: what is set while the parameters are read makes it stale again
                 try:
+                    model.stale = False  # first: what is set while the parameters are read makes it stale again
                     self._check_params()
                     self._check_change(model.state)
                     params = self._bound(model, self._params_for(RULES[type(model.state)]))
+                    model.balanced = getattr(self, "class_weight", None) == "balanced"
+                    model.averaged = bool(getattr(self, "average", False))
+                    model.params, model.pinned = params, None
                 except BaseException:
                     model.stale = True
                     raise
-                model.balanced = getattr(self, "class_weight", None) == "balanced"
-                model.averaged = bool(getattr(self, "average", False))
-                model.params, model.pinned = params, None
 
     def _new_model(self) -> Model:
         self._check_params()
@@ -309,10 +309,10 @@ class Learner(OneRow, Columns, Counted):
                 if not model.readers[0]:
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
                     return
-        with model.guard:
-            model.busy = True
-            state = copy_state(model.state)
         try:
+            with model.guard:
+                model.busy = True
+                state = copy_state(model.state)
             self._learn(model, rows, targets, weights, NO_ORDER, state, labels)
         finally:
             model.busy = False

@@ -172,8 +172,8 @@ class Features:
                 f"Feature {name!r} is one more than the {len(self.names)} there is room for. "
                 + ("Raise n_features, or leave it None." if self.reserved else "")
             )
-        self.index[name] = len(self.names)
-        self.names.append(name)
+        self.names.append(name)  # first: what is not in the list could not be taken back
+        self.index[name] = len(self.names) - 1
         self.n = max(self.n, len(self.names))
 
     def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BadLine", "Problem", "bad_line", "describe"]
+__all__ = ["BadLine", "Problem", "bad_line", "describe", "printable", "reason_of"]
 
 GOOD = 0
 NO_LABEL = 1
@@ -86,7 +86,19 @@ def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> Bad
 
 def bad_line(what: str, file: str, line: int, column: int) -> BadLine:
     message = (
-        f"{file}, line {line}, column {column}: {what}. "
+        f"{file}, line {line}, column {column}: {printable(what)}. "
         "Mend the line, or pass skip_bad=True to count such lines and go on."
     )
     return BadLine(message, file, line, column)
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what cannot be seen: what a file or a server says must not command a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error from elsewhere says, on one line and without a full stop."""
+    return printable(" ".join(str(error).split())).rstrip(".")

@@ -69,7 +69,7 @@ def good_files() -> dict[str, list[Good]]:
     rows = [json.dumps(row, default=str) for row in table.to_pylist()]
     files["jsonl"] += [
         Good("\n".join(rows).encode() + b"\n", ".jsonl", {"text": "text", "weight": "w"}),
-        Good(b'{"a": 1, "b": {"c": [1, 2, {"d": "e"}]}, "y": 0}\n{"a": 2, "y": 1}\n', ".jsonl", {}),
+        Good(b'\xef\xbb\xbf{"a": 1, "y": 0}\r\n\r\n{"a": 2, "y": 1}\n', ".jsonl", {}),
         Good(b'{"a": "x", "n": null, "y": 9007199254740993}\n{"a": "\\u00e9\\n", "y": 9007199254740992}\n', ".jsonl", {}),
     ]
     files["parquet"] = list(parquet_files(table))

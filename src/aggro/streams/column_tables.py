@@ -4,7 +4,7 @@ A chunk has ``chunk_bytes`` / (8 · columns) rows, and fewer where their text ta
 the file's own batches end. Parquet files must be seekable: not stdin, and not compressed once more on the outside.
 
 Files may be damaged, or made to do damage. Nothing is mapped into memory, for a file that shrinks would then end the
-process; how much memory a batch takes is known before it is read (see ``arrow_messages``); and pyarrow checks every
+process; how much memory a batch takes is known before it is read (``arrow_messages``, ``parquet_pages``); and pyarrow checks every
 batch in full before its columns are used, for it reads offsets and codes that point anywhere without a word.
 """
 
@@ -22,6 +22,7 @@ from aggro.streams.arrow_messages import ARROW_MAGIC, open_messages
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.encode import Roles, check_columns, encode, lengths
 from aggro.streams.files import DAMAGE, Source
+from aggro.streams.parquet_pages import check_pages
 from aggro.streams.problems import reason_of
 
 if TYPE_CHECKING:
@@ -48,13 +49,26 @@ def _parquet_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
 
     if not source.head().startswith(PARQUET_MAGIC) or not source.is_plain():
         raise ValueError("this is not a plain Parquet file. Expected one that starts with PAR1, not compressed")
-    with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
-        check_columns(file.schema_arrow)
-        repeated, at_once = _plan(file.metadata, AT_ONCE * chunk_bytes)
-    with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
-        rows = _rows(chunk_bytes, len(file.schema_arrow))
-        for batch in file.iter_batches(max(1, min(AT_ONCE * rows, at_once))):
-            yield from _cut(batch, rows, chunk_bytes)
+    with source.open() as opened:
+        with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
+            check_columns(file.schema_arrow)
+            metadata = file.metadata
+        repeated, at_once = _plan(metadata, AT_ONCE * chunk_bytes)
+        rows = _rows(chunk_bytes, len(metadata.schema))
+        at_once = max(1, min(AT_ONCE * rows, at_once))
+        groups = (metadata.row_group(k) for k in range(metadata.num_row_groups))
+        done = checked = 0  # rows
+        with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
+            batches = file.iter_batches(at_once)
+            while True:
+                while checked <= done + at_once and (group := next(groups, None)) is not None:
+                    check_pages(opened, group)
+                    checked += max(0, group.num_rows)
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                done += batch.num_rows
+                yield from _cut(batch, rows, chunk_bytes)
 
 
 def _plan(metadata: Any, size: int) -> tuple[list[str], int]:
@@ -68,10 +82,10 @@ def _plan(metadata: Any, size: int) -> tuple[list[str], int]:
         group = metadata.row_group(k)
         width = 0.0
         for j in range(group.num_columns):
-            column = group.column(j)
+            column, name = group.column(j), metadata.schema.column(j).path
             if column.physical_type == "BYTE_ARRAY":
                 if any("DICTIONARY" in encoding for encoding in column.encodings):
-                    repeated.add(column.path_in_schema)
+                    repeated.add(name)
                 if "DELTA_BYTE_ARRAY" in column.encodings:
                     most = min(most, SHARED)
                 width += max(0, column.total_uncompressed_size) / max(1, group.num_rows)

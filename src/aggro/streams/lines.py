@@ -17,7 +17,7 @@ from aggro.streams.block import NEWLINE, Block
 from aggro.streams.files import DAMAGE, Source, fill
 from aggro.streams.memory import room
 
-__all__ = ["LONGEST_LINE", "after_newline", "whole_lines"]
+__all__ = ["BOM", "LONGEST_LINE", "after_newline", "whole_lines"]
 
 LastEnd = Callable[[np.ndarray, int, int], int]
 
@@ -100,5 +100,5 @@ def _block(source: Source, text: np.ndarray, size: int, number: int, offset: int
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ValueError(f"{source.title} is UTF-16 text. Convert it: iconv -f UTF-16 -t UTF-8.")
         if start == BOM:
-            text[: len(BOM)] = ord(" ")
+            text, size = text[len(BOM) :], size - len(BOM)
     return Block(text, size, number, offset, end)

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from aggro.streams.files import Source, find
+from aggro.streams.files import Source
+from aggro.streams.find import find
 from aggro.streams.lines import whole_lines
 
 LINES = b"".join(b"%d 1:%d 2:0.5\n" % (i % 2, i * i) for i in range(3000))

@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.streams.bits import PADDING
 from aggro.streams.block import NEWLINE, Block
-from aggro.streams.files import DAMAGE, Source, fill
+from aggro.streams.files import Source
 from aggro.streams.memory import room
 
 __all__ = ["BOM", "LONGEST_LINE", "after_newline", "whole_lines"]
@@ -52,10 +52,7 @@ def _of_one(source: Source, size: int, number: int, offset: int, last_end: LastE
             goal = (offset + held) // size * size + size - offset
             if text.shape[0] < goal + 1 + PADDING:
                 text = _larger(text, held, 2 * goal + 1 + PADDING)
-            try:
-                got = fill(opened, text.data[held:goal])
-            except (*DAMAGE, OSError, ValueError) as error:
-                raise source.damaged(error) from error
+            got = source.fill(opened, text.data[held:goal])
             held += got
             if held < goal:
                 if held:

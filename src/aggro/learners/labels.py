@@ -17,6 +17,7 @@ __all__ = ["Labels"]
 
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
+EXACT = 2.0**53  # below this, floats are whole numbers one by one
 LETTERS = 64  # of a label in an array; longer ones are compared as objects
 
 
@@ -132,6 +133,7 @@ class Labels:
                 "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete "
                 "classes on a regression target with continuous values."
             )
+        check_exact(y)
         seen = list(self.codes)
         if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= WORD for label in seen):
             return None
@@ -191,6 +193,7 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         raise ValueError(f"Unknown label type: continuous. Labels must be strings, integers or booleans, got {y[:3]}.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("Input y contains infinity.")
+    check_exact(y)
     if y.dtype.kind not in "iufbUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()
@@ -198,7 +201,19 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         for kind in dict.fromkeys(map(type, labels)):
             if not issubclass(kind, str | int | float | bool):
                 raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
+            if issubclass(kind, float):
+                check_exact(np.array([label for label in labels if isinstance(label, float)]))
     return labels
+
+
+def check_exact(y: np.ndarray) -> None:
+    """Refuse floats so large that two different labels may have been rounded to one."""
+    if y.dtype.kind == "f" and (np.abs(y) >= EXACT).any():
+        shown = y[np.abs(y) >= EXACT][0]
+        raise ValueError(
+            f"The label {shown:.0f} is a float of 2^53 or more, where different labels become one float. "
+            "Give such labels as integers or strings."
+        )
 
 
 def sorted_names(labels: Iterable[Any]) -> np.ndarray:
@@ -211,4 +226,10 @@ def sorted_names(labels: Iterable[Any]) -> np.ndarray:
             f"Labels must all be strings or all be numbers, got {text!r} and {odd!r}: argument must be a string or a "
             "number of one kind. Convert y to one type."
         )
-    return np.array(sorted(unique))
+    names = sorted(unique)
+    array = np.array(names)
+    if array.dtype.kind == "f" and any(abs(v) >= EXACT for v in names):  # integers among floats, or of two kinds
+        array = np.array([int(v) for v in names])
+        if array.dtype.kind == "f":
+            array = np.array([int(v) for v in names], object)
+    return array

@@ -74,7 +74,7 @@ def _number(form: str, data: bytes, at: int) -> int:
 def open_messages(file: Any, is_file: bool, size: int | None) -> Messages:
     """The messages of an Arrow file or stream of ``size`` bytes, if that is known."""
     if not is_file:
-        return Messages(file, size)
+        return Messages(file, size, alone=True)
     left = None
     if size is not None:
         # The messages end where the footer starts, whether or not they say so.
@@ -85,7 +85,7 @@ def open_messages(file: Any, is_file: bool, size: int | None) -> Messages:
             raise ValueError("it is cut short or damaged: it does not end as Arrow files do. Fetch or write it again")
         file.seek(0)
     file.read(START)
-    return Messages(file, left)
+    return Messages(file, left, alone=size is not None)
 
 
 class Messages:
@@ -93,9 +93,9 @@ class Messages:
 
     closed = False
 
-    def __init__(self, file: Any, left: int | None) -> None:
-        """``left`` is how many bytes there are, where that is known."""
-        self._file, self._left = file, left
+    def __init__(self, file: Any, left: int | None, alone: bool) -> None:
+        """``left`` is how many bytes there are, where that is known; ``alone`` whether nothing may come after them."""
+        self._file, self._left, self._alone = file, left, alone
         self._ready: list[memoryview] = []
         self._ended = False
 
@@ -127,6 +127,8 @@ class Messages:
         (length,) = struct.unpack("<i", start[-4:] or bytes(4))
         if length == 0:  # the end, said or found
             self._ended = True
+            if self._alone and self._more():
+                raise ValueError("there is more after the mark of its end. Is it several files in one, or damaged?")
             self._ready = [memoryview(start)] if start else []
             return bool(start)
         if not 0 < length <= LARGEST_METADATA:
@@ -146,13 +148,18 @@ class Messages:
         self._ready = [memoryview(start), memoryview(metadata), *([body] if size else [])]
         return True
 
+    def _more(self) -> bool:
+        """Is there anything that padding does not explain?"""
+        return len(self._file.read(8)) == 8 if self._left is None else self._left >= 8
+
     def _take(self, n: int, what: str, may_end: bool = False) -> Any:
         """The next n bytes of the file."""
-        memory = np.empty(n if self._left is None else min(n, self._left), np.uint8).data
+        there = n if self._left is None else min(n, self._left)
+        memory = np.empty(there, np.uint8).data
         got = fill(self._file, memory)
         if self._left is not None:
             self._left -= got
-        if got < n and not (may_end and got == 0):
+        if got < n and not (may_end and got == 0 and (self._left is None or there == 0)):
             raise ValueError(f"{what} of it is cut short. Fetch or write it again")
         return memory[:got] if n > 8 else bytes(memory[:got])
 

@@ -105,7 +105,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: object) -> str:
     """What an error from elsewhere says, on one line and without a full stop."""
     return shortened(printable(" ".join(str(error).split()))).rstrip(".")
 

@@ -67,55 +67,41 @@ def _wrong_cells(cells: Any, types: dict[str, Any]) -> dict[int, str]:
     """The rows of a table of bytes that have a cell which is not of its column's type, and what is wrong."""
     wrong: dict[int, str] = {}
     for name, kind in types.items():
-        column = cells.column(name)
-        if _all_fit(column, kind):
-            continue
-        known: dict[bytes, bool] = {}
-        for row, cell in enumerate(column.to_pylist()):
-            if cell is None:
-                continue
-            if cell not in known:
-                known[cell] = _fits(cell, kind)
-            if not known[cell]:
-                shown = repr(cell.decode()) if _is_text(cell) else f"{cell[:40]!r}, which is not UTF-8"
-                wrong.setdefault(row, f"column {name!r} holds {shown}. Expected {expected(kind)}")
+        column = cells.column(name).combine_chunks().dictionary_encode()
+        misfits = {code: column.dictionary[code].as_py() for code in _misfits(column.dictionary, kind)}
+        codes = column.indices.fill_null(-1).to_numpy()
+        for row in np.flatnonzero(np.isin(codes, list(misfits))).tolist():
+            shown = _shown(misfits[codes[row]])
+            wrong.setdefault(row, f"column {name!r} holds {shown}. Expected {expected(kind)}")
     return wrong
 
 
-def _all_fit(column: Any, kind: Any) -> bool:
+def _misfits(values: Any, kind: Any, start: int = 0) -> list[int]:
+    """The places of the values that are not of this type, which are few: halves of which all are good are left alone."""
+    if _all_fit(values, kind):
+        return []
+    if len(values) == 1:
+        return [start]
+    half = len(values) // 2
+    return _misfits(values[:half], kind, start) + _misfits(values[half:], kind, start + half)
+
+
+def _all_fit(values: Any, kind: Any) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        text = pc.cast(column, pa.string())
-        if not pa.types.is_boolean(kind):
-            pc.cast(pc.ascii_trim(text, " \t"), kind)
-            return True
-    except pa.ArrowInvalid:
-        pass
-    return False
-
-
-def _fits(cell: bytes, kind: Any) -> bool:
-    import pyarrow as pa
-
-    if not _is_text(cell):
-        return False
-    text = cell.decode()
-    if pa.types.is_string(kind):
-        return True
-    if pa.types.is_boolean(kind):
-        return text in TRUE_OR_FALSE
-    try:
-        pa.array([text.strip(" \t")], pa.string()).cast(kind)
+        text = pc.cast(values, pa.string())
+        if pa.types.is_boolean(kind):
+            return bool(pc.all(pc.is_in(text, pa.array(TRUE_OR_FALSE)), min_count=0).as_py())
+        pc.cast(pc.ascii_trim(text, " \t"), kind)
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def _is_text(cell: bytes) -> bool:
+def _shown(cell: bytes) -> str:
     try:
-        cell.decode()
+        return repr(cell.decode())
     except UnicodeDecodeError:
-        return False
-    return True
+        return f"{cell[:40]!r}, which is not UTF-8"

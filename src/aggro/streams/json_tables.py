@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aggro.streams.block import Block
 from aggro.streams.chunk import Chunk
 from aggro.streams.encode import Roles, check_columns
 from aggro.streams.lines import BOM, whole_lines
-from aggro.streams.nesting import depth_of
+from aggro.streams.nesting import shape_of
 from aggro.streams.problems import bad_line, reason_of, shortened
 from aggro.streams.text_tables import SAMPLE, Table, exact_labels, expected, read_tables, settled
 
@@ -60,15 +61,12 @@ class JsonReader:
 
         text, schema = block.bytes(), self._schema
         bad: list[tuple[int, str]] = []
-        try:
+        table = None
+        with suppress(pa.ArrowInvalid):
             table = self._parse(text, schema)
-        except pa.ArrowInvalid:
-            table = None
-        if table is None or table.num_rows != text.count(b"\n"):
-            lines = [(k, line) for k, line in enumerate(text.split(b"\n")) if line.strip()]
-            if table is None or table.num_rows != len(lines):
-                text, schema, bad = self._sift(lines)
-                table = self._parse(text, schema)
+        if table is None:
+            text, schema, bad = self._sift(text)
+            table = self._parse(text, schema)
         return Table(exact_labels(table, self.roles.label, lambda kind: self._parse(text, self._labelled(schema, kind))), bad)
 
     def _parse(self, text: bytes, schema: Any) -> Any:
@@ -76,17 +74,19 @@ class JsonReader:
         import pyarrow as pa
         import pyarrow.json as pa_json
 
-        if not text.strip():
+        lines, depth = shape_of(text)
+        if not lines:
             return pa.table({})
-        if depth_of(text) > DEEPEST:
+        if depth > DEEPEST:
             raise pa.ArrowInvalid(TOO_DEEP)
         options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         table = pa_json.read_json(io.BytesIO(text), options, pa_json.ParseOptions(explicit_schema=schema))
-        table.validate(full=True)
         try:
-            str(table.column_names)
+            table.validate(full=True)
         except UnicodeDecodeError as error:
             raise pa.ArrowInvalid(f"the name of a field is not UTF-8 ({error})") from error
+        if table.num_rows != lines:
+            raise pa.ArrowInvalid("there are several objects on a line, or one on several")
         return table
 
     def _labelled(self, schema: Any, kind: Any) -> Any:
@@ -96,7 +96,7 @@ class JsonReader:
         field = pa.field(self.roles.label, kind)
         return schema.append(field) if at < 0 else schema.set(at, field)
 
-    def _sift(self, lines: list[tuple[int, bytes]]) -> tuple[bytes, Any, list[tuple[int, str]]]:
+    def _sift(self, text: bytes) -> tuple[bytes, Any, list[tuple[int, str]]]:
         """(the good lines, a schema that they have, the others and what is wrong with them)
 
         What Python's reader finds is left out first. Then pyarrow tries the rest, halves of it where it refuses that,
@@ -110,21 +110,19 @@ class JsonReader:
             nonlocal schema
             try:
                 table = self._parse(_joined(some), schema)
-                if table.num_rows == len(some):
-                    good.extend(some)
-                    schema = _settled(table.schema, schema)
-                    return
-                why = "this is not one JSON object"
+                good.extend(some)
+                schema = _settled(table.schema, schema)
             except pa.ArrowInvalid as error:
-                why = reason_of(error)
-            if len(some) == 1:
-                bad.append((some[0][0], why))
-            else:
+                if len(some) == 1:
+                    bad.append((some[0][0], reason_of(error)))
+                    return
                 judge(some[: len(some) // 2])
                 judge(some[len(some) // 2 :])
 
         left = []
-        for number, line in lines:
+        for number, line in enumerate(text.split(b"\n")):
+            if not line.strip(b" \t\r"):
+                continue
             what = self._wrong(line)
             if what is None:
                 left.append((number, line))
@@ -135,7 +133,7 @@ class JsonReader:
         return _joined(good), schema, sorted(bad)
 
     def _wrong(self, line: bytes) -> str | None:
-        if depth_of(line) > DEEPEST:
+        if shape_of(line)[1] > DEEPEST:
             return TOO_DEEP
         try:
             row = json.loads(line)

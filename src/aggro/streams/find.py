@@ -30,7 +30,8 @@ def find(path: Paths) -> list[str]:
     if name == STDIN or os.path.isfile(name):
         return [name]
     if os.path.isdir(name):
-        found = [entry.path for entry in os.scandir(name) if entry.is_file() and not entry.name.startswith(".")]
+        found = [os.path.join(name, entry) for entry in os.listdir(name) if entry[0] != "."]
+        found = [entry for entry in found if os.path.isfile(entry)]
         if not found:
             raise FileNotFoundError(f"The folder {name!r} has no files to read.")
         return _each_once(found)
@@ -74,6 +75,5 @@ def _folders(top: str) -> Iterator[str]:
             continue
         seen.add((status.st_dev, status.st_ino))
         yield folder
-        with os.scandir(folder or os.curdir) as entries:
-            below = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-        waiting += [os.path.join(folder, name) for name in below]
+        below = [os.path.join(folder, name) for name in sorted(os.listdir(folder or os.curdir)) if name[0] != "."]
+        waiting += [name for name in below if os.path.isdir(name)]

@@ -154,9 +154,14 @@ def _joined(lines: list[tuple[int, bytes]]) -> bytes:
     return b"".join(line + b"\n" for _, line in lines)
 
 
-def _settled(schema: Any, known: Any = ()) -> Any:
-    """The schema with the types that the columns keep; those of ``known`` have theirs already."""
+def _settled(schema: Any, known: Any = None) -> Any:
+    """The schema with the types that the columns keep; those of ``known`` have theirs, and new ones without any none."""
     import pyarrow as pa
 
-    names = {field.name for field in known}
-    return pa.schema([field if field.name in names else pa.field(field.name, settled(field.type)) for field in schema])
+    fields = []
+    for field in schema:
+        if known is None or (field.name not in known.names and not pa.types.is_null(field.type)):
+            fields.append(pa.field(field.name, settled(field.type)))
+        elif field.name in known.names:
+            fields.append(field)
+    return pa.schema(fields)

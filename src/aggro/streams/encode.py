@@ -209,13 +209,15 @@ def _coded(column: Any) -> tuple[np.ndarray, list[Any]]:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if not pa.types.is_dictionary(column.type):
-        return _first_seen(column)
+        codes, values = _first_seen(column)
+        return codes, values.to_pylist()
     codes, used = _first_seen(column.indices)
-    meant, values = _first_seen(pc.take(column.dictionary, pa.array(used, pa.int64())))
-    return np.append(meant, np.int32(-1))[codes], values
+    meant, values = _first_seen(pc.take(column.dictionary, used))
+    return np.append(meant, np.int32(-1))[codes], values.to_pylist()
 
 
-def _first_seen(array: Any) -> tuple[np.ndarray, list[Any]]:
+def _first_seen(array: Any) -> tuple[np.ndarray, Any]:
+    """Codes, -1 where missing, and what they stand for."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -223,7 +225,7 @@ def _first_seen(array: Any) -> tuple[np.ndarray, list[Any]]:
         array = pc.cast(array, pa.large_string())
     coded = pc.dictionary_encode(array)
     codes = pc.fill_null(coded.indices, -1) if coded.null_count else coded.indices
-    return codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), coded.dictionary.to_pylist()
+    return codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), coded.dictionary
 
 
 def _category_column(column: Any, name: str) -> Coded:

@@ -19,6 +19,7 @@ DEEPEST = 8
 
 STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 DICTIONARY_PAGE = 2
+DAMAGED = "the header of a page is damaged or cut short. Fetch or write the file again"
 
 
 def check_pages(file: Any, group: Any) -> None:
@@ -39,21 +40,29 @@ def _largest(file: Any, column: Any) -> int:
     dictionary = largest = values = 0
     while at < end and values < column.num_values:
         header, length = _header(file, at)
-        kind, size, packed = header.get(1, -1), header.get(2, -1), header.get(3, -1)
+        kind, size, packed = (_number(header, field) for field in (1, 2, 3))
         if size < 0 or packed < 0:
-            raise ValueError("the header of a page is damaged")
+            raise ValueError(DAMAGED)
         if kind == DICTIONARY_PAGE:
             dictionary = max(dictionary, size)
         else:
             largest = max(largest, size)
-            values += max(0, *(header.get(k, {}).get(1, 0) for k in (5, 8)))
+            values += max(0, *(_number(header.get(field), 1) for field in (5, 8)))  # of either version
         at += length + packed
     return dictionary + largest
+
+
+def _number(fields: Any, field: int) -> int:
+    """A field that should be a number; -1 if it is not."""
+    value = fields.get(field) if isinstance(fields, dict) else None
+    return value if isinstance(value, int) else -1
 
 
 def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
     """The fields of the header at this place, and its length."""
     look = FIRST_LOOK
+    if not 0 <= at < os.fstat(file.fileno()).st_size:
+        raise ValueError(DAMAGED)
     while True:
         data = os.pread(file.fileno(), look, at)
         try:
@@ -61,7 +70,7 @@ def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
             return reader.struct(), reader.at
         except IndexError:
             if len(data) < look or look >= LONGEST_HEADER:
-                raise ValueError("the header of a page is damaged or cut short") from None
+                raise ValueError(DAMAGED) from None
         look *= 8
 
 
@@ -85,7 +94,7 @@ class Compact:
             if byte < 128:
                 return value
             if shift > 63:
-                raise ValueError("the header of a page is damaged")
+                raise ValueError(DAMAGED)
 
     def number(self) -> int:
         value = self.varint()
@@ -99,7 +108,7 @@ class Compact:
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Numbers and structs by the numbers of their fields; what else there is, is passed over."""
         if depth > DEEPEST:
-            raise ValueError("the header of a page is damaged")
+            raise ValueError(DAMAGED)
         fields: dict[int, Any] = {}
         field = 0
         while (head := self.byte()) & 15 != STOP:
@@ -123,7 +132,7 @@ class Compact:
         elif kind in (LIST, SET):
             self._list(depth)
         else:  # a header has no maps
-            raise ValueError("the header of a page is damaged")
+            raise ValueError(DAMAGED)
         return None
 
     def _list(self, depth: int) -> None:

@@ -27,7 +27,7 @@ def labels(stream) -> list:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("chunk_bytes", [40, 700, 2**20])
 def test_exactly_the_malformed_csv_lines_are_left_out(tmp_path, monkeypatch, seed, chunk_bytes):
-    monkeypatch.setattr("aggro.streams.csv_tables.SAMPLE", 5000)  # bytes that settle the types
+    monkeypatch.setattr("aggro.streams.text_tables.SAMPLE", 5000)  # bytes that settle the types
     rng = random.Random(seed)
     lines, good, bad = [b"a,d,ok,word,y"], [], []
     share = rng.choice((0.02, 0.5, 1.0))
@@ -68,7 +68,7 @@ def test_exactly_the_malformed_csv_lines_are_left_out(tmp_path, monkeypatch, see
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("chunk_bytes", [40, 700, 2**20])
 def test_exactly_the_malformed_json_lines_are_left_out(tmp_path, monkeypatch, seed, chunk_bytes):
-    monkeypatch.setattr("aggro.streams.json_tables.SAMPLE", 5000)
+    monkeypatch.setattr("aggro.streams.text_tables.SAMPLE", 5000)
     rng = random.Random(seed)
     lines, good, bad = [], [], []
     share = rng.choice((0.02, 0.5, 1.0))
@@ -141,6 +141,16 @@ def test_blocks_without_a_good_row(tmp_path):
         stream = aggro.streams.open(tmp_path / "a.csv", skip_bad=True, chunk_bytes=1000)
         assert sum(chunk.n_rows for chunk in stream) == 120_001
         assert (stream.bad_lines, stream.first_bad.line) == (rows, 120_002)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_types_are_settled_by_a_row_at_least(tmp_path, ending):
+    words = "word " * 300_000
+    row = f"{words},1\n" if ending == "csv" else json.dumps({"t": words, "y": 1}) + "\n"
+    (tmp_path / f"a.{ending}").write_text(("t,y\n" if ending == "csv" else "") + row + row.replace(words, "a"))
+    chunks = read(tmp_path / f"a.{ending}", text="t")
+    assert labels(chunks) == [1, 1]
+    assert chunks[0].X.sum() == 300_001
 
 
 def test_hexadecimals_are_words(tmp_path):

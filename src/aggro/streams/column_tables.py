@@ -22,7 +22,7 @@ from aggro.streams.arrow_messages import ARROW_MAGIC, open_messages
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.encode import Roles, check_columns, encode, lengths
 from aggro.streams.files import DAMAGE, Source
-from aggro.streams.parquet_pages import check_pages
+from aggro.streams.parquet_pages import Group, check_pages, row_groups
 from aggro.streams.problems import reason_of
 
 if TYPE_CHECKING:
@@ -50,20 +50,21 @@ def _parquet_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
     if not source.head().startswith(PARQUET_MAGIC) or not source.is_plain():
         raise ValueError("this is not a plain Parquet file. Expected one that starts with PAR1, not compressed")
     with source.open() as opened:
+        groups = row_groups(opened)
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
             check_columns(file.schema_arrow)
-            metadata = file.metadata
-        repeated, at_once = _plan(metadata, AT_ONCE * chunk_bytes)
-        rows = _rows(chunk_bytes, len(metadata.schema))
+            names = file.schema_arrow.names
+        repeated, at_once = _plan(groups, names, AT_ONCE * chunk_bytes)
+        rows = _rows(chunk_bytes, len(names))
         at_once = max(1, min(AT_ONCE * rows, at_once))
-        groups = (metadata.row_group(k) for k in range(metadata.num_row_groups))
+        waiting = iter(groups)
         done = checked = 0  # rows
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
             batches = file.iter_batches(at_once)
             while True:
-                while checked <= done + at_once and (group := next(groups, None)) is not None:
+                while checked <= done + at_once and (group := next(waiting, None)) is not None:
                     check_pages(opened, group)
-                    checked += max(0, group.num_rows)
+                    checked += max(0, group.rows)
                 batch = next(batches, None)
                 if batch is None:
                     return
@@ -71,27 +72,22 @@ def _parquet_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
                 yield from _cut(batch, rows, chunk_bytes)
 
 
-def _plan(metadata: Any, size: int) -> tuple[list[str], int]:
+def _plan(groups: list[Group], names: list[str], size: int) -> tuple[list[str], int]:
     """(columns of text that are kept as dictionaries, how many rows take about this many bytes)
 
     A dictionary is in the file once, but would be in memory as often as its entries are used.
     """
     repeated: set[str] = set()
     most = size
-    for k in range(metadata.num_row_groups):
-        group = metadata.row_group(k)
-        width = 0.0
-        for j in range(group.num_columns):
-            column, name = group.column(j), metadata.schema.column(j).path
-            if column.physical_type == "BYTE_ARRAY":
-                if any("DICTIONARY" in encoding for encoding in column.encodings):
-                    repeated.add(name)
-                if "DELTA_BYTE_ARRAY" in column.encodings:
-                    most = min(most, SHARED)
-                width += max(0, column.total_uncompressed_size) / max(1, group.num_rows)
+    for group in groups:
+        texts = [column for column in group.columns if column.is_text]
+        repeated |= {column.name for column in texts if column.has_dictionary}
+        if any(column.shares_beginnings for column in texts):
+            most = min(most, SHARED)
+        width = sum(max(0, column.unpacked) for column in texts) / max(1, group.rows)
         if width:
             most = min(most, int(size / width))
-    return sorted(repeated), most
+    return [name for name in names if name in repeated], most
 
 
 def _arrow_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from aggro.streams.encode import Roles
 from aggro.streams.lines import BOM, after_newline, whole_lines
 from aggro.streams.problems import bad_header, shortened
 from aggro.streams.quotes import QUOTE, RETURN, last_row_end, rows_of
-from aggro.streams.text_tables import SAMPLE, Table, exact_labels, read_tables, settled
+from aggro.streams.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -50,8 +50,7 @@ class CsvReader:
 
         self._csv, self._sources = pa_csv, stream.sources
         source, options = stream.sources[0], stream.options
-        sample = source.sample(SAMPLE).removeprefix(BOM)
-        first = _first_line(sample)
+        first = _first_line(first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW))
         if not first:
             raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
         self._delimiter = _checked(options["delimiter"]) or _delimiter(source.name, first)
@@ -66,15 +65,19 @@ class CsvReader:
         self._names = names
         self._names_of = {0: names}
         self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
-        self._types = self._settle(Block.of(sample), len(sample) < SAMPLE)
+        self._types = self._settle(first_rows(source, self._rows_end, LONGEST_ROW))
 
-    def _settle(self, sample: Block, whole: bool) -> dict[str, Any]:
-        """The types of the columns, from the whole rows of the first bytes."""
+    def _rows_end(self, sample: bytes) -> int:
+        """Where the last whole row ends; 0 if there is none after the header."""
+        text = np.frombuffer(sample, np.uint8)
+        end = self.last_end(text, 0, len(text))
+        return end if end > self._header_end(text) else 0
+
+    def _settle(self, sample: bytes) -> dict[str, Any]:
+        """The types of the columns, from the first rows."""
         import pyarrow as pa
 
-        text = sample.lines
-        if not whole:
-            text = text[: self.last_end(text, 0, sample.size - 1) or sample.size]
+        text = Block.of(sample).lines
         text = text[self._header_end(text) :]
         rows = rows_of(text, self._delimiter, self._quoting)
         text = b"".join(

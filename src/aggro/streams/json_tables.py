@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from aggro.streams.block import Block
 from aggro.streams.chunk import Chunk
 from aggro.streams.encode import Roles, check_columns
-from aggro.streams.lines import BOM, whole_lines
+from aggro.streams.lines import LONGEST_LINE, whole_lines
 from aggro.streams.nesting import shape_of
 from aggro.streams.problems import bad_line, reason_of, shortened
-from aggro.streams.text_tables import SAMPLE, Table, exact_labels, expected, read_tables, settled
+from aggro.streams.text_tables import Table, exact_labels, expected, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -38,18 +38,19 @@ class JsonReader:
         import pyarrow as pa
 
         source = stream.sources[0]
-        sample = source.sample(SAMPLE).removeprefix(BOM)
+        sample = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_LINE)
         self._schema = pa.schema([])
         self.roles = Roles(None, None, ())
-        table, bad = self.read(Block.of(sample[: sample.rfind(b"\n") + 1] or sample))
+        try:
+            table, bad = self.read(Block.of(sample))
+            if table.num_columns:
+                check_columns(table.schema)
+        except ValueError as error:  # pyarrow's own among them
+            raise ValueError(f"{source.title}: {reason_of(error)}.") from error
         if not table.num_columns:
             if bad:
                 raise bad_line(bad[0][1], source.title, bad[0][0] + 1, 1)
             raise ValueError(f"{source.title}: there is no row in its first megabyte. Expected {{...}} on every line.")
-        try:
-            check_columns(table.schema)
-        except ValueError as error:
-            raise ValueError(f"{source.title}: {error}.") from error
         self._schema = _settled(table.schema)
         options = stream.options
         self.roles = Roles.find(
@@ -136,7 +137,7 @@ class JsonReader:
         if shape_of(line)[1] > DEEPEST:
             return TOO_DEEP
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode())
         except ValueError as error:
             return f"this is not JSON ({error})"
         if not isinstance(row, dict):

@@ -1,145 +1,128 @@
-"""The pages of a Parquet file, looked at before pyarrow decompresses them.
+"""The row groups and pages of a Parquet file, looked at before pyarrow decompresses them.
 
 A page's header says how many bytes the page will have, and pyarrow asks for that much memory. While rows are
 read, each column has its dictionary and one other page in memory, so these must fit together.
 
-Headers are written in Thrift's compact protocol: fields, each with its number and type, until one of type 0.
+The description of the row groups is read here as well: where it is damaged, asking pyarrow for it
+can end the process, though reading the rows does not.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-__all__ = ["LARGEST_PAGES", "check_pages"]
+from aggro.streams.thrift import DAMAGED, Compact, Wanted
+
+__all__ = ["Group", "check_pages", "row_groups"]
 
 LARGEST_PAGES = 2**30  # bytes of all columns' pages that are open at once
+LARGEST_FOOTER = 2**26
 FIRST_LOOK, LONGEST_HEADER = 512, 2**20  # bytes
-DEEPEST = 8
+END = struct.Struct("<I4s")  # after the footer: its length, and the magic
 
-STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
-DICTIONARY_PAGE = 2
-DAMAGED = "the header of a page is damaged or cut short. Fetch or write the file again"
+# Fields, as parquet.thrift numbers them: row groups, their columns and rows; of a column its description.
+FOOTER: Wanted = {4: {1: {3: dict.fromkeys((1, 2, 3, 5, 6, 7, 9, 11))}, 3: None}}
+HEADER: Wanted = {1: None, 2: None, 3: None, 5: {1: None}, 8: {1: None}}
+BYTE_ARRAY, DICTIONARY_PAGE = 6, 2
+DICTIONARIES, DELTA_BYTE_ARRAY = {2, 8}, 7
 
 
-def check_pages(file: Any, group: Any) -> None:
-    """Refuse a row group, by its metadata, whose pages are too large to be read."""
-    size = sum(_largest(file, group.column(j)) for j in range(group.num_columns))
+class Column(NamedTuple):
+    """One column of a row group; places and sizes are in bytes."""
+
+    name: str
+    is_text: bool
+    has_dictionary: bool
+    shares_beginnings: bool
+    values: int
+    unpacked: int
+    start: int
+    end: int
+
+
+class Group(NamedTuple):
+    rows: int
+    columns: list[Column]
+
+
+def row_groups(file: Any) -> list[Group]:
+    """What the end of the file says of its row groups."""
+    size = os.fstat(file.fileno()).st_size
+    length, magic = END.unpack(os.pread(file.fileno(), END.size, max(0, size - END.size)).ljust(END.size, b"\0"))
+    if magic != b"PAR1" or not 0 < length <= min(size - END.size, LARGEST_FOOTER):
+        raise ValueError("it is cut short or damaged: it does not end as Parquet files do. Fetch or write it again")
+    footer = os.pread(file.fileno(), length, size - END.size - length)
+    try:
+        groups = _field(Compact(footer).struct(FOOTER), 4, list)
+    except IndexError:
+        raise ValueError(DAMAGED) from None
+    return [Group(_field(group, 3, int), [_column(column) for column in _field(group, 1, list)]) for group in groups]
+
+
+def _column(chunk: Any) -> Column:
+    about = _field(chunk, 3, dict)
+    path = b".".join(part for part in _field(about, 3, list) if isinstance(part, bytes))
+    encodings = set(_field(about, 2, list))
+    start, dictionary = _field(about, 9, int), _field(about, 11, int)
+    start = dictionary if 0 < dictionary < start else start
+    return Column(
+        path.decode("utf-8", "replace"),
+        _field(about, 1, int) == BYTE_ARRAY,
+        bool(encodings & DICTIONARIES),
+        DELTA_BYTE_ARRAY in encodings,
+        _field(about, 5, int),
+        _field(about, 6, int),
+        start,
+        start + _field(about, 7, int),
+    )
+
+
+def _field(fields: Any, field: int, kind: Callable[[], Any]) -> Any:
+    """A field of a struct, or what is empty of its kind."""
+    value = fields.get(field) if isinstance(fields, dict) else None
+    return value if type(value) is kind else kind()
+
+
+def check_pages(file: Any, group: Group) -> None:
+    """Refuse a row group whose pages are too large to be read."""
+    size = sum(_largest(file, column) for column in group.columns)
     if size > LARGEST_PAGES:
         raise ValueError(
             f"the pages of its columns take {size:,} bytes. Expected at most {LARGEST_PAGES:,}: write it in smaller pages"
         )
 
 
-def _largest(file: Any, column: Any) -> int:
+def _largest(file: Any, column: Column) -> int:
     """The bytes of the column's dictionary and of its largest other page."""
-    at = column.data_page_offset
-    if column.has_dictionary_page and 0 < (column.dictionary_page_offset or 0) < at:
-        at = column.dictionary_page_offset
-    end = at + column.total_compressed_size
-    dictionary = largest = values = 0
-    while at < end and values < column.num_values:
+    at, dictionary, largest, values = column.start, 0, 0, 0
+    while at < column.end and values < column.values:
         header, length = _header(file, at)
-        kind, size, packed = (_number(header, field) for field in (1, 2, 3))
+        size, packed = _field(header, 2, int), _field(header, 3, int)
         if size < 0 or packed < 0:
             raise ValueError(DAMAGED)
-        if kind == DICTIONARY_PAGE:
+        if _field(header, 1, int) == DICTIONARY_PAGE:
             dictionary = max(dictionary, size)
         else:
             largest = max(largest, size)
-            values += max(0, *(_number(header.get(field), 1) for field in (5, 8)))  # of either version
+            values += max(0, *(_field(header.get(version), 1, int) for version in (5, 8)))
         at += length + packed
     return dictionary + largest
 
 
-def _number(fields: Any, field: int) -> int:
-    """A field that should be a number; -1 if it is not."""
-    value = fields.get(field) if isinstance(fields, dict) else None
-    return value if isinstance(value, int) else -1
-
-
 def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of the header at this place, and its length."""
-    look = FIRST_LOOK
+    """The fields of the page's header at this place, and its length."""
     if not 0 <= at < os.fstat(file.fileno()).st_size:
         raise ValueError(DAMAGED)
+    look = FIRST_LOOK
     while True:
         data = os.pread(file.fileno(), look, at)
         try:
             reader = Compact(data)
-            return reader.struct(), reader.at
+            return reader.struct(HEADER), reader.at
         except IndexError:
             if len(data) < look or look >= LONGEST_HEADER:
                 raise ValueError(DAMAGED) from None
         look *= 8
-
-
-class Compact:
-    """Values in Thrift's compact protocol. Beyond the end of the bytes there is an IndexError."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def byte(self) -> int:
-        value = self.data[self.at]
-        self.at += 1
-        return value
-
-    def varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-            if shift > 63:
-                raise ValueError(DAMAGED)
-
-    def number(self) -> int:
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def skip(self, n: int) -> None:
-        self.at += n
-        if self.at > len(self.data):
-            raise IndexError
-
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Numbers and structs by the numbers of their fields; what else there is, is passed over."""
-        if depth > DEEPEST:
-            raise ValueError(DAMAGED)
-        fields: dict[int, Any] = {}
-        field = 0
-        while (head := self.byte()) & 15 != STOP:
-            field = field + (head >> 4) if head >> 4 else self.number()
-            value = self.value(head & 15, depth)
-            if value is not None:
-                fields[field] = value
-        return fields
-
-    def value(self, kind: int, depth: int) -> Any:
-        if kind == STRUCT:
-            return self.struct(depth + 1)
-        if BYTE < kind < DOUBLE:
-            return self.number()
-        if kind in (TRUE, FALSE):
-            return None
-        if kind in (BYTE, DOUBLE):
-            self.skip(1 if kind == BYTE else 8)
-        elif kind == BINARY:
-            self.skip(self.varint())
-        elif kind in (LIST, SET):
-            self._list(depth)
-        else:  # a header has no maps
-            raise ValueError(DAMAGED)
-        return None
-
-    def _list(self, depth: int) -> None:
-        head = self.byte()
-        size = head >> 4 if head >> 4 < 15 else self.varint()
-        for _ in range(size):
-            if head & 15 in (TRUE, FALSE):
-                self.skip(1)
-            else:
-                self.value(head & 15, depth + 1)

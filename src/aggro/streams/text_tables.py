@@ -16,14 +16,32 @@ from aggro.streams.ahead import ahead
 from aggro.streams.block import NEWLINE, Block
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.encode import EXACT, Roles, encode
+from aggro.streams.files import Source
+from aggro.streams.lines import BOM
 from aggro.streams.problems import BadLine, bad_line, reason_of
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["SAMPLE", "Table", "TableReader", "exact_labels", "expected", "read_tables", "settled"]
+__all__ = ["Table", "TableReader", "exact_labels", "expected", "first_rows", "read_tables", "settled"]
 
 SAMPLE = 2**20
+
+
+def first_rows(source: Source, end_of: Callable[[bytes], int], longest: int) -> bytes:
+    """The first megabyte without the row that it cuts; more, if there would be none then.
+
+    ``end_of(text)`` is where the last whole row of a text ends, 0 if it has none.
+    """
+    n = SAMPLE
+    while True:
+        sample = source.sample(n).removeprefix(BOM)
+        if len(sample) + len(BOM) < n or n > longest:
+            return sample
+        end = end_of(sample)
+        if end:
+            return sample[:end]
+        n *= 4
 
 
 class Table(NamedTuple):

@@ -49,14 +49,23 @@ def good_files() -> dict[str, list[Good]]:
     """Of each format, files of several shapes."""
     files = {"svmlight": [], "vw": [], "csv": [], "tsv": [], "jsonl": []}
     r = random.Random(1)
-    lines = [f"{r.choice(('1', '-1', '0.5'))} " + " ".join(f"{j}:{r.gauss(0, 1):.4g}" for j in (1, 2, 5, 90)) for _ in range(40)]
+    lines = [
+        f"{r.choice(('1', '-1', '0.5'))} " + " ".join(f"{j}:{r.gauss(0, 1):.4g}" for j in (1, 2, 5, 90))
+        for _ in range(40)
+    ]
     files["svmlight"] += [
         Good("\n".join(lines).encode() + b"\n", ".svm", {}),
         Good(b"\xef\xbb\xbf3 qid:1 0:1 7:1e-3 # note\r\n\r\n9007199254740993 1:.5 \r\n", ".svm", {"zero_based": True}),
     ]
     words = [r.choice(("alpha", "beta", "gamma delta", "ε ζ", 'quo"te', "1,5", "")) for _ in range(40)]
     files["vw"] += [
-        Good("".join(f"{r.choice((1, -1))} {r.random():.2f} 't{k}|a x:{k} y |b:0.5 {word}\n" for k, word in enumerate(words)).encode(), ".vw", options)
+        Good(
+            "".join(
+                f"{r.choice((1, -1))} {r.random():.2f} 't{k}|a x:{k} y |b:0.5 {word}\n" for k, word in enumerate(words)
+            ).encode(),
+            ".vw",
+            options,
+        )
         for options in ({}, {"named": True})
     ]
     table = good_table(r, words)
@@ -70,7 +79,9 @@ def good_files() -> dict[str, list[Good]]:
     files["jsonl"] += [
         Good("\n".join(rows).encode() + b"\n", ".jsonl", {"text": "text", "weight": "w"}),
         Good(b'\xef\xbb\xbf{"a": 1, "y": 0}\r\n\r\n{"a": 2, "y": 1}\n', ".jsonl", {}),
-        Good(b'{"a": "x", "n": null, "y": 9007199254740993}\n{"a": "\\u00e9\\n", "y": 9007199254740992}\n', ".jsonl", {}),
+        Good(
+            b'{"a": "x", "n": null, "y": 9007199254740993}\n{"a": "\\u00e9\\n", "y": 9007199254740992}\n', ".jsonl", {}
+        ),
     ]
     files["parquet"] = list(parquet_files(table))
     files["arrow"] = list(arrow_files(table, ".arrow"))
@@ -105,7 +116,10 @@ def as_csv(table: Any, delimiter: str, quoted: bool) -> bytes:
         text = "" if value is None else str(value)
         return '"' + text.replace('"', '""') + '"' if quoted and ("," in text or '"' in text) else text
 
-    lines = [delimiter.join(table.column_names), *(delimiter.join(map(cell, row.values())) for row in table.to_pylist())]
+    lines = [
+        delimiter.join(table.column_names),
+        *(delimiter.join(map(cell, row.values())) for row in table.to_pylist()),
+    ]
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -124,8 +138,15 @@ def parquet_files(table: Any) -> Iterator[Good]:
         (ROLES[0], {"compression": "lz4", "write_page_checksum": True, "store_schema": False}),
     ):
         yield written(lambda out, writing=writing: pq.write_table(table, out, **writing), ".parquet", options)
-    delta = {"a": "BYTE_STREAM_SPLIT", "n": "DELTA_BINARY_PACKED", "text": "DELTA_BYTE_ARRAY", "label": "DELTA_LENGTH_BYTE_ARRAY"}
-    yield written(lambda out: pq.write_table(plain, out, use_dictionary=False, column_encoding=delta), ".parquet", ROLES[0])
+    delta = {
+        "a": "BYTE_STREAM_SPLIT",
+        "n": "DELTA_BINARY_PACKED",
+        "text": "DELTA_BYTE_ARRAY",
+        "label": "DELTA_LENGTH_BYTE_ARRAY",
+    }
+    yield written(
+        lambda out: pq.write_table(plain, out, use_dictionary=False, column_encoding=delta), ".parquet", ROLES[0]
+    )
 
 
 def arrow_files(table: Any, ending: str) -> Iterator[Good]:
@@ -159,9 +180,10 @@ def written(write: Any, ending: str, options: dict[str, Any]) -> Good:
 
 LENGTHS = (0, 1, -1, 2**31 - 1, -(2**31), 2**30, 1000, 255, 2**16)
 PIECES = (
-    b"\0", b"\xff", b"\n", b"\r", b"\r\n", b'"', b",", b"\t", b"|", b":", b"0x1F", b"1e999", b"nan", b"9999-12-31", b"99999-01-01 00:00:00",
-    b"-", b"\xef\xbb\xbf", b"\xff\xfe", b"9" * 30, b"{" * 500, b"[" * 500, b'{"a":' * 500, b"\\", b"\\u", b"#", b"'",
-)  # fmt: skip
+    *(b"\0", b"\xff", b"\n", b"\r", b"\r\n", b'"', b",", b"\t", b"|", b":", b"-", b"#", b"'", b"\\", b"\\u"),
+    *(b"0x1F", b"1e999", b"nan", b"9" * 30, b"9999-12-31", b"99999-01-01 00:00:00", b"\xef\xbb\xbf", b"\xff\xfe"),
+    *(b"{" * 500, b"[" * 500, b'{"a":' * 500),
+)
 
 
 def damaged(rng: random.Random, good: bytes) -> bytes:
@@ -183,7 +205,10 @@ def damaged(rng: random.Random, good: bytes) -> bytes:
             other = rng.randrange(len(data))
             first, second = sorted((at, other))
             size = min(size, second - first, len(data) - second)
-            data[first : first + size], data[second : second + size] = data[second : second + size], data[first : first + size]
+            data[first : first + size], data[second : second + size] = (
+                data[second : second + size],
+                data[first : first + size],
+            )
         elif kind == 6:
             data[at : at + size] = bytes(len(data[at : at + size]))
         elif kind == 7:
@@ -228,13 +253,16 @@ def check_chunk(chunk: Any) -> int:
     assert n > 0
     if hasattr(chunk.X, "indptr"):
         indptr, indices = chunk.X.indptr, chunk.X.indices
-        assert indptr[0] == 0 and indptr[-1] == len(indices) == len(chunk.X.data) and (np.diff(indptr) >= 0).all()
+        assert indptr[0] == 0
+        assert indptr[-1] == len(indices) == len(chunk.X.data)
+        assert (np.diff(indptr) >= 0).all()
         assert not len(indices) or (indices.min() >= 0 and indices.max() < chunk.X.shape[1])
         assert not np.isnan(chunk.X.data).any()
     else:
-        assert chunk.X.flags.c_contiguous and not np.isnan(chunk.X).any()
+        assert chunk.X.flags.c_contiguous
+        assert not np.isnan(chunk.X).any()
     assert chunk.names is None or len(chunk.names) == len(set(chunk.names)) == chunk.X.shape[1]
-    assert chunk.y is None or len(chunk.y) == n and len(chunk.y.tolist()) == n
+    assert chunk.y is None or (len(chunk.y) == n and len(chunk.y.tolist()) == n)
     assert chunk.weight is None or (len(chunk.weight) == n and (chunk.weight >= 0).all())
     return n
 
@@ -288,7 +316,7 @@ class Child:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen | None = None
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
 
     def ask(self, path: str, options: dict[str, Any]) -> tuple[str, str]:
         """How the reading of this file ended."""
@@ -298,7 +326,8 @@ class Child:
             self.process = subprocess.Popen(
                 [sys.executable, __file__, "child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors
             )
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([path, options]).encode() + b"\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
@@ -318,7 +347,8 @@ class Child:
 
     def close(self) -> None:
         if self.process is not None:
-            assert self.process.stdin is not None and self.process.stdout is not None
+            assert self.process.stdin is not None
+            assert self.process.stdout is not None
             self.process.stdin.close()
             self.process.wait()
             self.process.stdout.close()

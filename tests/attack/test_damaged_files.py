@@ -30,4 +30,4 @@ def test_damaged_files_are_read_or_refused(format, reader, tmp_path):
 def test_every_format_is_attacked():
     from aggro.streams.formats import FORMATS
 
-    assert {name for name in good_files()} >= set(FORMATS)
+    assert set(good_files()) >= set(FORMATS)

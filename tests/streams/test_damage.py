@@ -24,9 +24,9 @@ FORMS = {"arrow": pa.ipc.new_file, "arrows": pa.ipc.new_stream}
 
 
 def write(path, table, compression=None, form="arrow") -> None:
-    with pa.OSFile(str(path), "wb") as out:
-        with FORMS[form](out, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-            writer.write_table(table)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as out, FORMS[form](out, table.schema, options=options) as writer:
+        writer.write_table(table)
 
 
 def forge(path, old: bytes, new: bytes) -> None:
@@ -211,7 +211,9 @@ def test_columns_of_text_take_bounded_memory(tmp_path, monkeypatch, how, options
     assert max(chunk.n_rows for chunk in aggro.streams.open(path, chunk_bytes=chunk_bytes, **options)) <= 7
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+)
 def test_chunks_of_arrow_end_where_their_text_is_long(tmp_path, kind):
     texts = ["short", None, "long " * 100, "x", "long " * 300, "y", *["z"] * 500]
     write(tmp_path / "a.arrow", pa.table({"t": pa.array(texts).cast(kind), "y": np.arange(len(texts))}))

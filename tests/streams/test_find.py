@@ -42,7 +42,13 @@ def test_globs_of_any_depth(tree, pattern):
 
 @pytest.mark.parametrize("pattern", EVERYWHERE)
 def test_links_that_loop_lead_to_each_file_once(tree, pattern):
-    for name, where in (("loop", "."), ("again", "."), ("deep/up", ".."), ("deep/er/self", "."), ("deep/er/top", "../..")):
+    for name, where in (
+        ("loop", "."),
+        ("again", "."),
+        ("deep/up", ".."),
+        ("deep/er/self", "."),
+        ("deep/er/top", "../.."),
+    ):
         (tree / name).symlink_to(where, target_is_directory=True)
     (tree / "nowhere").symlink_to("missing")
     (tree / "itself").symlink_to("itself")
@@ -91,10 +97,15 @@ def write(path, rows: int) -> None:
     if kind == "parquet":
         pq.write_table(pa.table({"a": [1.0] * rows, "y": [0] * rows}), path)
     elif kind == "arrow":
-        with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, pa.schema({"a": "float64", "y": "int64"})) as writer:
+        with (
+            pa.OSFile(str(path), "wb") as out,
+            pa.ipc.new_file(out, pa.schema({"a": "float64", "y": "int64"})) as writer,
+        ):
             writer.write_table(pa.table({"a": [1.0] * rows, "y": [0] * rows}))
     else:
-        line = {"svm": b"1 1:1\n", "vw": b"1 |a b\n", "csv": b"1,2,3\n", "jsonl": b'{"a": 1, "y": 0}\n'}[kind[:5].partition(".")[0]]
+        line = {"svm": b"1 1:1\n", "vw": b"1 |a b\n", "csv": b"1,2,3\n", "jsonl": b'{"a": 1, "y": 0}\n'}[
+            kind[:5].partition(".")[0]
+        ]
         path.write_bytes(gzip.compress(line * rows) if kind.endswith("gz") else line * rows)
 
 

@@ -70,7 +70,9 @@ def test_decimals_keep_them(tmp_path):
     assert chunk.y.tolist() == [2**53, 2**53 + 1]
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.svm", "{} 1:1\n"), ("a.vw", "{} |a x\n"), ("a.csv", "1,{}.0\n"), ("b.csv", "1,{}000\n")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.svm", "{} 1:1\n"), ("a.vw", "{} |a x\n"), ("a.csv", "1,{}.0\n"), ("b.csv", "1,{}000\n")]
+)
 def test_floats_are_refused_by_classifiers_alone(tmp_path, name, text):
     large = 2**53 if name != "b.csv" else 2**63
     (tmp_path / name).write_text(text.format(large) + text.format(large + 1))
@@ -95,6 +97,8 @@ def test_every_way_in_refuses_large_floats(label):
     assert PAClassifier().partial_fit([[1.0], [2.0]], np.array([2.0**53 - 1, 2])).classes_.tolist() == [2, 2**53 - 1]
 
 
-@pytest.mark.parametrize("labels", [[1.0, 2**53, 2**53 + 1], [-1, 2**63, 2**63 + 1], [2.0, 2**64 - 1, 2**64 - 2], [3, 1.0]])
+@pytest.mark.parametrize(
+    "labels", [[1.0, 2**53, 2**53 + 1], [-1, 2**63, 2**63 + 1], [2.0, 2**64 - 1, 2**64 - 2], [3, 1.0]]
+)
 def test_names_of_classes_are_exact(labels):
     assert sorted_names(labels).tolist() == sorted(labels)

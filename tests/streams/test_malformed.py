@@ -33,7 +33,13 @@ def test_exactly_the_malformed_csv_lines_are_left_out(tmp_path, monkeypatch, see
     share = rng.choice((0.02, 0.5, 1.0))
     for k in range(600):
         wrong = k >= 300 and rng.random() < share
-        row = [rng.choice((b"1", b" 2.5 ", b"-3e2", b"NA", b"")), b"2000-01-01", rng.choice((b"true", b"false", b"")), b'"w,\n x"', b"%d" % k]
+        row = [
+            rng.choice((b"1", b" 2.5 ", b"-3e2", b"NA", b"")),
+            b"2000-01-01",
+            rng.choice((b"true", b"false", b"")),
+            b'"w,\n x"',
+            b"%d" % k,
+        ]
         if wrong:
             kind = rng.randrange(7)
             if kind == 0:
@@ -73,13 +79,28 @@ def test_exactly_the_malformed_json_lines_are_left_out(tmp_path, monkeypatch, se
     lines, good, bad = [], [], []
     share = rng.choice((0.02, 0.5, 1.0))
     for k in range(400):
-        row = json.dumps({"a": k / 2, "w": rng.choice(("x", "ä", None)), "b": rng.choice((True, False, None)), "y": k}).encode()
+        row = json.dumps(
+            {"a": k / 2, "w": rng.choice(("x", "ä", None)), "b": rng.choice((True, False, None)), "y": k}
+        ).encode()
         wrong = k >= 200 and rng.random() < share
         if wrong:
             row = rng.choice(
-                (row[:-1], row + row, b"\0" + row, b"[1]", b"7", b'"x"', row.replace(b'"w": ', b'"w": [1], "v": '))
-                + (row.replace(b'"y":', b'"y": "z", "u":'), row.replace(b'"a": ', b'"a": "\xff", "c": '), b"{" * 300, b"NaN", b'{"\xff": 1}')
-            )  # fmt: skip
+                [
+                    row[:-1],
+                    row + row,
+                    b"\0" + row,
+                    BOM + row,
+                    b"[1]",
+                    b"7",
+                    b'"x"',
+                    b"NaN",
+                    b"{" * 300,
+                    b'{"\xff": 1}',
+                    row.replace(b'"w": ', b'"w": [1], "v": '),
+                    row.replace(b'"y":', b'"y": "z", "u":'),
+                    row.replace(b'"a": ', b'"a": "\xff", "c": '),
+                ]
+            )
         (bad if wrong else good).append((len(lines) + 1, k))
         lines.append(row)
         if rng.random() < 0.1:
@@ -207,7 +228,7 @@ def test_empty_and_headless_files(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"a,b,y\n")
     assert read(tmp_path / "b.csv") == []
     (tmp_path / "c.csv").write_bytes(b"x" * 200_000 + b",y\n1,2\n")
-    (tmp_path / "d.csv").write_bytes(b'"' + b"x" * 200_000 + b',y\n1,2\n')
+    (tmp_path / "d.csv").write_bytes(b'"' + b"x" * 200_000 + b",y\n1,2\n")
     for name in ("c.csv", "d.csv"):
         with pytest.raises(BadLine, match=rf"{name}, line 1: this is not a line of CSV"):
             read(tmp_path / name)
@@ -226,7 +247,10 @@ def test_what_a_file_says_is_made_printable(tmp_path):
     (tmp_path / "b.jsonl").write_text('{"a": 1}\n' * 200_000 + json.dumps({"a": escape}) + "\n")
     (tmp_path / "c.svm").write_text(f"1 1:1\n{escape} 1:1\n")
     (tmp_path / f"{escape.replace('/', '')}.svm").write_text("x\n")
-    with pa.OSFile(str(tmp_path / "d.arrow"), "wb") as out, pa.ipc.new_file(out, pa.table({escape: [[1]]}).schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "d.arrow"), "wb") as out,
+        pa.ipc.new_file(out, pa.table({escape: [[1]]}).schema) as writer,
+    ):
         writer.write_table(pa.table({escape: [[1]]}))
     for path in tmp_path.iterdir():
         with pytest.raises(ValueError, match="\\\\x1b") as caught:

@@ -4,8 +4,8 @@ A chunk has ``chunk_bytes`` / (8 · columns) rows, and fewer where their text ta
 the file's own batches end. Parquet files must be seekable: not stdin, and not compressed once more on the outside.
 
 Files may be damaged, or made to do damage. Nothing is mapped into memory, for a file that shrinks would then end the
-process; how much memory a batch takes is known before it is read (``arrow_messages``, ``parquet_pages``); and pyarrow checks every
-batch in full before its columns are used, for it reads offsets and codes that point anywhere without a word.
+process; how much memory a batch takes is known before it is read (``arrow_messages``, ``parquet_pages``); and pyarrow
+checks every batch in full before its columns are used, for it follows offsets and codes anywhere without a word.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _wrong_cells(cells: Any, types: dict[str, Any]) -> dict[int, str]:
 
 
 def _misfits(values: Any, kind: Any, start: int = 0) -> list[int]:
-    """The places of the values that are not of this type, which are few: halves of which all are good are left alone."""
+    """The places of the values that are not of this type; halves without any are left alone, for they are few."""
     if _all_fit(values, kind):
         return []
     if len(values) == 1:

@@ -77,11 +77,11 @@ class CsvReader:
         """The types of the columns, from the first rows."""
         import pyarrow as pa
 
-        text = Block.of(sample).lines
-        text = text[self._header_end(text) :]
-        rows = rows_of(text, self._delimiter, self._quoting)
+        lines = Block.of(sample).lines
+        lines = lines[self._header_end(lines) :]
+        rows = rows_of(lines, self._delimiter, self._quoting)
         text = b"".join(
-            text[start:end].tobytes()
+            lines[start:end].tobytes()
             for start, end, fields in zip(rows.starts, rows.ends, rows.fields, strict=True)
             if fields == len(self._names)
         )
@@ -133,6 +133,7 @@ class CsvReader:
         types = {name: self._types[name] for name in names}
         bad: list[tuple[int, str]] = []
         table = None
+        good: Any = text
         if not self._lone_return(text):
             with suppress(pa.ArrowInvalid):
                 table = parse(text, types) if len(text) else pa.table({})
@@ -143,10 +144,10 @@ class CsvReader:
                 return None, bad
             wrong = {line for line, _ in bad}
             pieces = zip(rows.lines.tolist(), rows.starts, rows.ends, strict=True)
-            text = b"".join(text[start:end].tobytes() for line, start, end in pieces if line not in wrong)
+            good = b"".join(text[start:end].tobytes() for line, start, end in pieces if line not in wrong)
         if not table.num_rows:
             return None, bad
-        return exact_labels(table, self.roles.label, lambda kind: parse(text, {**types, self.roles.label: kind})), bad
+        return exact_labels(table, self.roles.label, lambda kind: parse(good, {**types, self.roles.label: kind})), bad
 
     def _names_in(self, block: Block) -> list[str]:
         """The columns of the block's file, in its order."""
@@ -185,7 +186,8 @@ class CsvReader:
 
         A row whose quote is never closed is a malformed line, and what follows that line is read on its own.
         """
-        pieces, bad = [], []
+        pieces: list[tuple[np.ndarray, int]] = []
+        bad: list[tuple[int, str]] = []
         while self._has_quotes(text) and (end := last_row_end(text, len(text), self._delimiter)) < len(text):
             if len(bad) == MOST_OPEN:
                 raise ValueError(f"more than {MOST_OPEN} quotes are never closed. Is this CSV, with this delimiter?")

@@ -116,7 +116,8 @@ def check_columns(schema: Any) -> None:
     for field in schema:
         if not (_is_number(field.type) or _is_text(field.type)):
             raise ValueError(
-                f"column {field.name!r} is of type {field.type}. Expected numbers, true or false, dates or text; drop it"
+                f"column {field.name!r} is of type {field.type}. "
+                "Expected numbers, true or false, dates or text; drop it"
             )
 
 
@@ -124,10 +125,8 @@ def _is_number(kind: Any) -> bool:
     import pyarrow as pa
 
     of = pa.types
-    return any(
-        is_kind(kind)
-        for is_kind in (of.is_integer, of.is_floating, of.is_boolean, of.is_decimal, of.is_date, of.is_timestamp, of.is_null)
-    )  # fmt: skip
+    plain = (of.is_integer, of.is_floating, of.is_boolean, of.is_decimal, of.is_null)
+    return any(is_kind(kind) for is_kind in (*plain, of.is_date, of.is_timestamp))
 
 
 def _is_text(kind: Any) -> bool:
@@ -185,7 +184,7 @@ def _numbers(column: Any) -> np.ndarray | None:
     else:
         return None
     array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-    return np.require(array, requirements="A")  # a buffer may start at any byte
+    return np.asarray(np.require(array, requirements="A"))  # a buffer may start at any byte
 
 
 def _without_gaps(column: Coded) -> Coded:

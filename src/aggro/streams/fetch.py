@@ -143,7 +143,9 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
     done = have if goes_on else 0
     length = answer.headers.get("Content-Length")
     if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
-        raise FetchError(f"{printable(answer.url)}: the server says that the length is {printable(length)!r}, which is no number.")
+        raise FetchError(
+            f"{printable(answer.url)}: the server says that the length is {printable(length)!r}, which is no number."
+        )
     total = done + int(length) if length is not None else None
     if not goes_on:
         _discard(partial)

@@ -39,6 +39,7 @@ OPENERS: dict[str, Callable[[Any], Any]] = {
 }
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
+
 class Source:
     """A file that can be looked at and then read, decompressed. Stdin can be read once."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aggro.streams.block import Block
 from aggro.streams.chunk import Chunk
 from aggro.streams.encode import Roles, check_columns
-from aggro.streams.lines import LONGEST_LINE, whole_lines
+from aggro.streams.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.nesting import shape_of
 from aggro.streams.problems import bad_line, reason_of, shortened
 from aggro.streams.text_tables import Table, exact_labels, expected, first_rows, read_tables, settled
@@ -53,9 +53,7 @@ class JsonReader:
             raise ValueError(f"{source.title}: there is no row in its first megabyte. Expected {{...}} on every line.")
         self._schema = _settled(table.schema)
         options = stream.options
-        self.roles = Roles.find(
-            table.column_names, options["label"], options["weight"], options["text"], source.title
-        )
+        self.roles = Roles.find(table.column_names, options["label"], options["weight"], options["text"], source.title)
 
     def read(self, block: Block) -> Table:
         import pyarrow as pa
@@ -68,16 +66,20 @@ class JsonReader:
         if table is None:
             text, schema, bad = self._sift(text)
             table = self._parse(text, schema)
-        return Table(exact_labels(table, self.roles.label, lambda kind: self._parse(text, self._labelled(schema, kind))), bad)
+        return Table(
+            exact_labels(table, self.roles.label, lambda kind: self._parse(text, self._labelled(schema, kind))), bad
+        )
 
     def _parse(self, text: bytes, schema: Any) -> Any:
-        """The table, checked in full: pyarrow does not look whether strings are UTF-8 until somebody wants to see them."""
+        """The table, checked in full: pyarrow does not look whether strings are UTF-8 until they are used."""
         import pyarrow as pa
         import pyarrow.json as pa_json
 
         lines, depth = shape_of(text)
         if not lines:
             return pa.table({})
+        if text.startswith(BOM):  # at the start of a block, which is not that of the file
+            raise pa.ArrowInvalid("there is a byte-order mark in the middle of the file")
         if depth > DEEPEST:
             raise pa.ArrowInvalid(TOO_DEEP)
         options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
@@ -156,7 +158,7 @@ def _joined(lines: list[tuple[int, bytes]]) -> bytes:
 
 
 def _settled(schema: Any, known: Any = None) -> Any:
-    """The schema with the types that the columns keep; those of ``known`` have theirs, and new ones without any none."""
+    """The schema with the types that the columns keep; those of ``known`` have theirs. New ones may be without."""
     import pyarrow as pa
 
     fields = []

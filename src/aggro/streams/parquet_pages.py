@@ -65,7 +65,7 @@ def row_groups(file: Any) -> list[Group]:
 def _column(chunk: Any) -> Column:
     about = _field(chunk, 3, dict)
     path = b".".join(part for part in _field(about, 3, list) if isinstance(part, bytes))
-    encodings = set(_field(about, 2, list))
+    encodings = {encoding for encoding in _field(about, 2, list) if isinstance(encoding, int)}
     start, dictionary = _field(about, 9, int), _field(about, 11, int)
     start = dictionary if 0 < dictionary < start else start
     return Column(
@@ -91,7 +91,8 @@ def check_pages(file: Any, group: Group) -> None:
     size = sum(_largest(file, column) for column in group.columns)
     if size > LARGEST_PAGES:
         raise ValueError(
-            f"the pages of its columns take {size:,} bytes. Expected at most {LARGEST_PAGES:,}: write it in smaller pages"
+            f"the pages of its columns take {size:,} bytes. Expected at most {LARGEST_PAGES:,}: "
+            "write it in smaller pages"
         )
 
 
@@ -101,14 +102,14 @@ def _largest(file: Any, column: Column) -> int:
     while at < column.end and values < column.values:
         header, length = _header(file, at)
         size, packed = _field(header, 2, int), _field(header, 3, int)
-        if size < 0 or packed < 0:
+        at += length + packed
+        if size < 0 or packed < 0 or at > os.fstat(file.fileno()).st_size:
             raise ValueError(DAMAGED)
         if _field(header, 1, int) == DICTIONARY_PAGE:
             dictionary = max(dictionary, size)
         else:
             largest = max(largest, size)
             values += max(0, *(_field(header.get(version), 1, int) for version in (5, 8)))
-        at += length + packed
     return dictionary + largest
 
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PATIENCE = 60.0  # seconds for one small file
+FIRST_PATIENCE = 600.0  # for a good one, which comes first and may have to wait for the compiler
 MOST_MEMORY = 600 << 20  # bytes that the reading of one small file may add
 SAFETY = 12 << 30  # address space of a child, so that a failure does not take the machine along
 
@@ -318,7 +319,7 @@ class Child:
         self.process: subprocess.Popen | None = None
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
 
-    def ask(self, path: str, options: dict[str, Any]) -> tuple[str, str]:
+    def ask(self, path: str, options: dict[str, Any], patience: float = PATIENCE) -> tuple[str, str]:
         """How the reading of this file ended."""
         if self.process is None:
             self.errors.seek(0)
@@ -330,7 +331,7 @@ class Child:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([path, options]).encode() + b"\n")
         self.process.stdin.flush()
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([self.process.stdout], [], [], patience)
         answer = self.process.stdout.readline() if ready else b""
         if answer:
             end, what = json.loads(answer)
@@ -370,7 +371,7 @@ def run(format: str, count: int, seed: int, reader: Child, keep: Path) -> Report
     counts: Counter = Counter()
     failures = []
     for good in goods:  # none of them may be refused for what it is
-        end, what = ask(reader, keep / f"good{good.ending}", good.data, good.options)
+        end, what = ask(reader, keep / f"good{good.ending}", good.data, good.options, FIRST_PATIENCE)
         if end != "read":
             failures.append(f"good {format} file: {end} {what}")
     for k in range(count):
@@ -386,10 +387,10 @@ def run(format: str, count: int, seed: int, reader: Child, keep: Path) -> Report
     return Report(counts, failures)
 
 
-def ask(reader: Child, path: Path, data: bytes, options: dict[str, Any]) -> tuple[str, str]:
+def ask(reader: Child, path: Path, data: bytes, options: dict[str, Any], patience: float = PATIENCE) -> tuple[str, str]:
     path.write_bytes(data)
     try:
-        return reader.ask(str(path), options)
+        return reader.ask(str(path), options, patience)
     finally:
         path.unlink()
 

@@ -224,6 +224,23 @@ def test_chunks_of_arrow_end_where_their_text_is_long(tmp_path, kind):
     assert [chunk.position for chunk in rest] == [chunk.position for chunk in chunks[2:]]
 
 
+def test_rows_of_endless_text_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("aggro.streams.column_tables.LONGEST_LINE", 1000)
+    table = pa.table({"t": ["x" * 600, "x" * 600], "u": ["x", "x" * 401], "y": [0, 1]})
+    pq.write_table(table.slice(0, 1), tmp_path / "a.parquet")
+    assert len(read(tmp_path / "a.parquet")) == 1
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet: a row has 1,001 bytes of text"):
+        read(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("start", [0, 1, 99, 100, 150, 999, 1000])
+def test_reading_goes_on_at_any_row(tmp_path, start):
+    pq.write_table(pa.table({"a": np.arange(1000.0), "y": np.arange(1000)}), tmp_path / "a.parquet")
+    rest = read(tmp_path / "a.parquet", chunk_bytes=1600, start=aggro.streams.Position(0, row=start))
+    assert [y for chunk in rest for y in chunk.y] == list(range(start, 1000))
+
+
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b"[[[[", b'{"a":[{"b":['])
 @pytest.mark.parametrize("lines", [1, 2000])
 def test_deep_nesting_is_a_malformed_line(tmp_path, opening, lines):
@@ -265,3 +282,24 @@ def test_zstd_frames_of_every_shape():
             for cut in (1, 5, 8, 14, len(packed) - 1):
                 with pytest.raises(EOFError):
                     io.BufferedReader(ZstdFile(io.BytesIO(packed[:cut]))).read()
+
+
+@pytest.mark.parametrize("kind", ["arrow", "arrows", "parquet"])
+def test_every_byte_may_be_another(tmp_path, kind):
+    path = tmp_path / f"a.{kind}"
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, None], pa.int8()), pa.array(["u", "v"]))
+    table = pa.table({"t": ["ab", None, "c"], "d": codes, "y": [0, 1, 0]})
+    pq.write_table(table, path, store_schema=False) if kind == "parquet" else write(path, table, form=kind)
+    data = path.read_bytes()
+    good, errors = 0, []
+    for at in range(len(data)):
+        for change in (0x02, 0x80):
+            path.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
+            try:
+                for chunk in aggro.streams.open(path, text="t", threads=1, format=kind.removesuffix("s")):
+                    assert chunk.X.shape[0] == len(chunk.y)
+                good += 1
+            except ValueError as error:
+                errors.append(error)
+    assert min(good, len(errors)) > 100
+    assert all(type(error) is ValueError and path.name in str(error) for error in errors)

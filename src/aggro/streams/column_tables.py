@@ -22,6 +22,7 @@ from aggro.streams.arrow_messages import ARROW_MAGIC, open_messages
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.encode import Roles, check_columns, encode, lengths
 from aggro.streams.files import DAMAGE, Source
+from aggro.streams.lines import LONGEST_LINE
 from aggro.streams.parquet_pages import Group, check_pages, row_groups
 from aggro.streams.problems import reason_of
 
@@ -110,7 +111,10 @@ def _cut(batch: Any, rows: int, size: int) -> Iterator[Any]:
     """A batch in pieces of so many rows, or of this many bytes of text and a row at least."""
     batch.validate(full=True)
     text = [found for column in batch.columns if (found := lengths(column)) is not None]
-    ends = np.cumsum(np.sum(text, axis=0)) if text else None
+    total = np.sum(text, axis=0) if text else np.zeros(0, np.int64)
+    if total.size and total.max() > LONGEST_LINE:
+        raise ValueError(f"a row has {total.max():,} bytes of text. Expected at most {LONGEST_LINE:,}")
+    ends = np.cumsum(total) if text else None
     start = 0
     while start < batch.num_rows:
         stop = min(start + rows, batch.num_rows)
@@ -138,9 +142,10 @@ def _read(stream: Stream, batches_of: Any) -> Iterator[Chunk]:
                     roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
                 elif row == 0:
                     roles.check(batch.schema.names, source.title)
+                passed = max(0, start.row - row) if number == start.file else 0
                 row += batch.num_rows
-                if number > start.file or row > start.row:
-                    yield batch, Position(number, row=row)
+                if passed < batch.num_rows:
+                    yield batch.slice(passed), Position(number, row=row)
 
     def work(item: tuple) -> tuple:
         batch, position = item

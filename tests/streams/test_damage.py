@@ -257,6 +257,19 @@ def test_deep_nesting_is_a_malformed_line(tmp_path, opening, lines):
         assert len(read(path)) == 1
 
 
+@pytest.mark.parametrize("opens", ["[", '{"a":'])
+def test_deep_nesting_that_closes_is_a_malformed_line(tmp_path, opens):
+    path = tmp_path / "a.jsonl"
+    deep = opens * 20_000 + "1" + ("]" if opens == "[" else "}") * 20_000
+    path.write_text(f'{{"x": {deep}, "y": 0}}\n')
+    with pytest.raises(aggro.streams.BadLine, match=rf"a\.jsonl, line 1, .*nested more than {DEEPEST} deep"):
+        read(path, skip_bad=True)
+    path.write_text(f'{{"x": 1, "y": 0}}\n{{"x": {deep}, "y": 0}}\n{{"x": 2, "y": 1}}\n')
+    stream = aggro.streams.open(path, skip_bad=True)
+    assert [y for chunk in stream for y in chunk.y] == [0, 1]
+    assert (stream.bad_lines, stream.first_bad.line) == (1, 2)
+
+
 def test_zstd_blocks_are_unpacked_one_by_one(tmp_path):
     frame = bytearray(b"\x28\xb5\x2f\xfd\x00\x58")  # a frame with a window of 2 MB, and then runs of 128 kB
     for k in range(2000):

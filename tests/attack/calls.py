@@ -159,7 +159,8 @@ class Hostile:
         if self.rng.random() < 0.93:
             return self.rng.choice("aabbbc")
         return self.rng.choice(
-            ["new", "", "a\0", 1, 2.5, None, float("nan"), [1], {}, b"a", Fickle(3), np.str_("a"), "x" * 100, True, 10**30]
+            ["new", "", "a\0", 1, 2.5, None, float("nan"), [1], {}, b"a", Fickle(3), np.str_("a"), "x" * 100, True,
+             10**30]
         )  # fmt: skip
 
     def weight(self):
@@ -177,8 +178,8 @@ class Hostile:
         if kind == 0:
             row[self.rng.randrange(row.shape[0])] = self.rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308])
         return {
-            1: lambda: row.astype(np.float32), 2: lambda: row.tolist(), 3: lambda: row[None], 4: lambda: row.astype(object),
-            5: lambda: row.view(Liar), 6: lambda: np.zeros(0), 7: lambda: row[::-1],
+            1: lambda: row.astype(np.float32), 2: lambda: row.tolist(), 3: lambda: row[None],
+            4: lambda: row.astype(object), 5: lambda: row.view(Liar), 6: lambda: np.zeros(0), 7: lambda: row[::-1],
         }.get(kind, lambda: row)()  # fmt: skip
 
     def dict(self):
@@ -245,7 +246,7 @@ class Hostile:
     def targets(self, n):
         found = [self.label() for _ in range(n)]
         if self.rng.random() < 0.1:
-            return self.rng.choice([found + [found[0]] if found else None, None, [found], np.zeros((n, 2)), "a", 3])
+            return self.rng.choice([[*found, found[0]] if found else None, None, [found], np.zeros((n, 2)), "a", 3])
         return as_array(found) if self.rng.random() < 0.5 else found
 
     def weights(self, n):
@@ -433,7 +434,8 @@ def makers():
         for variant in variants(entry):
             found.append((variant, lambda variant=variant: variant.new(**seeded(variant))))
     for variant in [Variant(entry) for entry in LEARNERS if entry.task == "classification"]:
-        found.append((variant, lambda variant=variant: aggro.ActiveLearner(variant.new(**seeded(variant)), random_state=0)))
+        inner = seeded(variant)
+        found.append((variant, lambda v=variant, s=inner: aggro.ActiveLearner(v.new(**s), random_state=0)))
     return found
 
 

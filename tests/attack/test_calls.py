@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from attack.calls import makers, sequence
 
 from aggro.learners.registry import LEARNERS
-from attack.calls import makers, sequence
 
 EACH = 4  # sequences for each setting of a learner
 

@@ -23,7 +23,7 @@ def with_plan(kind=PAClassifier, keys=("a", "b", "c"), **settings):
     """A model that reads dicts with these keys in compiled code."""
     model = kind(**settings)
     for k in range(8):
-        model.learn_one({key: 1.0 + k for key in keys}, float(k % 2))
+        model.learn_one(dict.fromkeys(keys, 1.0 + k), float(k % 2))
     assert model._model.features.plan is not None
     return model
 

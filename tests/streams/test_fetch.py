@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -13,6 +14,8 @@ from aggro.streams import fetch as fetching
 from aggro.streams.fetch import FetchError, digest_of, fetch
 
 BODY = bytes(range(256)) * 4000
+
+BODY_AT_MOVED = b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 class Server(ThreadingHTTPServer):
@@ -24,6 +27,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.body, self.tag, self.ranges, self.length = BODY, '"one"', True, True
         self.cuts, self.asked = [], []
+        self.answer = None  # a status line and headers to send instead of everything else
 
     @property
     def url(self):
@@ -35,6 +39,14 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         wanted = self.headers.get("Range")
         server.asked.append(wanted)
+        if server.answer is not None and self.path == "/file":
+            self.wfile.write(server.answer)
+            self.close_connection = True
+            return
+        if self.path == "/moved":
+            self.wfile.write(BODY_AT_MOVED)
+            self.close_connection = True
+            return
         if self.path != "/file":
             self.send_error(404)
             return
@@ -184,6 +196,60 @@ def test_not_found_and_nobody_there(server, tmp_path):
     with pytest.raises(FetchError, match="refused"):
         fetch(server.url, tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_redirects_lead_to_the_web_alone(server, tmp_path):
+    base = server.url.removesuffix("/file")
+    server.answer = b"HTTP/1.0 302 Found\r\nLocation: /moved\r\n\r\n"
+    fetch(server.url, tmp_path / "f")
+    only(tmp_path / "f")
+    for where in ("ftp://127.0.0.1/f", "file:///etc/passwd", "data:,x", "FTP://h/f"):
+        server.answer = f"HTTP/1.0 302 Found\r\nLocation: {where}\r\n\r\n".encode()
+        with pytest.raises(FetchError):
+            fetch(server.url, tmp_path / "g")
+        assert not (tmp_path / "g").exists()
+    asked = urllib.request.Request("https://example.org/f")
+    with pytest.raises(FetchError, match="which is not https"):
+        fetching.SafeRedirects().redirect_request(asked, None, 302, "", {}, f"{base}/moved")
+    for where in (b"http://[::1", b"http://h:x/", b"http://\xff\xfe/"):
+        server.answer = b"HTTP/1.0 302 Found\r\nLocation: " + where + b"\r\n\r\n"
+        with pytest.raises(FetchError) as caught:
+            fetch(server.url, tmp_path / "g")
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("length", [b"many", b"-5", b"5, 5", b"\xb2", b"9" * 30, b"1e3", b"\x1b[31m"])
+def test_a_length_that_is_no_number(server, tmp_path, length):
+    server.answer = b"HTTP/1.0 200 OK\r\nContent-Length: " + length + b"\r\n\r\nabc"
+    with pytest.raises(FetchError, match="length is") as caught:
+        fetch(server.url, tmp_path / "f")
+    assert str(caught.value).isprintable()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.0 404 \x1b]0;owned\x07gone", b"\x1b[2J", b"HTTP/1.0 999999 x", b""])
+def test_what_a_server_says_is_made_printable(server, tmp_path, line):
+    server.answer = line + b"\r\n\r\n"
+    with pytest.raises(FetchError) as caught:
+        fetch(server.url, tmp_path / "f")
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("planted", ["f.part", "f.part.tag"])
+@pytest.mark.parametrize("how", ["symlink", "hard link", "dangling"])
+def test_planted_links_are_not_written_through(server, tmp_path, planted, how):
+    (tmp_path / "in").mkdir()
+    victim = tmp_path / "victim"
+    if how != "dangling":
+        victim.write_bytes(b"precious")
+    if how == "hard link":
+        (tmp_path / "in" / planted).hardlink_to(victim)
+    else:
+        (tmp_path / "in" / planted).symlink_to(victim)
+    server.cuts = [1000]
+    fetch(server.url, tmp_path / "in" / "f")
+    only(tmp_path / "in" / "f")
+    assert (victim.read_bytes() == b"precious") if how != "dangling" else not victim.exists()
 
 
 def test_where_it_cannot_write(server, tmp_path):

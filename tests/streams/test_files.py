@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from aggro.streams.files import Source, find
+from aggro.streams.files import Source
+from aggro.streams.find import find
 from aggro.streams.lines import whole_lines
 
 LINES = b"".join(b"%d 1:%d 2:0.5\n" % (i % 2, i * i) for i in range(3000))
@@ -72,10 +73,10 @@ def test_endless_lines_are_refused(tmp_path, monkeypatch):
         texts(Source(str(tmp_path / "f")))
 
 
-def test_the_last_line_needs_no_newline_and_a_bom_is_blank(tmp_path):
+def test_the_last_line_needs_no_newline_and_a_bom_is_taken_off(tmp_path):
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbf1 1:1\n2 2:2")
     (block,) = whole_lines([Source(str(tmp_path / "f"))], 100)
-    assert (block.bytes(), block.end) == (b"   1 1:1\n2 2:2\n", 14)
+    assert (block.bytes(), block.end) == (b"1 1:1\n2 2:2\n", 14)
 
 
 def test_utf_16_is_named(tmp_path):

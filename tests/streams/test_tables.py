@@ -174,7 +174,7 @@ def test_files_with_other_columns_are_refused(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"y,a\n0,1\n")
     (tmp_path / "c.csv").write_bytes(b"q,y\n1,0\n")
     assert dicts(tables([tmp_path / "a.csv", tmp_path / "b.csv"])) == [{"a": 1}, {"a": 1}]
-    with pytest.raises(BadLine, match=r"c\.csv, line 1, .*the columns are"):
+    with pytest.raises(BadLine, match=r"c\.csv, line 1: the columns are"):
         tables([tmp_path / "a.csv", tmp_path / "c.csv"])
 
 
@@ -187,7 +187,7 @@ def test_dates_and_dictionaries_and_nested_columns(tmp_path):
     )
     assert dicts(tables(tmp_path / "a.arrow")) == [{"t": 86400, "c=a": 1}, {"t=missing": 1, "c=b": 1}]
     write("parquet", pa.table({"l": [[1], [2]], "y": [1, 2]}), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match="Column 'l' is of type list"):
+    with pytest.raises(ValueError, match=r"b\.parquet: column 'l' is of type list"):
         tables(tmp_path / "b.parquet")
 
 
@@ -198,7 +198,7 @@ def test_damaged_and_compressed_files_are_named(tmp_path, frame):
     with pytest.raises(ValueError, match=r"b\.parquet"):
         tables(tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_bytes(gzip.compress(data))
-    with pytest.raises(ValueError, match=r"c\.parquet is not a plain Parquet file"):
+    with pytest.raises(ValueError, match=r"c\.parquet: this is not a plain Parquet file"):
         tables(tmp_path / "c.parquet")
 
 
@@ -245,7 +245,7 @@ def test_quotes_that_are_never_closed(tmp_path, monkeypatch):
     with pytest.raises(BadLine, match="line 5, column 1: a quote that opens in this row is never closed"):
         tables(path)
     stream = aggro.streams.open(path, skip_bad=True)
-    assert [y for chunk in stream for y in chunk.y] == [1, 0]
+    assert [y for chunk in stream for y in chunk.y] == [1, 0, 0]  # the line after it is a row of its own
     assert stream.bad_lines == 1
     path.write_bytes(b'text,y\n"x,1\n' + b"y,0\n" * 5000)
     monkeypatch.setattr("aggro.streams.csv_tables.LONGEST_ROW", 10_000)

@@ -124,11 +124,18 @@ class Rows:
             self.unlabelled += int((~labelled).sum())
             chunk = chunk.some(np.flatnonzero(labelled))
         y = chunk.y
+        if y.dtype.kind == "O" and all(isinstance(label, int) for label in y):
+            y = np.array(y.tolist())  # whole numbers that lost their gaps
         classifies = self.task == "classification"
         if classifies and y.dtype.kind == "f":
             whole = (y == np.trunc(y)) & (np.abs(y) < EXACT)
             if not whole.all():
                 bad = int(np.argmin(whole))
+                if np.isfinite(y[bad]) and abs(y[bad]) >= EXACT:
+                    raise Mistake(
+                        f"{self.place(bad)}: the label {y[bad]:.0f} is 2^53 or more, where different labels become one "
+                        "number. Write such labels as words, or as whole numbers in a table."
+                    )
                 raise Mistake(
                     f"{self.place(bad)}: the label {y[bad]:g} is not a whole number. "
                     "To predict numbers, take --learner PARegressor."

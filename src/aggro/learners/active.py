@@ -96,6 +96,8 @@ class ActiveLearner(Around):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
+    estimator_: Any
+    _waiting: WaitingRoom
     _pinned: Pinned  # the gate, for one-row calls
     _open: float | None  # p of the row that query_one asked about last
 

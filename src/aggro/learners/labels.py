@@ -19,6 +19,7 @@ WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 PLAIN = (str, bool, int, float)
 AS_PLAIN: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}  # bool has no subclasses
+EXACT = 2.0**53  # below this, floats are whole numbers one by one
 LETTERS = 64  # of a label in an array; longer ones are compared as objects
 
 
@@ -137,6 +138,7 @@ class Labels:
                 "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete "
                 "classes on a regression target with continuous values."
             )
+        check_exact(y)
         seen = list(self.codes)
         if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= WORD for label in seen):
             return None
@@ -196,6 +198,7 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         raise ValueError(f"Unknown label type: continuous. Labels must be strings, integers or booleans, got {y[:3]}.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("Input y contains infinity.")
+    check_exact(y)
     if y.dtype.kind not in "iufbUSO":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()
@@ -204,6 +207,8 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         for kind in kinds:
             if not issubclass(kind, PLAIN):
                 raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
+            if issubclass(kind, float):
+                check_exact(np.array([label for label in labels if isinstance(label, float)]))
         if not kinds.keys() <= set(PLAIN):
             labels = list(map(plain_label, labels))
     return labels
@@ -213,6 +218,16 @@ def plain_label(label: Any) -> Any:
     """A label of one of the plain types: subclasses may say now this, now that of whether they are equal."""
     kind = next(kind for kind in PLAIN if issubclass(type(label), kind))
     return label if type(label) is kind else AS_PLAIN[kind](label)
+
+
+def check_exact(y: np.ndarray) -> None:
+    """Refuse floats so large that two different labels may have been rounded to one."""
+    if y.dtype.kind == "f" and (np.abs(y) >= EXACT).any():
+        shown = y[np.abs(y) >= EXACT][0]
+        raise ValueError(
+            f"The label {shown:.0f} is a float of 2^53 or more, where different labels become one float. "
+            "Give such labels as integers or strings."
+        )
 
 
 def sorted_names(labels: Iterable[Any]) -> np.ndarray:
@@ -225,4 +240,10 @@ def sorted_names(labels: Iterable[Any]) -> np.ndarray:
             f"Labels must all be strings or all be numbers, got {text!r} and {odd!r}: argument must be a string or a "
             "number of one kind. Convert y to one type."
         )
-    return np.array(sorted(unique))
+    names = sorted(unique)
+    array = np.array(names)
+    if array.dtype.kind == "f" and any(abs(v) >= EXACT for v in names):  # integers among floats, or of two kinds
+        array = np.array([int(v) for v in names])
+        if array.dtype.kind == "f":
+            array = np.array([int(v) for v in names], object)
+    return array

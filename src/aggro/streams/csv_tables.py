@@ -11,16 +11,19 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggro.streams.block import NEWLINE, Block
 from aggro.streams.chunk import Chunk
+from aggro.streams.csv_sift import sift
 from aggro.streams.encode import Roles
 from aggro.streams.lines import BOM, after_newline, whole_lines
-from aggro.streams.quotes import QUOTE, last_row_end, row_ends
-from aggro.streams.text_tables import SAMPLE, Table, expected, read_tables, settled
+from aggro.streams.problems import bad_header, shortened
+from aggro.streams.quotes import QUOTE, RETURN, last_row_end, rows_of
+from aggro.streams.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -29,6 +32,7 @@ __all__ = ["read_csv"]
 
 MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|")
+MOST_OPEN = 100  # quotes of a file that are never closed
 LONGEST_ROW = 2**24  # bytes; a quote that is never closed should not fill the memory
 
 
@@ -45,23 +49,59 @@ class CsvReader:
         import pyarrow.csv as pa_csv
 
         self._csv, self._sources = pa_csv, stream.sources
-        sample = stream.sources[0].sample(SAMPLE).removeprefix(BOM)
-        first = _first_line(sample)
-        self._delimiter = stream.options["delimiter"] or _delimiter(stream.sources[0].name, first)
-        fields = self._fields(first)
-        said = stream.options["header"]
+        source, options = stream.sources[0], stream.options
+        first = _first_line(first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW))
+        if not first:
+            raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
+        self._delimiter = _checked(options["delimiter"]) or _delimiter(source.name, first)
+        self._quoting = self._delimiter != "\t"
+        fields = self._fields(first, source.title)
+        said = options["header"]
         self._header = not all(NUMBER.fullmatch(field) for field in fields) if said is None else said
         names = fields if self._header else [f"column{k + 1}" for k in range(len(fields))]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{stream.sources[0].title} has two columns {twice!r}. Give them different names.")
+            raise ValueError(f"{source.title} has two columns {shortened(repr(twice))}. Give them different names.")
         self._names = names
-        options = stream.options
-        self.roles = Roles.find(names, options["label"], options["weight"], options["text"], stream.sources[0].title)
-        self._types: dict[str, Any] = {}
-        whole = self.last_end(np.frombuffer(sample, np.uint8), 0, len(sample)) or len(sample)
-        guessed, _ = self._parse(sample[:whole], names, self._header)
-        self._types = {field.name: settled(field.type) for field in guessed.schema}
+        self._names_of = {0: names}
+        self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
+        self._types = self._settle(first_rows(source, self._rows_end, LONGEST_ROW))
+
+    def _rows_end(self, sample: bytes) -> int:
+        """Where the last whole row ends; 0 if there is none after the header."""
+        text = np.frombuffer(sample, np.uint8)
+        end = self.last_end(text, 0, len(text))
+        return end if end > self._header_end(text) else 0
+
+    def _settle(self, sample: bytes) -> dict[str, Any]:
+        """The types of the columns, from the first rows."""
+        import pyarrow as pa
+
+        lines = Block.of(sample).lines
+        lines = lines[self._header_end(lines) :]
+        rows = rows_of(lines, self._delimiter, self._quoting)
+        text = b"".join(
+            lines[start:end].tobytes()
+            for start, end, fields in zip(rows.starts, rows.ends, rows.fields, strict=True)
+            if fields == len(self._names)
+        )
+        if not text:
+            return dict.fromkeys(self._names, pa.float64())
+        guessed = {field.name: field.type for field in self._parse(text, self._names, {}).schema}
+        types = {name: settled(kind) for name, kind in guessed.items()}
+        for name, kind in guessed.items():
+            if pa.types.is_integer(kind) and not self._reads(text, name, types[name]):
+                types[name] = pa.string()  # hexadecimals, which are integers to pyarrow, but no numbers
+        return types
+
+    def _reads(self, text: bytes, name: str, kind: Any) -> bool:
+        import pyarrow as pa
+
+        try:
+            self._parse(text, self._names, {name: kind}, [name])
+        except pa.ArrowInvalid:
+            return False
+        return True
 
     def last_end(self, text: np.ndarray, start: int, stop: int) -> int:
         """Where the last row of text[:stop] ends; 0 if none does."""
@@ -72,105 +112,122 @@ class CsvReader:
     def read(self, block: Block) -> Table:
         import pyarrow as pa
 
-        names = self._names
-        if self._header:
-            top = block.bytes() if block.offset == 0 else self._sources[block.file].head().removeprefix(BOM)
-            names = self._fields(_first_line(top))
-            if set(names) != set(self._names):
-                return Table(self._empty(), [(0, f"the columns are {names}; the first file has {self._names}")])
-        skip_header = self._header and block.offset == 0
-        text, bad = self._closed(block.lines)
-        if not text.size:
-            return Table(self._empty(), bad)
-        try:
-            table, ragged = self._parse(text, names, skip_header)
-            rows = None
-        except pa.ArrowInvalid:
-            table, ragged, rows = self._parse_slowly(text, names, skip_header)
-        if ragged or rows:
-            lines = self._first_lines(text)[skip_header:]
-            bad += [(lines[row], what) for row, what in ragged]
-            gone = {row for row, _ in ragged}
-            kept = [line for row, line in enumerate(lines) if row not in gone]
-            bad += [(kept[row], what) for row, what in rows or ()]
-        return Table(table, sorted(bad))
+        names = self._names_in(block)
+        start = self._header_end(block.lines) if block.offset == 0 else 0
+        line = int(np.count_nonzero(block.lines[:start] == NEWLINE))
+        pieces, bad = self._closed(block.lines[start:], line)
+        tables = []
+        for text, first in pieces:
+            table, wrong = self._table(text, names)
+            bad += [(first + number, what) for number, what in wrong]
+            tables += [table] if table is not None else []
+        return Table(pa.concat_tables(tables, promote_options="none") if tables else pa.table({}), sorted(bad))
+
+    def _table(self, text: np.ndarray, names: list[str]) -> tuple[Any, list[tuple[int, str]]]:
+        """The rows of a text whose quotes are closed, None if there are none; and the malformed lines."""
+        import pyarrow as pa
+
+        def parse(text: Any, types: Any) -> Any:
+            return self._parse(text, names, types)
+
+        types = {name: self._types[name] for name in names}
+        bad: list[tuple[int, str]] = []
+        table = None
+        good: Any = text
+        if not self._lone_return(text):
+            with suppress(pa.ArrowInvalid):
+                table = parse(text, types) if len(text) else pa.table({})
+        if table is None:
+            rows = rows_of(text, self._delimiter, self._quoting)
+            table, bad = sift(text, rows, parse, types)
+            if table is None:
+                return None, bad
+            wrong = {line for line, _ in bad}
+            pieces = zip(rows.lines.tolist(), rows.starts, rows.ends, strict=True)
+            good = b"".join(text[start:end].tobytes() for line, start, end in pieces if line not in wrong)
+        if not table.num_rows:
+            return None, bad
+        return exact_labels(table, self.roles.label, lambda kind: parse(good, {**types, self.roles.label: kind})), bad
+
+    def _names_in(self, block: Block) -> list[str]:
+        """The columns of the block's file, in its order."""
+        if not self._header:
+            return self._names
+        names = self._names_of.get(block.file)
+        if names is None:
+            source = self._sources[block.file]
+            top = block.bytes() if block.offset == 0 else source.head().removeprefix(BOM)
+            names = self._fields(_first_line(top), source.title)
+            if sorted(names) != sorted(self._names):
+                what = f"the columns are {names}; the first file has {self._names}. Give all files the same columns"
+                raise bad_header(what, source.title)
+            self._names_of[block.file] = names
+        return names
+
+    def _header_end(self, text: np.ndarray) -> int:
+        """Where the rows start."""
+        if not self._header:
+            return 0
+        letters = text.tobytes()
+        start = letters.find(_first_line(letters))
+        return letters.find(b"\n", start) + 1 or len(letters)
 
     def _has_quotes(self, text: np.ndarray) -> bool:
-        return self._delimiter != "\t" and bool((text == QUOTE).any())
+        return self._quoting and bool((text == QUOTE).any())
 
-    def _closed(self, text: np.ndarray) -> tuple[np.ndarray, list[tuple[int, str]]]:
-        """The text without a last row whose quotes are not closed, and that row as a malformed line."""
-        if not self._has_quotes(text) or (end := last_row_end(text, len(text), self._delimiter)) == len(text):
-            return text, []
-        line = int(np.count_nonzero(text[:end] == NEWLINE))
-        return text[:end], [(line, "a quote that opens in this row is never closed")]
+    @staticmethod
+    def _lone_return(text: np.ndarray) -> bool:
+        """Is there a carriage return that no line feed follows? To pyarrow it ends a row."""
+        returns = np.flatnonzero(text == RETURN)
+        return bool(returns.size) and bool((text[np.minimum(returns + 1, len(text) - 1)] != NEWLINE).any())
 
-    def _first_lines(self, text: np.ndarray) -> list[int]:
-        """The number of the line on which each row starts, empty ones left out."""
-        newlines = np.flatnonzero(text == NEWLINE)
-        ends = row_ends(text, len(text), self._delimiter) if self._has_quotes(text) else newlines + 1
-        starts = np.concatenate([[0], ends[:-1]])
-        lines = np.searchsorted(newlines, starts).tolist()
-        letters = text.tobytes()
-        pieces = zip(lines, starts.tolist(), ends.tolist(), strict=True)
-        return [line for line, start, end in pieces if letters[start:end].strip(b"\r\n ")]
+    def _closed(self, text: np.ndarray, line: int) -> tuple[list[tuple[np.ndarray, int]], list[tuple[int, str]]]:
+        """The text, which starts on this line, in pieces whose quotes are closed, each with its line.
 
-    def _fields(self, line: bytes) -> list[str]:
+        A row whose quote is never closed is a malformed line, and what follows that line is read on its own.
+        """
+        pieces: list[tuple[np.ndarray, int]] = []
+        bad: list[tuple[int, str]] = []
+        while self._has_quotes(text) and (end := last_row_end(text, len(text), self._delimiter)) < len(text):
+            if len(bad) == MOST_OPEN:
+                raise ValueError(f"more than {MOST_OPEN} quotes are never closed. Is this CSV, with this delimiter?")
+            pieces.append((text[:end], line))
+            line += int(np.count_nonzero(text[:end] == NEWLINE))
+            bad.append((line, "a quote that opens in this row is never closed"))
+            text = text[end + int(np.argmax(text[end:] == NEWLINE)) + 1 :]
+            line += 1
+        return [(piece, at) for piece, at in (*pieces, (text, line)) if len(piece)], bad
+
+    def _fields(self, line: bytes, title: str) -> list[str]:
+        if b"\r" in line:
+            raise bad_header("the lines end with carriage returns (CR) alone. Convert it: tr '\\r' '\\n'", title)
         text = line.decode("utf-8", "replace")
-        if self._delimiter == "\t":
+        if not self._quoting:
             return text.split("\t")
-        return next(csv.reader([text], delimiter=self._delimiter), [])
+        try:
+            return next(csv.reader([text], delimiter=self._delimiter), [])
+        except csv.Error as error:
+            raise bad_header(f"this is not a line of CSV ({error})", title) from error
 
-    def _parse(self, text: Any, names: list[str], skip_header: bool, types: Any = None) -> tuple[Any, list]:
-        """(table, rows of a wrong length)"""
+    def _parse(self, text: Any, names: list[str], types: dict[str, Any], only: Any = None) -> Any:
+        """The table of these rows. A row with too many or too few fields, or a cell of another type, is an error."""
         import pyarrow as pa
-
-        ragged: list[tuple[int, str]] = []
-        first_row = 1 + skip_header
-
-        def skip(row: Any) -> str:
-            what = f"there are {row.actual_columns} fields. Expected {row.expected_columns}, as in the header"
-            ragged.append((row.number - first_row, what))
-            return "skip"
 
         pa_csv = self._csv
-        table = pa_csv.read_csv(
+        return pa_csv.read_csv(
             pa.BufferReader(pa.py_buffer(text)),
-            pa_csv.ReadOptions(
-                use_threads=False, block_size=len(text) + 1, column_names=names, skip_rows=int(skip_header)
-            ),
-            pa_csv.ParseOptions(
-                delimiter=self._delimiter,
-                quote_char=False if self._delimiter == "\t" else '"',
-                invalid_row_handler=skip,
-            ),
+            pa_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+            pa_csv.ParseOptions(delimiter=self._delimiter, quote_char='"' if self._quoting else False),
             pa_csv.ConvertOptions(
-                column_types=self._types if types is None else types, null_values=MISSING, strings_can_be_null=True
+                column_types=types, null_values=MISSING, strings_can_be_null=True, include_columns=only
             ),
         )
-        return table, ragged
 
-    def _parse_slowly(self, text: Any, names: list[str], skip_header: bool) -> tuple[Any, list, list]:
-        """(table, rows of a wrong length, rows with a cell of a wrong type): every cell is tried on its own."""
-        import pyarrow as pa
 
-        table, ragged = self._parse(text, names, skip_header, dict.fromkeys(names, pa.string()))
-        wrong: dict[int, str] = {}
-        columns = {}
-        for name in table.column_names:
-            cells = table.column(name).to_pylist()
-            for row, cell in enumerate(cells):
-                if not _fits(cell, self._types[name]):
-                    wrong.setdefault(row, f"column {name!r} holds {cell!r}. Expected {expected(self._types[name])}")
-                    cells[row] = None
-            columns[name] = pa.array(cells, pa.string()).cast(self._types[name])
-        keep = [row for row in range(table.num_rows) if row not in wrong]
-        return pa.table(columns).take(keep), ragged, sorted(wrong.items())
-
-    def _empty(self) -> Any:
-        import pyarrow as pa
-
-        return pa.table({name: pa.array([], kind) for name, kind in self._types.items()})
+def _checked(delimiter: str | None) -> str | None:
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        raise ValueError(f"delimiter={delimiter!r} is not one ASCII letter, other than a quote or a line break.")
+    return delimiter
 
 
 def _delimiter(name: str, line: bytes) -> str:
@@ -181,15 +238,3 @@ def _delimiter(name: str, line: bytes) -> str:
 
 def _first_line(text: bytes) -> bytes:
     return next((line for line in text.split(b"\n") if line.strip()), b"").strip(b"\r")
-
-
-def _fits(cell: str | None, kind: Any) -> bool:
-    import pyarrow as pa
-
-    if cell is None or pa.types.is_string(kind):
-        return True
-    try:
-        pa.array([cell], pa.string()).cast(kind)
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -22,10 +22,11 @@ import numpy as np
 from aggro.streams.memory import room
 from aggro.streams.words import bag_of_words
 
-__all__ = ["Roles", "encode"]
+__all__ = ["EXACT", "Roles", "check_columns", "encode", "lengths"]
 
 WORD_BITS = 18
 LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
+EXACT = 2.0**53  # up to here floats are whole numbers one by one
 LABEL_NAMES = ("label", "target", "y", "class")
 
 
@@ -43,12 +44,17 @@ class Roles(NamedTuple):
         if label is None or label is True:
             named = [name for wanted in LABEL_NAMES for name in columns if name.lower() == wanted]
             label = next(iter(named or (columns[-1:] if label is None else ())), None)
-        for name in (*([label] if label else []), *([weight] if weight else []), *texts):
+        roles = cls(label or None, weight, texts)
+        roles.check(columns, title)
+        return roles
+
+    def check(self, columns: list[str], title: str) -> None:
+        """Refuse a table that lacks one of the columns."""
+        for name in (*([self.label] if self.label else []), *([self.weight] if self.weight else []), *self.text):
             if name not in columns:
                 raise ValueError(
                     f"{title} has no column {name!r}. Its columns are {', '.join(map(repr, columns[:30]))}."
                 )
-        return cls(label or None, weight, texts)
 
 
 NO_CODES = np.zeros(0, np.int32)
@@ -79,7 +85,7 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
             weight = _weights(column, name)
         elif name in roles.text:
             texts.append(_words(column, name))
-        elif (values := _numbers(column, name)) is not None:
+        elif (values := _numbers(column)) is not None:
             numbers[name] = values
         else:
             coded[name] = _category_column(column, name)
@@ -100,7 +106,61 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
     return X, label, weight, names
 
 
-def _numbers(column: Any, name: str) -> np.ndarray | None:
+def check_columns(schema: Any) -> None:
+    """Refuse a table whose columns cannot be encoded, before any of it is read."""
+    if not len(schema):
+        raise ValueError("the table has no columns")
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            raise ValueError(f"there are two columns {name!r}. Give them different names")
+    for field in schema:
+        if not (_is_number(field.type) or _is_text(field.type)):
+            raise ValueError(
+                f"column {field.name!r} is of type {field.type}. "
+                "Expected numbers, true or false, dates or text; drop it"
+            )
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    of = pa.types
+    plain = (of.is_integer, of.is_floating, of.is_boolean, of.is_decimal, of.is_null)
+    return any(is_kind(kind) for is_kind in (*plain, of.is_date, of.is_timestamp))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type) or pa.types.is_integer(kind.value_type)
+    return any(is_kind(kind) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def lengths(column: Any) -> np.ndarray | None:
+    """How many bytes the text of each row takes; None for a column without text. The column must be valid."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        entries = lengths(column.dictionary)
+        if entries is None:
+            return None
+        codes = pc.fill_null(column.indices, len(entries)).to_numpy(zero_copy_only=False)
+        return np.asarray(np.append(entries, 0)[codes])
+    if not _is_text(column.type):
+        return None
+    if pa.types.is_string_view(column.type):  # sixteen bytes a row, of which the first four are the length
+        views = np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset : 4 * (column.offset + len(column)) : 4]
+        return views.astype(np.int64)
+    found = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+    return np.asarray(found, np.int64)
+
+
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
+
+
+def _numbers(column: Any) -> np.ndarray | None:
     """The column as floats, NaN where missing; None if it is not of numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -110,33 +170,21 @@ def _numbers(column: Any, name: str) -> np.ndarray | None:
         column = column.chunk(0)  # which need not be copied
     if kind == pa.float64():
         pass
-    elif pa.types.is_temporal(kind) and not pa.types.is_time(kind) and not pa.types.is_duration(kind):
-        column = pc.divide(pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64()).cast(pa.float64()), 1e6)
     elif pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    elif (
-        pa.types.is_floating(kind)
-        or pa.types.is_integer(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_decimal(kind)
-    ):
+    elif pa.types.is_date32(kind):
+        column = pc.multiply(pc.cast(pc.cast(column, pa.int32()), pa.float64()), 86400.0)
+    elif pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
+        unit = "ms" if pa.types.is_date64(kind) else kind.unit
+        if unit == "ns":
+            unit, column = "us", pc.cast(column, pa.timestamp("us"), safe=False)
+        column = pc.divide(pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False), PER_SECOND[unit])
+    elif _is_number(kind):
         column = pc.cast(column, pa.float64(), safe=False)
-    elif _is_text(kind):
-        return None
     else:
-        raise ValueError(f"Column {name!r} is of type {kind}. Expected numbers, true or false, dates or text; drop it.")
-    return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return any(
-        is_kind(kind)
-        for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer)
-    )
+        return None
+    array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    return np.asarray(np.require(array, requirements="A"))  # a buffer may start at any byte
 
 
 def _without_gaps(column: Coded) -> Coded:
@@ -148,25 +196,45 @@ def _without_gaps(column: Coded) -> Coded:
     return Coded(missing.astype(np.int32), np.where(missing, 1.0, column.values), [name, f"{name}=missing"])
 
 
-def _category_column(column: Any, name: str) -> Coded:
+def _coded(column: Any) -> tuple[np.ndarray, list[Any]]:
+    """The column as codes among values that it holds, in the order in which they appear; -1 where missing.
+
+    A dictionary is not written out, for its entries may be long and often repeated, nor believed to hold each value
+    once, in order, and no null.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    column = pc.dictionary_encode(column)
-    names = [f"{name}={value}" for value in column.dictionary.to_pylist()]
-    if not column.null_count:
-        codes = column.indices.to_numpy().astype(np.int32, copy=False)
-    else:
-        codes = pc.fill_null(column.indices, len(names)).to_numpy().astype(np.int32)
+    if not pa.types.is_dictionary(column.type):
+        codes, values = _first_seen(column)
+        return codes, values.to_pylist()
+    codes, used = _first_seen(column.indices)
+    meant, values = _first_seen(pc.take(column.dictionary, used))
+    return np.append(meant, np.int32(-1))[codes], values.to_pylist()
+
+
+def _first_seen(array: Any) -> tuple[np.ndarray, Any]:
+    """Codes, -1 where missing, and what they stand for."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string_view(array.type):
+        array = pc.cast(array, pa.large_string())
+    coded = pc.dictionary_encode(array)
+    codes = pc.fill_null(coded.indices, -1) if coded.null_count else coded.indices
+    return codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), coded.dictionary
+
+
+def _category_column(column: Any, name: str) -> Coded:
+    codes, values = _coded(column)
+    names = [f"{name}={value}" for value in values]
+    if codes.size and codes.min() < 0:
         missing = f"{name}=missing"
-        if missing in names:  # a category of that very name
-            codes[codes == len(names)] = names.index(missing)
-        else:
+        if missing not in names:  # else there is a category of that very name
             names.append(missing)
+        codes = np.where(codes < 0, np.int32(names.index(missing)), codes)
     return Coded(codes, np.broadcast_to(1.0, codes.shape), names)
 
 
@@ -219,26 +287,43 @@ def _words(column: Any, name: str) -> tuple[Any, list[str]]:
 
 
 def _labels(column: Any) -> np.ndarray:
-    """Numbers, or else strings; an array of objects where any are missing (None) or very long."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    """Numbers, or else strings; an array of objects where any are missing (None) or very long.
 
-    numbers = _numbers(column, "label")
+    Numbers are floats, except for integers that floats would round: two of those could become one.
+    """
+    numbers = _numbers(column)
     if numbers is not None:
-        return numbers
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    names = column.dictionary.to_pylist()
-    as_objects = bool(column.null_count) or any(len(str(name)) > LONG_LABEL for name in names)
-    codes = pc.fill_null(column.indices, len(names)).to_numpy(zero_copy_only=False)
+        exact = _exact(column) if (np.abs(numbers) >= EXACT).any() else None
+        return numbers if exact is None else exact
+    codes, names = _coded(column)
+    as_objects = bool(codes.size and codes.min() < 0) or any(len(str(name)) > LONG_LABEL for name in names)
     labels: np.ndarray = np.array([*names, None], object) if as_objects else np.array(names)
     return np.asarray(labels[codes])
 
 
+def _exact(column: Any) -> np.ndarray | None:
+    """Integers of 64 bits as they are, None among them where missing; None if they are not such."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for kind in (pa.int64(), pa.uint64()):
+        if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+            try:
+                whole = pc.cast(column, kind)
+            except pa.ArrowInvalid:
+                continue
+            if whole.null_count:
+                return np.array(whole.to_pylist(), object)
+            return np.asarray(whole.to_numpy())
+    return None
+
+
 def _weights(column: Any, name: str) -> np.ndarray:
-    weights = _numbers(column, name)
-    if weights is None or not (weights >= 0).all():
-        raise ValueError(f"The weight column {name!r} must hold numbers that are not negative, without gaps.")
+    weights = _numbers(column)
+    good = weights >= 0 if weights is not None else np.zeros(1, bool)
+    if weights is None or not good.all():
+        shown = column[int(np.argmin(good))]
+        raise ValueError(
+            f"The weight column {name!r} must hold numbers that are not negative, without gaps, and holds {shown}"
+        )
     return weights

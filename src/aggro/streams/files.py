@@ -1,28 +1,28 @@
-"""Bytes of files: one, many, a folder, a glob or stdin; plain or compressed.
+"""Bytes of files, plain or compressed, and of stdin.
 
 Compression is known by a file's first bytes, never by its name. What is read is always the decompressed
 text, and positions count its bytes: to go on from the middle a plain file is sought, a compressed one and
-stdin are read again and the bytes before passed over.
+stdin are read again and the bytes before passed over. A file that changed since it was first read is refused.
 """
 
 from __future__ import annotations
 
 import bz2
-import glob
 import gzip
 import io
 import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
+from aggro.streams.find import STDIN
+from aggro.streams.problems import printable, reason_of
 from aggro.streams.zstd import ZstdFile
 
-__all__ = ["STDIN", "Source", "fill", "find"]
+__all__ = ["Source", "fill"]
 
-STDIN = "-"
 HEAD = 65536
 
 MAGIC: dict[str, bytes] = {
@@ -39,43 +39,14 @@ OPENERS: dict[str, Callable[[Any], Any]] = {
 }
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
-Paths = str | os.PathLike | Iterable[str | os.PathLike]
-
-
-def find(path: Paths) -> list[str]:
-    """The files that ``path`` stands for, in the order in which they are read.
-
-    A folder stands for the files in it and a glob for those it matches, both in the order of their names;
-    hidden files are left out. ``-`` is stdin.
-    """
-    if not isinstance(path, (str, os.PathLike)):
-        paths = list(path)
-        if not paths:
-            raise ValueError("The list of files to read is empty.")
-        return [name for one in paths for name in find(one)]
-    name = os.fspath(path)
-    if name == STDIN or os.path.isfile(name):
-        return [name]
-    if os.path.isdir(name):
-        found = [entry.path for entry in os.scandir(name) if entry.is_file() and not entry.name.startswith(".")]
-        if not found:
-            raise FileNotFoundError(f"The folder {name!r} has no files to read.")
-        return sorted(found)
-    if os.path.exists(name):  # a pipe or a device
-        return [name]
-    found = sorted(match for match in glob.glob(name, recursive=True) if os.path.isfile(match))
-    if not found:
-        what = "No file matches" if glob.has_magic(name) else "There is no file or folder"
-        raise FileNotFoundError(f"{what} {name!r} (looked in {os.getcwd()!r}).")
-    return found
-
 
 class Source:
     """A file that can be looked at and then read, decompressed. Stdin can be read once."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.title = "stdin" if name == STDIN else name
+        self.title = "stdin" if name == STDIN else printable(name)
+        self._stamp: tuple[int, int] | None = None  # size and time of the last change, when it was first opened
         self._head: bytes | None = None
         self._pipe: Any = None
         self._used = False
@@ -101,18 +72,32 @@ class Source:
         if not self._once():
             with self.open() as file:
                 view = bytearray(n)
-                return bytes(view[: fill(file, memoryview(view))])
-        while len(head) < n and (more := self._pipe.read(n - len(head))):
-            head += more
+                return bytes(view[: self.fill(file, memoryview(view))])
+        try:
+            while len(head) < n and (more := self._pipe.read(n - len(head))):
+                head += more
+        except (*DAMAGE, OSError) as error:
+            raise self.damaged(error) from error
         self._head = head
         return head
+
+    def fill(self, file: Any, view: memoryview) -> int:
+        """Read until the view is full or the file ends; how many bytes came. What goes wrong is said of this file."""
+        try:
+            got = fill(file, view)
+        except (*DAMAGE, OSError, ValueError) as error:
+            raise self.damaged(error) from error
+        if got < len(view) and isinstance(file, io.FileIO) and self._stamp is not None:
+            if file.tell() < self._stamp[0]:
+                raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
+        return got
 
     def is_plain(self) -> bool:
         """Is this a real file without compression, that can be sought?"""
         if self._once():
             return False
-        with open(self.name, "rb") as file:
-            return not file.read(6).startswith(tuple(MAGIC.values()))
+        with self._open() as file:
+            return isinstance(file, io.FileIO)
 
     def open(self, start: int = 0) -> Any:
         """The file, at byte ``start`` of its text."""
@@ -138,14 +123,30 @@ class Source:
         if isinstance(error, OSError) and error.errno is not None:
             return type(error)(error.errno, error.strerror, self.title)
         return ValueError(
-            f"{self.title}: the compressed data are damaged or cut short ({error}). Fetch or write the file again."
+            f"{self.title}: the compressed data are damaged or cut short ({reason_of(error)}). "
+            "Fetch or write the file again."
         )
 
     def _once(self) -> bool:
         return self.name == STDIN or not os.path.isfile(self.name)
 
+    def _unchanged(self, raw: Any) -> None:
+        """Refuse a file that is not what it was: rows would be learned from that were not there before, or lack."""
+        status = os.fstat(raw.fileno())
+        stamp = (status.st_size, status.st_mtime_ns)
+        if self._stamp is None:
+            self._stamp = stamp
+        elif self._stamp != stamp:
+            raw.close()
+            raise ValueError(
+                f"{self.title} changed since it was first read: it had {self._stamp[0]:,} bytes, now {stamp[0]:,} or "
+                "other ones. Open it anew."
+            )
+
     def _open(self) -> Any:
         raw = _stdin() if self.name == STDIN else io.FileIO(self.name)
+        if not self._once():
+            self._unchanged(raw)
         start = b""
         while len(start) < 6 and (more := raw.read(6 - len(start))):
             start += more

@@ -14,10 +14,10 @@ import numpy as np
 
 from aggro.streams.bits import PADDING
 from aggro.streams.block import NEWLINE, Block
-from aggro.streams.files import DAMAGE, Source, fill
+from aggro.streams.files import Source
 from aggro.streams.memory import room
 
-__all__ = ["LONGEST_LINE", "after_newline", "whole_lines"]
+__all__ = ["BOM", "LONGEST_LINE", "after_newline", "whole_lines"]
 
 LastEnd = Callable[[np.ndarray, int, int], int]
 
@@ -52,10 +52,7 @@ def _of_one(source: Source, size: int, number: int, offset: int, last_end: LastE
             goal = (offset + held) // size * size + size - offset
             if text.shape[0] < goal + 1 + PADDING:
                 text = _larger(text, held, 2 * goal + 1 + PADDING)
-            try:
-                got = fill(opened, text.data[held:goal])
-            except (*DAMAGE, OSError, ValueError) as error:
-                raise source.damaged(error) from error
+            got = source.fill(opened, text.data[held:goal])
             held += got
             if held < goal:
                 if held:
@@ -100,5 +97,5 @@ def _block(source: Source, text: np.ndarray, size: int, number: int, offset: int
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ValueError(f"{source.title} is UTF-16 text. Convert it: iconv -f UTF-16 -t UTF-8.")
         if start == BOM:
-            text[: len(BOM)] = ord(" ")
+            text, size = text[len(BOM) :], size - len(BOM)
     return Block(text, size, number, offset, end)

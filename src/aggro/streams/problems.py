@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BadLine", "Problem", "bad_line", "describe"]
+__all__ = ["BadLine", "Problem", "bad_header", "bad_line", "describe", "printable", "reason_of", "shortened"]
 
 GOOD = 0
 NO_LABEL = 1
@@ -29,6 +29,7 @@ BAD_NAMESPACE = 14
 LOST_TEXT = 15
 
 SHOWN = 40  # bytes of the text that a message shows
+LONGEST_SHOWN = 300  # letters of what a file, or somebody else's error, says
 LARGEST_INDEX = 2**31 - 2
 
 WORDS = {
@@ -86,7 +87,29 @@ def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> Bad
 
 def bad_line(what: str, file: str, line: int, column: int) -> BadLine:
     message = (
-        f"{file}, line {line}, column {column}: {what}. "
+        f"{file}, line {line}, column {column}: {printable(shortened(what))}. "
         "Mend the line, or pass skip_bad=True to count such lines and go on."
     )
     return BadLine(message, file, line, column)
+
+
+def bad_header(what: str, file: str) -> BadLine:
+    """The error for a first line without which no other can be read: there is no skipping it."""
+    return BadLine(f"{file}, line 1: {printable(shortened(what))}.", file, 1, 1)
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what cannot be seen: what a file or a server says must not command a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def reason_of(error: object) -> str:
+    """What an error from elsewhere says, on one line and without a full stop."""
+    return shortened(printable(" ".join(str(error).split()))).rstrip(".")
+
+
+def shortened(text: str) -> str:
+    """The text, or its first part."""
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"

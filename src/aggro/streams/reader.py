@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aggro.streams.chunk import Chunk, Position
-from aggro.streams.files import Paths, Source, find
+from aggro.streams.files import Source
+from aggro.streams.find import Paths, find
 from aggro.streams.formats import find_format
 from aggro.streams.problems import BadLine
 

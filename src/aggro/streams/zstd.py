@@ -7,13 +7,18 @@ from typing import Any
 
 __all__ = ["ZstdFile"]
 
-STEP = 16384  # packed bytes at a time, for they can become a thousand times as many
+MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPED = b"\x2a\x4d\x18"  # after a byte from 0x50 to 0x5f: a frame of something else
+STEP = 65536  # packed bytes read at once
+RUN = 1  # the kind of block that is one byte, repeated
 
 
 class ZstdFile(io.RawIOBase):
     """The text of a zstd file of any number of frames.
 
-    The package has a reader too, but that takes a file that was cut short for a whole one.
+    It is fed to the decompressor block by block, for a block becomes 128 kB at the most, however small it is; a few
+    kilobytes of blocks can become a gigabyte. The package has a reader too, but that takes a file that was cut short
+    for a whole one.
     """
 
     def __init__(self, file: Any) -> None:
@@ -21,34 +26,64 @@ class ZstdFile(io.RawIOBase):
 
         self._new, self._error = zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError
         self._file, self._ready = file, memoryview(b"")
-        self._frame: Any = None
+        self._packed = b""
+        self._frame: Any = None  # that is open
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, view: Any) -> int:
         while not self._ready:
-            packed = self._packed()
-            if not packed:
+            piece = self._block() if self._frame is not None else self._start()
+            if not piece:
                 return 0
             try:
-                self._ready = memoryview(self._frame.decompress(packed))
+                self._ready = memoryview(self._frame.decompress(piece))
             except self._error as error:
                 raise EOFError(str(error)) from error
+            if self._frame.eof:
+                self._frame = None
         n = min(len(view), len(self._ready))
         view[:n] = self._ready[:n]
         self._ready = self._ready[n:]
         return n
 
-    def _packed(self) -> bytes:
-        """The next packed bytes, for a frame that is open."""
-        ended = self._frame is None or self._frame.eof
-        packed = (self._frame.unused_data if self._frame and ended else b"") or self._file.read(STEP)
-        if packed and ended:
+    def _start(self) -> bytes:
+        """The header of the next frame, which is open then; nothing at the end of the file."""
+        while self._has(1):
+            magic = self._take(4)
+            if magic[1:] == SKIPPED and magic[0] >> 4 == 5:
+                left = int.from_bytes(self._take(4), "little")
+                while left:
+                    left -= len(self._take(min(left, STEP)))
+                continue
+            if magic != MAGIC:
+                raise EOFError("a zstd frame starts with other bytes than it should")
+            head = self._take(1)
+            single, checksum, dictionary, size = head[0] >> 5 & 1, head[0] >> 2 & 1, head[0] & 3, head[0] >> 6
+            more = (0 if single else 1) + (0, 1, 2, 4)[dictionary] + ((single, 2, 4, 8)[size])
+            self._checksum = checksum
             self._frame = self._new()
-        elif not packed and not ended:
+            return magic + head + self._take(more)
+        return b""
+
+    def _block(self) -> bytes:
+        """The next block of the frame, with the checksum after the last."""
+        head = self._take(3)
+        number = int.from_bytes(head, "little")
+        last, kind, size = number & 1, number >> 1 & 3, number >> 3
+        return head + self._take((1 if kind == RUN else size) + (4 if last and self._checksum else 0))
+
+    def _has(self, n: int) -> bool:
+        while len(self._packed) < n and (more := self._file.read(STEP)):
+            self._packed += more
+        return len(self._packed) >= n
+
+    def _take(self, n: int) -> bytes:
+        if not self._has(n):
             raise EOFError("the last zstd frame has no end")
-        return packed
+        taken, self._packed = self._packed[:n], self._packed[n:]
+        return taken
 
     def close(self) -> None:
         if not self.closed:

@@ -1,0 +1,86 @@
+"""Parts of structs in Thrift's compact protocol, as Parquet files hold them.
+
+A struct is fields, each with its number and type, until one of type 0. Only the fields that are wanted are kept:
+``wanted`` has a key for each, and as its value what is wanted of the struct, or of the structs in the list, that the
+field is; None for all other fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DAMAGED", "Compact", "Wanted"]
+
+Wanted = dict[int, Any]
+
+DAMAGED = "its description of itself is damaged or cut short. Fetch or write the file again"
+DEEPEST = 16
+STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
+
+
+class Compact:
+    """Values one after another. Beyond the end of the bytes there is an IndexError, at nonsense a ValueError."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def struct(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
+        """The wanted fields by their numbers."""
+        if depth > DEEPEST:
+            raise ValueError(DAMAGED)
+        fields: dict[int, Any] = {}
+        field = 0
+        while (head := self._byte()) & 15 != STOP:
+            field = field + (head >> 4) if head >> 4 else self._number()
+            value = self._value(head & 15, wanted.get(field) or {}, depth + 1)
+            if field in wanted:
+                fields[field] = value
+        return fields
+
+    def _value(self, kind: int, wanted: Wanted, depth: int) -> Any:
+        if BYTE < kind < DOUBLE:
+            return self._number()
+        if kind == BINARY:
+            return self._bytes(self._varint())
+        if kind == STRUCT:
+            return self.struct(wanted, depth)
+        if kind in (TRUE, FALSE):
+            return kind == TRUE
+        if kind in (BYTE, DOUBLE):
+            return self._bytes(1 if kind == BYTE else 8)
+        if kind in (LIST, SET):
+            return self._list(wanted, depth)
+        raise ValueError(DAMAGED)
+
+    def _list(self, wanted: Wanted, depth: int) -> list[Any]:
+        head = self._byte()
+        size, kind = head >> 4 if head >> 4 < 15 else self._varint(), head & 15
+        if depth > DEEPEST or size > len(self.data):  # an entry has a byte at least
+            raise ValueError(DAMAGED)
+        if kind in (TRUE, FALSE):
+            return list(self._bytes(size))
+        return [self._value(kind, wanted, depth + 1) for _ in range(size)]
+
+    def _byte(self) -> int:
+        value = self.data[self.at]
+        self.at += 1
+        return value
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) >= 128:
+            value |= (byte & 127) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError(DAMAGED)
+        return value | byte << shift
+
+    def _number(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _bytes(self, n: int) -> bytes:
+        self.at += n
+        if self.at > len(self.data):
+            raise IndexError
+        return self.data[self.at - n : self.at]

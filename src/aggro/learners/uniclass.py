@@ -56,7 +56,7 @@ class PAUniclass(Detector):
     nu : float, default=0.1
         The share of the rows that a learned radius leaves outside.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last; a learned radius is that of the mean.
+        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -140,7 +140,8 @@ class PAUniclass(Detector):
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
         point = predicting(view.state, view.params.average)
-        radius = view.params.epsilon or view.state.radius[RADIUS]
+        learned = view.state.mean_radius if view.params.average else view.state.radius
+        radius = view.params.epsilon or learned[RADIUS]
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         gaps = values - point[indices]

@@ -8,7 +8,6 @@ import pytest
 from aggro import KernelPAUniclass, PAUniclass
 from aggro.learners.registry import LEARNERS
 
-
 ENTRIES = [entry for entry in LEARNERS if "average" in entry.load()._constraints]
 
 

@@ -5,8 +5,9 @@ the centre, c ← c + η(φ(x) − c) with η = τ/d, and the first row is the f
 
     ‖c‖² ← (1 − η)²‖c‖² + 2η(1 − η)f + η²k(x, x)
 
-The mean of the centres has a learned radius of its own. It is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
-A move multiplies all coefficients by 1 − η, so each row is scored by itself while learning, and not in blocks.
+The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
+It has a learned radius of its own. A move multiplies all coefficients by 1 − η, so each row is scored by itself while
+learning, and not in blocks.
 """
 
 from __future__ import annotations

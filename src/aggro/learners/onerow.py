@@ -10,13 +10,13 @@ import numpy as np
 
 from aggro.engine.gate import Gate
 from aggro.engine.pinned import Pinned
-from aggro.engine.rows import CSR, first_bad
+from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners import doors
 from aggro.learners.features import as_float, frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import INFINITY, Model
 
-__all__ = ["FIRST", "Explanation", "OneRow"]
+__all__ = ["FIRST", "Explanation", "OneRow", "finite"]
 
 FLOAT = np.dtype(np.float64)
 FIRST = threading.RLock()  # two threads may bring the first rows to one learner at once
@@ -28,7 +28,7 @@ class Explanation(dict[Any, float]):
     def __init__(self, contributions: Mapping[Any, float], intercept: float, score: float, label: Any = None) -> None:
         super().__init__(sorted(contributions.items(), key=lambda item: -abs(item[1])))
         self.intercept = intercept
-        self.score = score
+        self.score = min(max(score, -HUGE), HUGE)
         self.label = label
 
 
@@ -189,7 +189,8 @@ class OneRow:
                 indices, values = row.indices[:n].astype(np.int64), row.data[:n].copy()
             else:
                 indices, values = np.arange(row.shape[1]), row[0].copy()
-            parts, intercepts = self._contributions(view, indices, values)
+            with np.errstate(over="ignore", invalid="ignore"):  # products of numbers near the largest float
+                parts, intercepts = map(finite, self._contributions(view, indices, values))
             names = model.features.names
             return view.labels, [names[j] for j in indices] if names else indices.tolist(), parts, intercepts
 
@@ -199,3 +200,8 @@ class OneRow:
         contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
         intercept = float(intercepts[0])
         return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Numbers cut at ±HUGE, as scores are."""
+    return np.asarray(np.clip(np.nan_to_num(values), -HUGE, HUGE))

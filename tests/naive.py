@@ -156,10 +156,10 @@ class Classifier(Twin):
             self.sums = [-self.sums[0], self.sums[0], self.zeros()]
 
     def judge(self, scores, c, new):
-        """(loss, mistake): a tie is a mistake, and so is a class that was never seen."""
+        """(loss, mistake): a tie is a mistake, and so is a class that was never seen; a class alone is predicted."""
         if not self.joint and len(scores) == 1:
             margin = scores[0] if c == 1 else -scores[0]
-            return max(0.0, self.edge - margin), margin <= 0.0
+            return max(0.0, self.edge - margin), new or (len(self.classes) > 1 and margin <= 0.0)
         rivals = [f for k, f in enumerate(scores) if k != c]
         mistake = new or max(rivals, default=-np.inf) >= scores[c]
         if self.joint:

@@ -76,8 +76,11 @@ class ActiveLearner(Around):
     delta_ : float
         δ as it is now.
     progressive_error_ : float
-        The share of all rows that were predicted wrongly before they were learned, as estimated from those asked
-        about, each counted 1/p times; not for the strategy "threshold", which says nothing of the rows it passes over.
+        The share of rows that would have been predicted wrongly when they came, as estimated from those asked about,
+        each counted 1/p times. It is of all rows or, with a ``budget``, of those that came before it was spent: no
+        label tells of later ones. NaN for the strategy "threshold", which says nothing of the rows it passes over.
+    n_estimated_ : int
+        How many rows ``progressive_error_`` is of.
     classes_ : array
         The classes known, sorted.
 
@@ -343,7 +346,7 @@ class ActiveLearner(Around):
         self._check_params()
         if inner is None:
             inner = self._copy_of_estimator()
-            inner._gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
+            inner._gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(4))
             inner._gate.sums[DELTA] = self.delta
             self._waiting = WaitingRoom()
             self._open = None

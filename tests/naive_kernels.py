@@ -39,6 +39,7 @@ class KernelTwin:
         self.rows, self.coef, self.born = [], [], []
         self.iterates = []  # of the average: (rows, coefficients) after each row
         self.seen = self.updates = self.mistakes = 0
+        self.known = set()  # classes
 
     def scores(self, x, columns=1):
         f = np.zeros(columns)
@@ -63,7 +64,9 @@ class KernelTwin:
         else:
             signs = np.array([y]) if columns == 1 else np.where(np.arange(columns) == y, 1.0, -1.0)
             gaps = self.edge - signs * f
-            self.mistakes += (y * f[0] <= 0) if columns == 1 else (np.delete(f, y) >= f[y]).any()
+            wrong = (y * f[0] <= 0) if columns == 1 else (np.delete(f, y) >= f[y]).any()
+            self.mistakes += y not in self.known or (len(self.known) > 1 and wrong)
+            self.known.add(y)
         if self.step != "ls":
             gaps = np.maximum(gaps, 0.0)
         moves = np.zeros(columns)

@@ -206,6 +206,28 @@ def test_the_estimated_error_is_that_of_all_rows():
     assert np.mean(plain) > np.mean(truths) + 0.02  # the raw share of mistakes says too much
 
 
+def test_with_a_budget_the_estimated_error_is_that_of_the_rows_before_it_was_spent():
+    X, y = blobs(3000, spread=1.6)
+    gaps, rows = [], []
+    for seed in range(40):
+        model = ActiveLearner(PAClassifier(C=0.1), delta=0.3, budget=60, random_state=seed)
+        wrong = open_rows = 0
+        for x, label in zip(X, y.tolist(), strict=True):
+            if model.__dict__.get("estimator_") is None or model.n_queries_ < 60:
+                wrong += model.predict_one(x) != label
+                open_rows += 1
+            if model.query_one(x):
+                model.learn_one(x, label)
+        assert model.n_estimated_ == open_rows < model.n_seen_ == len(y)
+        gaps.append(model.progressive_error_ - wrong / open_rows)
+        rows.append(open_rows)
+        whole = ActiveLearner(PAClassifier(C=0.1), delta=0.3, budget=60, random_state=seed).partial_fit(X, y)
+        assert whole.n_estimated_ == open_rows
+    assert abs(np.mean(gaps)) < 4.0 * np.std(gaps) / np.sqrt(40) + 0.01
+    unlimited = ActiveLearner(PAClassifier(C=0.1), delta=0.3, random_state=0).partial_fit(X, y)
+    assert unlimited.n_estimated_ == unlimited.n_seen_ == len(y)
+
+
 def test_bad_rows_change_nothing():
     X, y = blobs(60)
     model = ActiveLearner(delta=0.5, random_state=0).partial_fit(X[:30], y[:30])

@@ -93,8 +93,9 @@ def test_it_goes_on_where_it_stood(again, form, tmp_path):
 FORGERIES = [
     lambda part: part.pop("counts"),
     lambda part: part["counts"].append(0),
-    lambda part: part.update(counts=[3, 4]),
-    lambda part: part.update(counts=[-1, -1]),
+    lambda part: part.update(counts=[3, 4, 3]),
+    lambda part: part.update(counts=[-1, -1, -1]),
+    lambda part: part.update(counts=[3, 2, 4]),
     lambda part: part.update(sums=[0.0, 0.5, 1.0, 0.0]),
     lambda part: part.update(sums=[1.0, 0.5, 1.0, 2.0]),
     lambda part: part.update(sums=["a", 0.5, 1.0, 2.0]),

@@ -217,7 +217,8 @@ def test_the_share_outside_comes_near_nu_on_any_stream(seed, nu, step, average):
     for x in X[2:]:
         distances.append(-model.score_one(x))
         model.learn_one(x)
-    T, rate = 598, model._model.state.radius[RATE]
+    state = model._model.state
+    T, rate = 598, (state.mean_radius if average else state.radius)[RATE]
     share = (model.n_mistakes_ - before) / T
     assert rate <= 2.0 / np.sqrt(T)
     assert abs(share - nu) <= (np.log(max(distances) / min(distances)) + 1.0) / (T * rate)

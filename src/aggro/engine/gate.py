@@ -38,6 +38,7 @@ __all__ = [
     "ASKED",
     "DELTA",
     "LAST",
+    "OPEN",
     "PASSED",
     "WEIGHT",
     "WRONG",
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 u8 = np.uint64
-PASSED, ASKED = range(2)  # rows that came, rows asked about
+PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
 DELTA, LAST, WEIGHT, WRONG = range(4)  # δ; p of the row asked about last; Σ 1/p of those answered, and of those wrong
 FOLLOW = 0.2  # η
 LEAST, MOST = 1e-100, 1e100  # of δ
@@ -74,7 +75,7 @@ class Gate(NamedTuple):
     budget: int  # the most rows to ask about, or -1
     target: float  # ρ, or 0
     seed: int
-    counts: np.ndarray  # (2,) int64
+    counts: np.ndarray  # (3,) int64
     sums: np.ndarray  # (4,)
 
     def copy(self) -> Gate:
@@ -92,7 +93,12 @@ class Gate(NamedTuple):
 
 def own_gate(strategy: int, budget: int, target: float, seed: int, counts: Any, sums: Any) -> Gate:
     """A gate whose arrays are its own, and writable."""
-    return Gate(strategy, budget, target, seed, np.array(counts), np.array(sums))
+    return Gate(strategy, budget, target, seed, all_counts(counts), np.array(sums))
+
+
+def all_counts(counts: Any) -> np.ndarray:
+    """The counts of a gate; version 0.1.0 did not count the rows that came while the budget was not spent."""
+    return np.array([*counts, counts[PASSED]][:3], np.int64)
 
 
 @inline
@@ -118,6 +124,7 @@ def asks(gate, live, gap):
     counts[PASSED] = number + 1
     if gate.budget >= 0 and counts[ASKED] >= gate.budget:
         return False
+    counts[OPEN] += 1
     delta, p = sums[DELTA], 1.0
     if live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
         if gate.strategy == RANDOM:

@@ -93,6 +93,8 @@ def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z:
 
 
 def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
+    if kind == RBF and isinstance(X, np.ndarray) and X.shape[0] == 1:
+        return np.asarray(np.exp(-gamma * ((Z - X) ** 2).sum(axis=1)))[None]
     if kind == RBF and isinstance(X, np.ndarray) and Z.shape[0]:
         centre = Z.mean(axis=0)  # distances stay, and large features that hardly vary do not drown them
         X, Z = X - centre, Z - centre

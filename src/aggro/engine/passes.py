@@ -71,8 +71,12 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     counted so far. With ``averaged``, what is counted are the losses and mistakes of the average, which
     predicts. Returns -1, or the first t whose row is not finite, before learning it.
 
-    The first loop is for ordinary rows of two classes or none, in order and unweighted: most passes, where
-    each instruction counts. The second takes one row of any kind, and hands back to the first.
+    What is counted as a mistake is what would have been predicted wrongly: by the rule's judgement once two classes
+    have been seen; before that the only class is predicted, and for the first row nothing. So the first row of a class
+    is always one.
+
+    The first loop is for ordinary rows of two classes that have been seen, or of none, in order and unweighted: most
+    passes, where each instruction counts. The second takes one row of any kind, and hands back to the first.
     """
     tally = state.tally
     rows = tally.rows
@@ -80,7 +84,9 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     updates = mistakes = 0
     bad = np.int64(-1)
     classes = tally.classes.shape[0]
-    plain = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and steady(state, params)
+    simple = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and steady(state, params)
+    plain = simple and (classes < 2 or rows[LIVE] == 2)
+    counted = u8(start)  # rows up to here are among those of each class
     out = np.empty(room(state))  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
     t = u8(start)
@@ -112,9 +118,11 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         if q != q:
             bad = np.int64(t)
             break
+        known = np.int64(2)  # classes seen before this row, or enough of them
         if classes > 1 and not plain:
             c = np.int64(y[t])
-            if c >= rows[LIVE]:
+            known = rows[LIVE]
+            if c >= known:
                 rows[LIVE] = c + 1
             if balanced:
                 weight *= (seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0))
@@ -125,7 +133,11 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
             loss, mistake = judge(state, params, y[t], out)
         updates += learn(state, params, X, i, y[t], weight, out, q)
         if classes > 1 and not plain:
-            tally.classes[u8(np.int64(y[t]))] += 1.0
+            c = np.int64(y[t])
+            tally.classes[u8(c)] += 1.0
+            mistake = c >= known or (mistake and known > 1)
+            plain = simple and rows[LIVE] == 2
+            counted = t + u8(1)
         mistakes += mistake
         loss_sum = min(loss_sum + loss, HUGE)
         seen += 1
@@ -134,13 +146,10 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
         t += u8(1)
     if classes == 2 and plain:  # nobody asked in between: the classes are counted in one sweep
         ones = 0.0
-        for k in range(u8(start), t):
+        for k in range(counted, t):
             ones += y[k]
         tally.classes[1] += ones
-        tally.classes[0] += np.float64(t - u8(start)) - ones
-        for c in range(2):
-            if tally.classes[c] > 0.0:
-                rows[LIVE] = max(rows[LIVE], c + 1)
+        tally.classes[0] += np.float64(t - counted) - ones
     rows[UPDATES] += updates
     rows[MISTAKES] += mistakes
     tally.loss[0] = loss_sum

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import DELTA, LAST, Gate, Strategy
+from aggro.engine.gate import DELTA, LAST, Gate, Strategy, all_counts
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import MISTAKES, SEEN
 from aggro.learners.around import Around
@@ -80,8 +80,11 @@ class ActiveLearner(Around):
     delta_ : float
         δ as it is now.
     progressive_error_ : float
-        The share of all rows that were predicted wrongly before they were learned, as estimated from those asked
-        about, each counted 1/p times; not for the strategy "threshold", which says nothing of the rows it passes over.
+        The share of rows that would have been predicted wrongly when they came, as estimated from those asked about,
+        each counted 1/p times. It is of all rows or, with a ``budget``, of those that came before it was spent: no
+        label tells of later ones. NaN for the strategy "threshold", which says nothing of the rows it passes over.
+    n_estimated_ : int
+        How many rows ``progressive_error_`` is of.
     classes_ : array
         The classes known, sorted.
 
@@ -391,7 +394,7 @@ class ActiveLearner(Around):
 
     def _new_gate(self) -> Gate:
         """A gate that has asked for nothing yet, as the parameters are now."""
-        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(2, np.int64), np.zeros(4))
+        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(4))
         gate.sums[DELTA] = self.delta
         return self._as_set(gate)
 
@@ -400,6 +403,7 @@ class ActiveLearner(Around):
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
             target=float(self.target_rate or 0.0),
+            counts=all_counts(gate.counts),
         )
 
     def _settle_gate(self) -> None:

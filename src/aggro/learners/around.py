@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, PASSED, WEIGHT, WRONG
+from aggro.engine.gate import ASKED, DELTA, OPEN, PASSED, WEIGHT, WRONG
 from aggro.learners.onerow import Explanation
 
 __all__ = ["Around"]
@@ -81,11 +81,16 @@ class Around:
 
     @property
     def progressive_error_(self) -> float:
-        """The share of all rows that were predicted wrongly before they were learned, as estimated."""
+        """The share of wrong predictions among the rows that came while the budget lasted, as estimated."""
         sums = self._known()._gate.sums
         if self.strategy == "threshold" or not sums[WEIGHT]:
             return float("nan")
         return float(sums[WRONG] / sums[WEIGHT])
+
+    @property
+    def n_estimated_(self) -> int:
+        """How many rows that is of: all, or those that came before the budget was spent."""
+        return int(self._known()._gate.counts[OPEN])
 
     @property
     def n_updates_(self) -> int:

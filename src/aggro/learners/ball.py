@@ -5,8 +5,9 @@ With d = ‖x − w‖, ℓ = [d − ε]₊ and τ from ``engine.steps`` for ‖
     w ← w + τ(x − w)/d = (1 − η)w + ηx,   η = τ/d,
 
 and the first row is the first centre. The radius ε is given, or learned (``learners.radius``) from the distances to the
-centre that predicts. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and
-the row's problem is posed in radii: x/ε, w/ε.
+centre. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and the row's problem is
+posed in radii: x/ε, w/ε. Where a mean of the centres predicts, it has a learned radius of its own: its distances are
+others than those of the centre that learns, and what one calls far would stop the other.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Ball(NamedTuple):
     scale: np.ndarray  # (1,)
     facts: np.ndarray  # (6,): see learners.centre
     radius: np.ndarray  # (4,): see learners.radius
+    mean_radius: np.ndarray  # (4,), or (0,): that of the mean
 
 
 class BallParams(NamedTuple):
@@ -48,7 +50,8 @@ class BallParams(NamedTuple):
 
 def init(params: BallParams, width: int, models: int) -> Ball:
     mean = np.zeros(width if params.average else 0)
-    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), new_facts(), new_radius())
+    mean_radius = new_radius() if params.average else np.zeros(0)
+    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), new_facts(), new_radius(), mean_radius)
 
 
 def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
@@ -59,6 +62,7 @@ def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
         state.scale.copy(),
         state.facts.copy(),
         state.radius.copy(),
+        state.mean_radius.copy(),
     )
 
 
@@ -75,28 +79,29 @@ def radius_of(state, params):
 
 
 @inline
-def measure(state, params, X, i, p, r, out):
-    """The scores of a row by the centre p·w + r·u."""
+def measure(state, params, X, i, p, r, radius, out):
+    """The scores of a row by the centre p·w + r·u with this radius."""
     if state.tally.rows[SEEN] == 0:
         out[0] = 0.0
         out[1] = 0.0
         return 1.0 if largest(X, i) < np.inf else np.nan
     d = distance(state, X, i, p, r)
     out[0] = -d
-    out[1] = -radius_of(state, params)
+    out[1] = -radius
     return 1.0 if d == d else np.nan
 
 
 @inline
 def look(state, params, X, i, out):
-    return measure(state, params, X, i, state.scale[0], 0.0, out)
+    return measure(state, params, X, i, state.scale[0], 0.0, radius_of(state, params), out)
 
 
 @inline
 def peek(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
         p, r = mean_of(state)
-        return measure(state, params, X, i, p, r, out)
+        radius = params.epsilon if params.epsilon > 0.0 else state.mean_radius[RADIUS]
+        return measure(state, params, X, i, p, r, radius, out)
     return look(state, params, X, i, out)
 
 
@@ -130,9 +135,10 @@ def learn(state, params, X, i, y, s, out, q):
     radius = radius_of(state, params)
     unit = 1.0
     if params.epsilon == 0.0:
-        if params.average:
-            peek(state, params, X, i, out)
-        learn_radius(state.radius, params.nu, -out[0])
+        learn_radius(state.radius, params.nu, d)
+        if state.mean_radius.shape[0]:
+            p, r = mean_of(state)
+            learn_radius(state.mean_radius, params.nu, distance(state, X, i, p, r))
         if radius == 0.0:
             return False
         unit = radius

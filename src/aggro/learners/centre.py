@@ -147,6 +147,15 @@ def distance(state, X, i, p, r):
 # Moves ----------------------------------------------------------------------------------------------
 
 
+@rare
+def cut_back(w, u, top):
+    """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
+    for j in range(top):
+        w[j] = min(max(w[j], -LARGEST / 4.0), LARGEST / 4.0)
+        if u.shape[0] > 0 and not abs(u[j]) <= LARGEST / 2.0:
+            u[j] = 0.0  # the mean is that of the centres from now on
+
+
 @exact
 def sum_up(state):
     """The squared norms anew: four sums side by side, which zeros behind the end do not change."""
@@ -170,9 +179,14 @@ def sum_up(state):
         for k in range(top):
             wu += w[k] * u[k]
             uu += u[k] * u[k]
-    facts[WW] = min(a0 + a1 + (a2 + a3), LARGEST)
-    facts[WU] = min(max(wu, -LARGEST), LARGEST)
-    facts[UU] = min(uu, LARGEST)
+    ww = a0 + a1 + (a2 + a3)
+    if not ww + uu < HUGE:
+        cut_back(w, u, top)
+        ww = uu = LARGEST
+        wu = 0.0
+    facts[WW] = ww
+    facts[WU] = wu
+    facts[UU] = uu
     facts[SINCE] = 0.0
 
 
@@ -253,7 +267,7 @@ def move(state, X, i, eta, d):
     """centre ← (1 − η)·centre + ηx."""
     if hasattr(X, "indptr"):
         small = SMALL_MEAN if state.u.shape[0] else SMALL
-        if d < FAR and state.scale[0] * (1.0 - eta) > small:
+        if d < FAR and state.scale[0] * (1.0 - eta) > small and state.facts[WW] < HUGE:
             move_some(state, X, i, eta)
             return
     move_all(state, X, i, eta)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.compile import inline, kernel, part, rare
-from aggro.engine.qp import box_qp, ridge_solve
+from aggro.engine.qp import box_qp, holds, ridge_solve
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
 from aggro.engine.steps import Step
 from aggro.learners.fading import WEIGHTS, age, mean_share
+from aggro.learners.group_fine import ROUNDING, learn_finely
 from aggro.learners.members import JOINT, NUMBER, Problem
 
 __all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step", "rival"]
 
 HELD, FIRST, SLIDING, JOINED = range(4)
-ROUNDING = 1e-12
 PA1, LS = int(Step.PA1), int(Step.LS)
 ONE_VS_REST = int(Problem.ONE_VS_REST)
 u8 = np.uint64
@@ -194,6 +194,7 @@ def group_step(state, params, out):
         pose_joint(state, params, n, F, A, against, r, sign, slack)
     elif columns > u8(1):
         start, stop = (u8(1), u8(2)) if alone else (u8(0), u8(live))
+    good = True
     for c in range(start, stop):
         if params.problem != JOINT:
             pose_one(state, params, n, c, alone, F, r, sign, slack)
@@ -201,12 +202,13 @@ def group_step(state, params, out):
             r[k] = r[k] if abs(r[k]) < HUGE else 0.0
             if params.step != LS and abs(abs(r[k]) - edge[k]) <= slack[k]:
                 r[k] = edge[k] if r[k] > 0.0 else -edge[k]  # at its margin but for rounding, as a window's rows are
-            lo[k] = -cap[k] if sign[k] <= 0.0 else 0.0
-            hi[k] = cap[k] if sign[k] >= 0.0 else 0.0
+            lo[k] = -cap[k] if sign[k] <= 0.0 or params.step == LS else 0.0
+            hi[k] = cap[k] if sign[k] >= 0.0 or params.step == LS else 0.0
         if params.step == LS:
             ridge_solve(n, A, ridge, r, beta, work)
         else:
             box_qp(n, A, ridge, r, edge, lo, hi, beta, work)
+        good &= holds(n, A, ridge, r, edge, lo, hi, beta)
         for k in range(n):
             if params.problem != JOINT:
                 F[k * columns + c] = beta[k]
@@ -218,7 +220,8 @@ def group_step(state, params, out):
             for c in range(columns):
                 if c < start or c >= stop:
                     F[k * columns + c] = 0.0
-    moved = move_group(state, params, F)
+    finely = np.int64(-1) if good else learn_finely(state, params, n, start, stop, alone, against)
+    moved = move_group(state, params, F) if finely < 0 else finely > 0
     if not params.sliding:
         empty(group)
     return np.int64(moved)

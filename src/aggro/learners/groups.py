@@ -16,6 +16,9 @@ other than its own at w_t; G_jk is counted as often as the two rows move the sam
 
 An average is of the iterates after each row, a half-life fades at each row, whether it completes a group or not.
 
+Where rounding the products of the rows to floats would change the solution (rows beside a large, nearly constant
+column), the group is learned in numbers of twice the digits: see ``learners.group_fine``.
+
 The rows of a group are kept as sparse rows, divided by m, which is 1 for ordinary rows and the largest entry of rows
 whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m²) and y/m in place of β_k, C, …, y.
 """

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.kernels import kernel_matrix
+from aggro.engine.rows import CSR, HUGE
 from aggro.learners.base import Learner
 from aggro.learners.blocks import as_matrix
 from aggro.learners.called import called
 from aggro.learners.labels import Labels
 from aggro.learners.model import View
+from aggro.learners.onerow import finite
 from aggro.learners.support import coefficients, support_rows
 
 __all__ = ["Held"]
@@ -62,5 +64,9 @@ class Held(Learner):
                 gamma = params.gamma or state.gamma[0]
                 settings = params.kind, gamma, params.coef0, params.degree
                 k = kernel_matrix(*settings, asked, support_rows(state, view.width))
-            parts = k[0][:, None] * coef
-            return view.labels, list(range(coef.shape[0])), parts, params.bias * coef.sum(axis=0)
+            with np.errstate(over="ignore"):
+                values = row.data if isinstance(row, CSR) else row
+                if params.keeps and not callable(self.kernel) and not (values * values).sum() < HUGE:
+                    coef = np.zeros_like(coef)  # as in scores: a row whose square is no float is far from all others
+                parts, intercepts = finite(k[0][:, None] * coef), finite(params.bias * coef.sum(axis=0))
+            return view.labels, list(range(coef.shape[0])), parts, intercepts

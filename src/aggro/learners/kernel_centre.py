@@ -6,7 +6,8 @@ the centre, c ← c + η(φ(x) − c) with η = τ/d, and the first row is the f
     ‖c‖² ← (1 − η)²‖c‖² + 2η(1 − η)f + η²k(x, x)
 
 The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
-A move multiplies all coefficients by 1 − η, so each row is scored by itself while learning, and not in blocks.
+It has a learned radius of its own. A move multiplies all coefficients by 1 − η, so each row is scored by itself while
+learning, and not in blocks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from aggro.learners.support import COUNT, GROUP, NORM, SELF
 __all__ = ["distances", "learn_centre"]
 
 CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
-D, F, G = 2, 3, 4  # in the work space of a row: the distance from the last centre, ⟨c, φ(x)⟩ and ⟨u, φ(x)⟩
+# In the work space of a row: its distances from the last centre and from their mean, ⟨c, φ(x)⟩ and ⟨u, φ(x)⟩.
+D, F, G, MEAN_D = 2, 3, 4, 5
 u8 = np.uint64
 
 
@@ -51,12 +53,15 @@ def distances(state, params, own, out):
     out[D] = root_of(own - 2.0 * f + c[CC])
     out[F] = f
     out[G] = g
-    d = out[D]
-    if params.average:
+    out[0] = -out[D]
+    radius = state.radius[RADIUS]
+    if state.late.shape[0]:
         square = c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows
-        d = root_of(own - 2.0 * (f - g / rows) + square)
-    out[0] = -d
-    out[1] = -(params.edge if params.edge > 0.0 else state.radius[RADIUS])
+        out[MEAN_D] = root_of(own - 2.0 * (f - g / rows) + square)
+        if params.average:
+            out[0] = -out[MEAN_D]
+            radius = state.mean_radius[RADIUS]
+    out[1] = -(params.edge if params.edge > 0.0 else radius)
     return own
 
 
@@ -70,14 +75,16 @@ def learn_centre(state, params, X, i, s, out, own):
         c[CC] = own
         hold(state, params, X, i, own, 1.0, 0.0)
         return True
-    radius = -out[1]
+    radius = params.edge if params.edge > 0.0 else state.radius[RADIUS]
     unit = 1.0
+    d = out[D]
     if params.edge == 0.0:
-        learn_radius(state.radius, params.nu, -out[0])
+        learn_radius(state.radius, params.nu, d)
+        if state.late.shape[0]:
+            learn_radius(state.mean_radius, params.nu, out[MEAN_D])
         if radius == 0.0:
             return False
         unit = radius
-    d = out[D]
     gap = (d - radius) / unit
     if not gap > 0.0:
         return False

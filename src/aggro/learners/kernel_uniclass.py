@@ -71,8 +71,8 @@ class KernelPAUniclass(Machine, Detector):
     budget_policy : {"oldest", "random", "smallest"}, default="smallest"
         Which of the others goes where the budget is full; the rest is scaled, so that its coefficients sum to 1.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last; a learned radius is that of the mean. Not with a
-        budget.
+        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own. Not
+        with a budget.
     max_iter : int, default=1
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None

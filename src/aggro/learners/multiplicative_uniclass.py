@@ -22,7 +22,7 @@ from aggro.learners.outliers import Detector
 from aggro.learners.params import Choice, Constraint, Either, Number
 from aggro.learners.radius import RADIUS
 from aggro.learners.simplex_ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
-from aggro.learners.uniclass import norm as length
+from aggro.learners.uniclass import parts_of_distance
 
 __all__ = ["MultiplicativePAUniclass"]
 
@@ -151,10 +151,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         point = normalised(view, slice(None))[0][:, 0]
         radius = view.params.epsilon or view.state.radius[RADIUS]
-        gaps = values - point[indices]
-        point[indices] = 0.0
-        d = float(np.hypot(length(gaps), length(point))) or 1.0
-        return -(gaps * (gaps / d))[:, None], np.array([radius - length(point) * (length(point) / d)])
+        return parts_of_distance(values, indices, point, radius)
 
     @property
     def center_(self) -> np.ndarray:

@@ -11,13 +11,13 @@ import numpy as np
 
 from aggro.engine.gate import Gate
 from aggro.engine.pinned import Pinned
-from aggro.engine.rows import CSR, first_bad
+from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners import doors
 from aggro.learners.features import as_float, frozen
 from aggro.learners.labels import Labels
 from aggro.learners.model import INFINITY, NESTED, Model, View
 
-__all__ = ["FIRST", "Explanation", "OneRow", "as_weight"]
+__all__ = ["FIRST", "Explanation", "OneRow", "as_weight", "finite"]
 
 FLOAT = np.dtype(np.float64)
 FIRST = threading.RLock()  # two threads may bring the first rows to one learner at once
@@ -29,7 +29,7 @@ class Explanation(dict[Any, float]):
     def __init__(self, contributions: Mapping[Any, float], intercept: float, score: float, label: Any = None) -> None:
         super().__init__(sorted(contributions.items(), key=lambda item: -abs(item[1])))
         self.intercept = intercept
-        self.score = score
+        self.score = min(max(score, -HUGE), HUGE)
         self.label = label
 
 
@@ -199,7 +199,8 @@ class OneRow:
                 indices, values = row.indices.astype(np.int64), row.data
             else:
                 indices, values = np.arange(row.shape[1]), row[0]
-            parts, intercepts = self._contributions(view, indices, values)
+            with np.errstate(over="ignore", invalid="ignore"):  # products of numbers near the largest float
+                parts, intercepts = map(finite, self._contributions(view, indices, values))
             known = names or []  # with n_features there may be more features than names
             return view.labels, [known[j] if j < len(known) else j for j in indices.tolist()], parts, intercepts
 
@@ -224,3 +225,8 @@ class OneRow:
         contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
         intercept = float(intercepts[0])
         return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Numbers cut at ±HUGE, as scores are."""
+    return np.asarray(np.clip(np.nan_to_num(values), -HUGE, HUGE))

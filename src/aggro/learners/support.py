@@ -78,6 +78,7 @@ class Support(NamedTuple):
     asked: np.ndarray  # (batch, 2), or (0, 2): targets and weights
     centre: np.ndarray  # (4,), or (0,): see ``learners.kernel_centre``
     radius: np.ndarray  # (4,), or (0,): see ``learners.radius``
+    mean_radius: np.ndarray  # (4,), or (0,): that of the mean of the centres
 
 
 def sizes(
@@ -107,6 +108,7 @@ def sizes(
         "asked": (np.float64, (batch, 2)),
         "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
         "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
+        "mean_radius": (np.float64, (4 if params.task == OUTLIER and late else 0,)),
     }
 
 
@@ -265,7 +267,7 @@ def flaw(state: Support) -> str:
         return "the rows of its group have weights that are not above 0"
     if not 0 <= used <= heap:
         return f"it counts {used} entries of support vectors, and has room for {heap}"
-    if not (state.radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():
+    if not (state.radius >= 0.0).all() or not (state.mean_radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():
         return "its centre or its radius cannot be"
     if state.spans.shape[0]:
         starts, lengths = state.spans[:, 0], state.spans[:, 1]

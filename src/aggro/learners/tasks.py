@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
@@ -162,12 +163,45 @@ class Classifier(Learner):
                     "For a stream that begins with one class, use partial_fit or learn_one."
                 )
 
+        self._check_class_weight(targets)
+
+    def _check_class_weight(self, targets: np.ndarray) -> None:
+        """As scikit-learn does, refuse weights of classes that are not there while others have none."""
+        class_weight = self.__dict__["class_weight"]
+        if not isinstance(class_weight, Mapping):
+            return
+        known = dict.fromkeys(targets.tolist())
+        if self.__dict__["warm_start"] and "_model" in self.__dict__:
+            known |= dict.fromkeys(self._model.labels.codes)
+        strange = [label for label in class_weight if label not in known]
+        unweighted = [label for label in known if label not in class_weight]
+        if strange and unweighted:
+            raise ValueError(
+                f"class_weight names {strange[:5]!r}, not among the labels of y, while {unweighted[:5]!r} of y have no "
+                "weight. Write labels as they are in y (1 is not '1'). For labels that come later in a stream, use "
+                "partial_fit or learn_one."
+            )
+
+    def _warn_of_keys(self, label: Any) -> None:
+        """Say once, at the first label, that a weight is of another kind of label than the stream has."""
+        for key in self.__dict__["class_weight"]:
+            if {kind_of(key), kind_of(label)} == {"text", "a number"}:
+                warnings.warn(
+                    f"class_weight has the key {key!r}, which is {kind_of(key)}, and the labels are {kind_of(label)}, "
+                    f"like {label!r}: it will match none of them.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return
+
     def _encode(
         self, labels: Labels, y: np.ndarray, s: np.ndarray
     ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
         after, codes, firsts = labels.encode(y, s)
         class_weight = self.__dict__["class_weight"]
         if isinstance(class_weight, Mapping):
+            if after.codes and not labels.codes:
+                self._warn_of_keys(next(iter(after.codes)))
             by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
             by_row = by_code[codes.astype(np.int64)]
             s = by_row if not s.shape[0] else s * by_row
@@ -176,9 +210,12 @@ class Classifier(Learner):
         return after, codes, s, firsts
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        first = not labels.codes
         labels, code = labels.with_label(y)
         class_weight = self.__dict__["class_weight"]
         if isinstance(class_weight, Mapping):
+            if first:
+                self._warn_of_keys(y)
             weight *= self._class_weight(class_weight, y)
         return labels, float(code), weight
 
@@ -240,6 +277,11 @@ class Classifier(Learner):
 
     def _models(self, classes: int) -> int:
         return max(2, classes)
+
+
+def kind_of(label: Any) -> str:
+    """Whether a label is text or a number, which never equal each other."""
+    return "text" if isinstance(label, str) else "a number" if isinstance(label, Real) else "something else"
 
 
 class Regressor(Learner):

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.ball import BALL, Ball, BallParams, predicting
@@ -29,7 +30,7 @@ from aggro.learners.outliers import Detector
 from aggro.learners.params import Choice, Constraint, Either, Number
 from aggro.learners.radius import RADIUS
 
-__all__ = ["PAUniclass"]
+__all__ = ["PAUniclass", "parts_of_distance"]
 
 
 class PAUniclass(Detector):
@@ -56,7 +57,7 @@ class PAUniclass(Detector):
     nu : float, default=0.1
         The share of the rows that a learned radius leaves outside.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last; a learned radius is that of the mean.
+        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -140,13 +141,11 @@ class PAUniclass(Detector):
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
         point = predicting(view.state, view.params.average)
-        radius = view.params.epsilon or view.state.radius[RADIUS]
+        learned = view.state.mean_radius if view.params.average else view.state.radius
+        radius = view.params.epsilon or learned[RADIUS]
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
-        gaps = values - point[indices]
-        point[indices] = 0.0
-        d = np.hypot(norm(gaps), norm(point)) or 1.0
-        return -(gaps * (gaps / d))[:, None], np.array([radius - norm(point) * (norm(point) / d)])
+        return parts_of_distance(values, indices, point, radius)
 
     @property
     def center_(self) -> np.ndarray:
@@ -162,7 +161,18 @@ class PAUniclass(Detector):
         return -self.offset_
 
 
-def norm(values: np.ndarray) -> float:
-    """‖values‖, also where squares overflow or vanish."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return largest * float(np.linalg.norm(values / largest)) if largest else 0.0
+def parts_of_distance(
+    values: np.ndarray, indices: np.ndarray, point: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """−(x_j − w_j)²/d of each feature of a row, and what is left of ε − d; d is cut at HUGE, as in scores."""
+    halves = -0.5 * point  # halves of differences: those are floats, whatever the numbers are
+    halves[indices] += 0.5 * values
+    largest = float(np.abs(halves).max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros((indices.shape[0], 1)), np.array([radius])
+    squares = (halves / largest) ** 2
+    length = float(np.sqrt(squares.sum()))
+    d = HUGE if largest > HUGE / (2.0 * length) else 2.0 * largest * length
+    parts = -d * (squares[indices] / length**2)
+    squares[indices] = 0.0
+    return parts[:, None], np.array([radius - d * (squares.sum() / length**2)])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, LAST, PASSED, WEIGHT, WRONG
+from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, all_counts
 from aggro.learners.active import ActiveLearner
 from aggro.learners.waiting import kept
 from aggro.models.codec import decode, encode
@@ -92,10 +92,10 @@ def _whole(value: Any) -> int:
 
 def _restore(gate: Any, part: Any) -> None:
     counts, sums = part["counts"], part["sums"]
-    if not isinstance(counts, list) or len(counts) != gate.counts.shape[0]:
+    if not isinstance(counts, list) or len(counts) not in (2, 3):
         raise Flaw("its counts of questions are not whole")
-    gate.counts[:] = [_whole(count) for count in counts]
-    if gate.counts[ASKED] > gate.counts[PASSED]:
+    gate.counts[:] = all_counts([_whole(count) for count in counts])
+    if not gate.counts[ASKED] <= gate.counts[OPEN] <= gate.counts[PASSED]:
         raise Flaw(f"it has asked about {gate.counts[ASKED]} of {gate.counts[PASSED]} rows")
     good = isinstance(sums, list) and len(sums) == gate.sums.shape[0]
     if not good or not all(isinstance(value, int | float) and 0.0 <= value < 1e300 for value in sums):

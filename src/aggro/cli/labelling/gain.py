@@ -37,7 +37,7 @@ SEEN = 3  # answers of a class, before it is called missed
 
 
 class Mistakes(NamedTuple):
-    """The estimated share of wrong guesses among all rows, its standard error, and the share in each class."""
+    """The estimated share of wrong guesses among the rows so far, its standard error, and the share in each class."""
 
     share: float = math.nan
     error: float = math.nan

@@ -1,0 +1,98 @@
+"""Finite in, finite out: rows of any size give numbers, whatever the learner and however they come.
+
+Scores are cut at ±1e300, as those of linear learners are. A model that has learned such rows can still be saved: no
+array of its state holds a value that is not finite.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from aggro.learners.registry import LEARNERS
+from aggro.models.states import check_state
+from aggro.testing.kit import arrays, decisions, variants
+
+SIZES = [1.7e308, 1e308, 1e200, 1e155, 1e154, 1e150, 1e100, 1e15, 1.0, 0.5, 1e-100, 1e-155, 1e-200, 1e-308, 1e-320, 0.0]
+TARGETS = [0.0, 1.0, -3.0, 1e10, 1e150, -1e300, 1e-300]
+CUT = 1e290  # rows beyond may have scores that were cut, which parts cannot tell
+SUMMED_APART = "PAMeansClassifier"  # its scores are sums over classes, its parts over features: they cancel apart
+STREAMS = 5
+SHOWN = ("coef_", "intercept_", "center_", "radius_", "offset_", "dual_coef_")
+
+
+def rows(dice, n, mixed, signed):
+    def value():
+        size = dice.choice(SIZES) if mixed or dice.random() < 0.3 else abs(dice.gauss(0.0, 1.0))
+        return size * (dice.choice([-1.0, 1.0]) if signed else 1.0)
+
+    return np.array([[value() for _ in range(4)] for _ in range(n)])
+
+
+def assert_finite(values, what):
+    assert np.isfinite(values).all(), f"{what}: {values}"
+
+
+def named(X):
+    return [{f"f{j}": v for j, v in enumerate(row)} for row in X.tolist()]
+
+
+def learned(variant, dice, form):
+    n, signed = dice.randint(1, 9), variant.params.get("signed", True)
+    X = rows(dice, n, dice.random() < 0.5, signed)
+    y = [dice.choice("abc"[: dice.choice([2, 3])]) for _ in range(n)]
+    if not variant.classifies:
+        y = [dice.choice(TARGETS) if dice.random() < 0.5 else dice.gauss(0.0, 1.0) for _ in range(n)]
+    model = variant.new()
+    if form == "dict":
+        for x, target in zip(named(X), y, strict=True):
+            model.learn_one(x, target)
+    else:
+        model.partial_fit(X if form == "dense" else csr_matrix(X), y)
+    if hasattr(model, "flush"):
+        model.flush()
+    return model, np.r_[rows(dice, 2, True, signed), rows(dice, 2, False, signed), X[:1], X[-1:]]
+
+
+def assert_state_is_finite(model, classes):
+    state = model._model.state
+    for array in arrays(state):
+        assert_finite(array, "the state")
+    check_state(state, classes)
+    assert_finite(model.history_["loss"], "history_")
+    for name in SHOWN:
+        if hasattr(type(model), name):
+            assert_finite(getattr(model, name), name)
+
+
+def assert_explained(model, variant, x, largest):
+    explanation, score = model.explain_one(x), model.decision_one(x)
+    parts = np.array([*explanation.values(), explanation.intercept])
+    assert_finite(parts, "parts")
+    assert_finite(explanation.score, "the sum of the parts")
+    if variant.classifies and np.ndim(score):
+        score = score[model.classes_.tolist().index(explanation.label)]
+    if largest < CUT and abs(score) < CUT and variant.entry.name != SUMMED_APART:
+        assert explanation.score == pytest.approx(score, abs=1e-6 * np.abs(parts).sum() + 1e-100)
+
+
+@pytest.mark.parametrize("variant", [v for entry in LEARNERS for v in variants(entry)], ids=str)
+def test_rows_of_any_size_give_numbers(variant):
+    for seed in range(STREAMS):
+        dice = random.Random(f"{variant}{seed}")
+        form = ["dense", "csr", "dict"][seed % 3]
+        model, asked = learned(variant, dice, form)
+        assert_state_is_finite(model, len(model._model.labels.codes))
+        ones = named(asked) if form == "dict" else list(asked)
+        assert_finite([model.decision_one(x) for x in ones], "decision_one")
+        if form != "dict":
+            for X in (asked, csr_matrix(asked)):
+                assert_finite(decisions(model, X), "scores")
+                if variant.detects:
+                    assert_finite(model.score_samples(X), "score_samples")
+                assert len(model.predict(X)) == len(asked)
+        for x, row in zip(ones, asked, strict=True):
+            assert_explained(model, variant, x, np.abs(row).max())

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-import numba
 import numpy as np
 
+from aggro.engine.compile import BY_ADDRESS
 from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR
 
@@ -196,7 +196,7 @@ class Features:
             if len(self._met) > 4 * PLANS:
                 self._met.clear()
             count = self._met[keys] = self._met.get(keys, 0) + 1
-            if count >= WORTH_A_PLAN and not numba.config.DISABLE_JIT:
+            if count >= WORTH_A_PLAN and BY_ADDRESS:
                 if len(self._plans) >= PLANS:
                     self._plans.clear()
                 self.plan = self._plans[keys] = Plan(keys, np.array(positions, np.uint32))

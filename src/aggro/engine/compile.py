@@ -61,8 +61,9 @@ KEPT = not numba.config.DISABLE_JIT and is_there("KEPT")
 if KEPT:
     from numba.core.compiler_lock import global_compiler_lock
 
-    from aggro.engine.keeping import KeptCode
+    from aggro.engine.keeping import WAYS, KeptCode
 
+    WAYS.extend((sorted(INLINE), BY_ADDRESS))
     if hasattr(os, "register_at_fork"):  # a child must not begin with another thread's compiling half done
         os.register_at_fork(
             before=global_compiler_lock.acquire,

@@ -28,7 +28,7 @@ __all__ = ["KeptCode"]
 MAGIC = b"aggro compiled code\n"
 SIZE = hashlib.sha256().digest_size
 SOURCES = sources()  # at import: what is compiled later is this code, even if the files change meanwhile
-WAYS: list[object] = []  # in which the package compiles, where there are several
+WAYS: list[object] = []  # to compile, where there are several: see ``engine.insides``
 
 
 @cache
@@ -115,7 +115,7 @@ class KeptCode:
         self._enabled = False
 
     def flush(self) -> None:
-        """Nothing waits to be written."""
+        """Forget nothing: under its stamp, no code is out of date."""
 
 
 def write(path: Path, content: bytes) -> None:
@@ -123,7 +123,7 @@ def write(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, exist_ok=True)  # someone may have cleaned up
     temporary = path.with_name(f"{token_hex(8)}.tmp")
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
         os.replace(temporary, path)
     except BaseException:

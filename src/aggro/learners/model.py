@@ -8,6 +8,8 @@ for a long pass.
 
 Two rules keep the kernels safe. Features are added only while the guard is held, and the state gets room
 for them before it is let go. Labels are never changed, only replaced, together with the state.
+
+For what becomes of the locks when the process forks, see ``learners.forks``.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from aggro.engine.passes import (
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import RULES, copy_state
 from aggro.learners.features import Features, frozen
+from aggro.learners.forks import enlist
 from aggro.learners.labels import Labels
 
 __all__ = ["Model", "View", "size_of"]
@@ -104,6 +107,12 @@ class Model:
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
         self._hold: Any = None  # makes room for a row that the state is to keep
+        enlist(self)
+
+    def renew(self) -> None:
+        """Forget a pass of a thread that is not there: that of the process which this one was forked from."""
+        self.learning = threading.RLock()
+        self.busy = False
 
     def __getstate__(self) -> dict[str, Any]:
         with self.learning, self.guard:

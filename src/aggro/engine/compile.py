@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
 from numba.core import types
 from numba.extending import register_jitable
@@ -76,6 +77,8 @@ ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
 
 
 def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    if numba.config.DISABLE_JIT:
+        return quietly(function)
     compiled = njit(**settings)(function)
     ENTRY_POINTS.add(id(compiled))
     if KEPT and not is_outside(function) and function.__closure__ is None:
@@ -83,6 +86,17 @@ def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
         if fcntl is not None:
             take_turns(compiled)
     return compiled
+
+
+def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it is written, without NumPy's warnings: compiled code has none."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return call
 
 
 def take_turns(compiled: Any) -> None:
@@ -165,8 +179,14 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
     addresses it is the function as it is written, in Python: what it jumps to is compiled.
     """
     if not BY_ADDRESS:
-        return getattr(compiled, "py_func", compiled)  # type: ignore[no-any-return]
+        function = getattr(compiled, "py_func", compiled)
+        return lambda *args: as_python(function(*args))
     return compiled_for(compiled, *args).entry_point  # type: ignore[no-any-return]
+
+
+def as_python(result: Any) -> Any:
+    """A number as compiled code hands it to Python: a float, an int or a bool."""
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def compiled_for(compiled: Any, *args: Any) -> Any:

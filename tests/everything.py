@@ -1,12 +1,13 @@
 """What every learner says of a few rows, in every form: the same whether and how it is compiled.
 
-``python tests/everything.py PATH [NAME ...]`` saves it for another process to compare, for all learners or for some.
+``python tests/everything.py PATH [NAME ...]`` saves it for another process to compare, for all settings or for some.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +79,22 @@ def said_by_active() -> list[Any]:
     return [asked, model.predict(X), model.estimator_.decision_function(X)]
 
 
+def said_briefly() -> list[Any]:
+    """Single rows and dicts, jumps from compiled code, and vectors of eight: what costs least to compile."""
+    X, y = stream(Variant(LEARNERS[1]), ROWS, WIDTH)
+    found: list[Any] = [decisions(aggro.PARegressor(**one).fit(X, y), X) for one in ({"batch_size": 4}, {"C": "auto"})]
+    for rows in (list(X), as_dicts(X)):
+        model = learn_rows(learn_rows(aggro.PARegressor(), rows, y), rows, y)
+        found.append(np.array([model.predict_one(row) for row in rows]))
+    return found
+
+
 def everything(names: list[str]) -> dict[str, list[Any]]:
-    """What each learner says, by its settings."""
-    chosen = [entry for entry in LEARNERS if not names or entry.name in names]
-    found = {str(variant): said(variant) for entry in chosen for variant in settings(entry)}
-    return found | ({"ActiveLearner": said_by_active()} if not names or "ActiveLearner" in names else {})
+    """What each learner says, by its name and settings."""
+    works = {str(variant): partial(said, variant) for entry in LEARNERS for variant in settings(entry)}
+    works["ActiveLearner"] = said_by_active
+    works["briefly"] = said_briefly
+    return {name: works[name]() for name in names or works}
 
 
 def assert_same(one: dict[str, list[Any]], other: dict[str, list[Any]]) -> None:

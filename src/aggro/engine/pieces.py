@@ -64,6 +64,7 @@ class PieceLowering(NativeLowering):  # type: ignore[misc]
         library = state.library = PieceLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
+        library.finalize()
         result = state["cr"]
         described = result.fndesc
         name = described.qualname.rpartition(".")[2]

@@ -183,7 +183,9 @@ def test_a_package_in_an_archive_has_a_stamp(tmp_path):
     assert sources(tmp_path / "nowhere") == ""
 
 
-@pytest.mark.parametrize("name", ["BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "DEBUGINFO_DEFAULT"])
+@pytest.mark.parametrize(
+    "name", ["BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "DEBUGINFO_DEFAULT"]
+)
 def test_settings_that_change_the_code_change_the_stamp(name, monkeypatch):
     before = stamp("code")
     monkeypatch.setattr(numba.config, name, 7)

@@ -62,12 +62,10 @@ def user_cache() -> Path:
 
 def candidates() -> Iterator[Path]:
     """Folders to try, the best first."""
-    try:
+    with contextlib.suppress(RuntimeError):  # no home
         yield (Path(numba.config.CACHE_DIR).absolute() if numba.config.CACHE_DIR else user_cache()) / "aggro"
-    except RuntimeError:  # no home
-        pass
-    with contextlib.suppress(OSError):  # no folder for temporary files either
-        user = f"-{os.geteuid()}" if hasattr(os, "geteuid") else ""
+    user = f"-{os.geteuid()}" if hasattr(os, "geteuid") else ""
+    with contextlib.suppress(FileNotFoundError):  # no folder for temporary files either
         yield Path(tempfile.gettempdir()).absolute() / f"aggro{user}"
 
 
@@ -102,7 +100,7 @@ def exposed(folder: Path) -> str:
 
 def folder_for(stamp: str) -> Path | None:
     """The folder of a stamp, made and held; None, and a warning, if there is none that can be trusted."""
-    reasons = []
+    reasons: list[str] = []
     for root in candidates():
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)

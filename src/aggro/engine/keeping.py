@@ -42,7 +42,7 @@ def home() -> Path | None:
 
 def told(kind: Any) -> str:
     """A type in full: classes of tuples with their modules, since two may have one name."""
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
         made = getattr(kind, "instance_class", tuple)
         return f"{made.__module__}.{made.__qualname__}({', '.join(map(told, kind))})"
     held = getattr(kind, "held", None)

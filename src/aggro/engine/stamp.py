@@ -23,8 +23,10 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FORMAT = 1  # of what is kept; a change of ``engine.keeping`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
-ELSEWHERE = ("CACHE_", "COLOR_SCHEME", "CUDA_", "DEBUG_CACHE", "DISABLE_CUDA", "DUMP_", "ENABLE_CUDASIM", "FORCE_CUDA")
-ELSEWHERE += ("FULL_TRACEBACKS", "GDB_", "HIGHLIGHT_", "NUM", "NVIDIA_", "SHOW_HELP", "THREADING_", "_")
+ELSEWHERE = tuple(
+    "CACHE_ COLOR_SCHEME CUDA_ DEBUG_CACHE DISABLE_CUDA DUMP_ ENABLE_CUDASIM FORCE_CUDA FULL_TRACEBACKS GDB_ HIGHLIGHT_ "
+    "NUM NVIDIA_ SHOW_HELP THREADING_ _".split()
+)
 
 
 def files(folder: str) -> Iterator[str]:

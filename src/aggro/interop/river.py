@@ -19,6 +19,11 @@ try:
 except ImportError as error:
     raise ImportError("aggro.interop.river needs River. Install it with: pip install 'aggro[river]'") from error
 
+if hasattr(base, "AnomalyDetector"):
+    AnomalyDetector = base.AnomalyDetector
+else:  # before River 0.26
+    from river.anomaly.base import AnomalyDetector
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -77,7 +82,7 @@ class RiverDetector(River):
 MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
     "classification": (RiverClassifier, base.MiniBatchClassifier),
     "regression": (RiverRegressor, base.MiniBatchRegressor),
-    "outlier": (RiverDetector, base.AnomalyDetector),
+    "outlier": (RiverDetector, AnomalyDetector),
 }
 
 

@@ -23,9 +23,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 FORMAT = 1  # of what is kept; a change of ``engine.keeping`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
-ELSEWHERE = tuple(
-    "CACHE_ COLOR_SCHEME CUDA_ DEBUG_CACHE DISABLE_CUDA DUMP_ ENABLE_CUDASIM FORCE_CUDA FULL_TRACEBACKS GDB_ HIGHLIGHT_ "
-    "NUM NVIDIA_ SHOW_HELP THREADING_ _".split()
+ELSEWHERE = (
+    *("CACHE_", "COLOR_SCHEME", "DEBUG_CACHE", "DUMP_", "FULL_TRACEBACKS", "GDB_", "HIGHLIGHT_", "SHOW_HELP", "_"),
+    *("CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA", "NVIDIA_", "NUM", "THREADING_"),
 )
 
 

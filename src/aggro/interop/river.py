@@ -22,7 +22,9 @@ except ImportError as error:
 if hasattr(base, "AnomalyDetector"):
     AnomalyDetector = base.AnomalyDetector
 else:  # before River 0.26
-    from river.anomaly.base import AnomalyDetector
+    from river import anomaly
+
+    AnomalyDetector = anomaly.base.AnomalyDetector
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -103,13 +103,15 @@ def folder_for(stamp: str) -> Path | None:
     reasons: list[str] = []
     for root in candidates():
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not root.is_dir():
+                root.mkdir(mode=0o700, parents=True, exist_ok=True)
             root = root.resolve()  # a link may be changed later
             reason = exposed(root)
             folder = root / stamp
             if not reason:
-                is_new = not folder.exists()
-                folder.mkdir(mode=0o700, exist_ok=True)
+                is_new = not folder.is_dir()
+                if is_new:
+                    folder.mkdir(mode=0o700, exist_ok=True)
                 reason = exposed(folder)
             if not reason:
                 hold(folder)

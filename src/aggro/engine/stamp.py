@@ -29,37 +29,45 @@ ELSEWHERE = (
 )
 
 
-def files(folder: str) -> Iterator[str]:
-    """The files that Python reads a package from, in a fixed order."""
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+def files(folder: str, inside: str = "") -> Iterator[tuple[str, str]]:
+    """The files that Python reads a package from, in a fixed order: their paths, and their names in the package."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
         if entry.is_dir():
             if entry.name != "__pycache__":
-                yield from files(entry.path)
+                yield from files(entry.path, f"{inside}{entry.name}/")
         elif entry.name.endswith((".py", ".pyc")):
-            yield entry.path
+            yield entry.path, inside + entry.name
+
+
+def content(path: str) -> bytes:
+    """All of a file; plainly, since there are many and each process reads them."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        parts = []
+        while part := os.read(file, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
 
 
 def sources(package: Path = PACKAGE) -> str:
     """A hash of a package's files, or of the archive that it is in; empty if neither can be read."""
-    found = hashlib.sha256()
+    told = hashlib.sha256()
     try:
-        names = list(files(str(package)))
-    except NotADirectoryError:
-        names = [str(parent) for parent in package.parents if parent.is_file()]
-    except OSError:
-        names = []
-    if not names:
-        return ""
-    for name in names:
         try:
-            with open(name, "rb", buffering=0) as file:
-                content = file.read()
-        except OSError:
-            return ""
-        inside = os.path.relpath(name, package)
-        found.update(f"{len(inside)} {inside} {len(content)} ".encode())
-        found.update(content)
-    return found.hexdigest()
+            found = list(files(str(package)))
+        except NotADirectoryError:
+            found = [(str(parent), parent.name) for parent in package.parents if parent.is_file()]
+        for path, name in found:
+            text = content(path)
+            told.update(f"{len(name)} {name} {len(text)} ".encode())
+            told.update(text)
+    except OSError:
+        return ""
+    return told.hexdigest() if found else ""
 
 
 def settings() -> dict[str, Any]:

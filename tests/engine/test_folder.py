@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -48,7 +50,7 @@ def test_the_named_folder_is_used(root):
 
 def test_without_a_name_it_is_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    if folders.sys.platform == "linux":
+    if sys.platform == "linux":
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert quietly("one") == (tmp_path / "aggro" / "one").resolve()
         monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
@@ -101,6 +103,26 @@ def test_where_nothing_can_be_written_nothing_is_kept(root, monkeypatch):
     with pytest.warns(CompiledCodeWarning, match="each process compiles anew") as said:
         assert folder_for("one") is None
     assert str(root / "aggro") in str(said[0].message)
+
+
+HARDENED = """
+import numpy as np
+from aggro.engine.rows import pointers_ascend
+assert pointers_ascend(np.array([0, 2, 5]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")
+def test_where_no_home_can_be_written_to_it_runs_and_says_so(tmp_path):
+    """A hardened container: the import does not look for a place, and the first call finds one."""
+    (tmp_path / "file").write_text("")
+    unset = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    told = {**unset, "XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", HARDENED], env=told, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("CompiledCodeWarning") == 1
+    assert f"Compiled code is kept in {tmp_path}/aggro-{os.geteuid()}, since {tmp_path}/file" in done.stderr
+    assert list(tmp_path.glob("aggro-*/*/pointers_ascend-*.code"))
 
 
 def test_a_folder_to_be_read_alone_is_used(root, monkeypatch):

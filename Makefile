@@ -4,22 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Numba's cache knows neither the files a kernel calls nor whether bounds were checked, so the folder is
-# named after all of that: a stale kernel is never run.
-# The recipe's shell asks for the name, not $(shell ...): that would not see NUMBA_BOUNDSCHECK.
-ENV = NUMBA_CACHE_DIR="$(CURDIR)/.cache/numba-$$($(BIN)/python tools/cache_key.py)"
+# The lowest versions of all that pyproject.toml asks for have an environment of their own.
+FLOOR := .venv-floor
+FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: demo test test-checked lint bench bench-streams bench-memory docs clean
+.PHONY: demo test test-checked test-floor lint bench bench-streams bench-memory docs clean
 
 demo: $(VENV)/.package
-	$(ENV) $(BIN)/aggro demo
+	$(BIN)/aggro demo
 
 test: $(VENV)/.test
-	$(ENV) $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 test-checked: export NUMBA_BOUNDSCHECK = 1
 test-checked: $(VENV)/.test
-	$(ENV) $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
+
+test-floor: $(FLOOR)/.test
+	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup $(FLOOR_TESTS) $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -27,13 +29,13 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	$(ENV) $(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/peers.py
 
 bench-streams: $(VENV)/.bench
-	$(ENV) $(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/streams.py
 
 bench-memory: $(VENV)/.bench
-	$(ENV) $(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/memory.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --site-dir site
@@ -47,6 +49,13 @@ $(BIN)/python:
 # One stamp for each set of extras; a change of pyproject.toml installs again.
 $(VENV)/.package: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
+	touch $@
+
+$(FLOOR)/.test: pyproject.toml tools/floor.py
+	$(PYTHON) -m venv $(FLOOR)
+	$(PYTHON) tools/floor.py > $(FLOOR)/lowest.txt
+	$(FLOOR)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $(FLOOR)/lowest.txt
+	$(FLOOR)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python

@@ -1,7 +1,7 @@
 """Mutated text through a compiled parser and its twin: both must see the same rows and the same problems.
 
 ``NUMBA_BOUNDSCHECK=1 python tests/streams/fuzz.py svmlight 10`` runs ten million mutations on the parser with
-bounds checks (give it a NUMBA_CACHE_DIR of its own: Numba's cache does not know the difference).
+bounds checks.
 """
 
 from __future__ import annotations

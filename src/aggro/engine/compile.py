@@ -1,7 +1,7 @@
 """How this package talks to Numba: the only place that knows its settings.
 
-Learners compile their steps with :func:`inline`; the two functions that Python calls, the pass and
-the scorer, are compiled with :func:`kernel` and cached on disk between processes.
+Learners compile their steps with :func:`inline`; the functions that Python calls, the pass, the scorer and a few
+more, are compiled with :func:`kernel` and kept on disk between processes (``engine.keeping``).
 
 ``fastmath`` lets sums be re-ordered and fused, but never assumes that NaN or infinity is absent:
 the passes find bad rows by looking for them.
@@ -9,20 +9,19 @@ the passes find bad rows by looking for them.
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
 from numba.core import types
-from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
-from aggro.engine.pieces import PieceCompiler
+from aggro.engine.insides import is_there, options_there
 
 try:
     import fcntl
@@ -30,6 +29,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "BY_ADDRESS",
     "afresh",
     "compiled_for",
     "direct",
@@ -49,20 +49,54 @@ __all__ = [
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
-PIECE = {**COMMON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
+PIECE: dict[str, Any] = dict(COMMON)
+if is_there("PIECES"):
+    from aggro.engine.pieces import PieceCompiler
+
+    PIECE |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
 # Without these two a call between small jitted functions costs reference counting.
-INLINE = {**PIECE, "forceinline": True, "_nrt": False}
+INLINE = {**PIECE, **options_there({"forceinline": True, "_nrt": False})}
+# Whether compiled code is called by its address, and reads tuples that stay unpacked.
+BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
+KEPT = not numba.config.DISABLE_JIT and is_there("KEPT")
+if KEPT:
+    from numba.core.compiler_lock import global_compiler_lock
+
+    from aggro.engine.keeping import WAYS, KeptCode
+
+    WAYS.extend((sorted(INLINE), BY_ADDRESS))
+    if hasattr(os, "register_at_fork"):  # a child must not begin with another thread's compiling half done
+        os.register_at_fork(
+            before=global_compiler_lock.acquire,
+            after_in_parent=global_compiler_lock.release,
+            after_in_child=global_compiler_lock.release,
+        )
 
 
 ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
 
 
 def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
-    compiled = njit(cache=True, **settings)(function)
+    if numba.config.DISABLE_JIT:
+        return quietly(function)
+    compiled = njit(**settings)(function)
     ENTRY_POINTS.add(id(compiled))
-    if not numba.config.DISABLE_JIT and fcntl is not None:
-        take_turns(compiled)
+    if KEPT and not is_outside(function) and function.__closure__ is None:
+        compiled._cache = KeptCode(function)
+        if fcntl is not None:
+            take_turns(compiled)
     return compiled
+
+
+def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it is written, without NumPy's warnings: compiled code has none."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return call
 
 
 def take_turns(compiled: Any) -> None:
@@ -75,17 +109,21 @@ def take_turns(compiled: Any) -> None:
     def in_turn(signature: Any) -> Any:
         if tuple(signature) in compiled.overloads:
             return compile_or_load(signature)
-        name = hashlib.sha256(f"{compiled.py_func.__qualname__}{signature}".encode()).hexdigest()[:32]
-        try:
-            folder = Path(compiled._cache.cache_path)
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = (folder / f"{name}.lock").open("w")
-        except OSError:  # nothing can be kept there either
-            return compile_or_load(signature)
         # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
-        with lock, global_compiler_lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return compile_or_load(signature)
+        with global_compiler_lock:
+            path = compiled._cache.path(signature, compiled.targetctx.codegen())
+            if path is None or path.exists():
+                return compile_or_load(signature)
+            try:
+                turn = path.with_suffix(".turn").open("w")
+            except OSError:  # nothing can be kept there either
+                return compile_or_load(signature)
+            with turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                try:
+                    return compile_or_load(signature)
+                finally:
+                    fcntl.flock(turn, fcntl.LOCK_UN)  # a child of this process may have the file open too
 
     compiled.compile = in_turn
 
@@ -109,9 +147,8 @@ def inline(function: Callable[..., Any]) -> Any:
 def afresh(compiled: Any) -> Any:
     """The same entry point, and those it calls, compiled in this process and never cached on disk.
 
-    For code from outside this package. Numba's cache looks at the file that defines an entry point and not at
-    what that calls, so it would run what a user's file said before its last edit. It also keeps the types of all
-    its entries together, and a process that cannot import a user's types could not read any of them.
+    For code from outside this package, whose files are no part of the stamp: what was kept would be what a user's
+    file said before its last edit.
     """
     if numba.config.DISABLE_JIT:
         return compiled
@@ -129,8 +166,8 @@ def from_python(piece: Any) -> Any:
     return njit(**COMMON)(lambda *args: piece(*args))
 
 
-def is_outside(kind: type) -> bool:
-    """Whether a type comes from outside this package."""
+def is_outside(kind: Any) -> bool:
+    """Whether a type or a function comes from outside this package."""
     return str(kind.__module__).partition(".")[0] != "aggro"
 
 
@@ -138,11 +175,18 @@ def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
     """The machine code of ``compiled`` for arguments of these types, without the type dispatch.
 
     Numba's dispatcher spends microseconds on finding out the types of a state of arrays, which is
-    more than learning one row costs. The caller promises to pass arguments of the same types.
+    more than learning one row costs. The caller promises to pass arguments of the same types. Where there are no
+    addresses it is the function as it is written, in Python: what it jumps to is compiled.
     """
-    if numba.config.DISABLE_JIT:
-        return compiled  # type: ignore[no-any-return]
+    if not BY_ADDRESS:
+        function = getattr(compiled, "py_func", compiled)
+        return lambda *args: as_python(function(*args))
     return compiled_for(compiled, *args).entry_point  # type: ignore[no-any-return]
+
+
+def as_python(result: Any) -> Any:
+    """A number as compiled code hands it to Python: a float, an int or a bool."""
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def compiled_for(compiled: Any, *args: Any) -> Any:

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import sys
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from aggro.engine.compile import inline
+from aggro.engine.compile import BY_ADDRESS, inline
 
 __all__ = ["CAN_READ_DICTS", "SAFE", "read_dict"]
 
@@ -36,9 +35,7 @@ PyErr_Clear = types.ExternalFunction("PyErr_Clear", types.void())
 EQUAL = np.int32(2)  # Py_EQ
 
 KIND = 8  # where an object says of which type it is, in bytes from its address
-CAN_READ_DICTS = (
-    sys.implementation.name == "cpython" and object.__basicsize__ == KIND + 8 and not numba.config.DISABLE_JIT
-)
+CAN_READ_DICTS = BY_ADDRESS and sys.implementation.name == "cpython" and object.__basicsize__ == KIND + 8
 # The addresses of types whose instances become numbers without a user's code; text and whole numbers are keys too.
 NUMBERS = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
 SAFE = np.array([id(kind) for kind in (str, *NUMBERS)], np.int64)

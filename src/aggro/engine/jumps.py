@@ -5,6 +5,9 @@ ends in, and for the solver of ``learners.groups``, which each pass ends in, tha
 the copies need not round alike. An entry point that is jumped to is compiled once, and is the same code for all.
 
 The address belongs to one list of types. Who jumps promises to pass just these: nothing checks it.
+
+Where there are no addresses (with the JIT off, and if Numba is not built as expected), a number stands for an entry
+point, and compiled code calls the one that was asked for with arguments of these types.
 """
 
 from __future__ import annotations
@@ -17,18 +20,21 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-from aggro.engine.compile import INLINE, compiled_for
+from aggro.engine.compile import BY_ADDRESS, INLINE, compiled_for
 
 __all__ = ["address_of", "jump"]
 
-PLAIN: list[Callable[..., Any]] = []  # what the addresses stand for where the JIT is off
+PLAIN: list[Callable[..., Any]] = []  # what the numbers stand for where there are no addresses
+TAKING: dict[tuple[types.Type, ...], Any] = {}  # and the entry points among them, by the types of their arguments
 
 
 def address_of(entry_point: Any, *args: Any) -> int:
     """Where the machine code of an entry point is, for arguments of these types."""
-    if numba.config.DISABLE_JIT:
+    if not BY_ADDRESS:
         if entry_point not in PLAIN:
             PLAIN.append(entry_point)
+        if not numba.config.DISABLE_JIT:
+            TAKING[tuple(map(numba.typeof, args))] = entry_point
         return PLAIN.index(entry_point)
     result = compiled_for(entry_point, *args)
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
@@ -57,4 +63,7 @@ def jump(address, like, args):
 
 @overload(jump, jit_options=INLINE)
 def _jump_to(address, like, args):
-    return lambda address, like, args: _jump(address, like, args)
+    if BY_ADDRESS:
+        return lambda address, like, args: _jump(address, like, args)
+    entry_point = TAKING[tuple(args.types)]
+    return lambda address, like, args: entry_point(*args)

@@ -12,7 +12,8 @@ of this type is one vector of ``LANES`` doubles, so the code says which axis is 
 ``load`` and ``store`` count in numbers from the start of a C-contiguous array and, like all compiled code here,
 check nothing unless NUMBA_BOUNDSCHECK is set. All of them are written straight into the code of their caller, since
 Numba takes a tenth of a second for every function, however small. Nothing is re-ordered, so each lane holds what a
-plain loop would have given it, whatever the machine. With the JIT off a value is a NumPy array of eight.
+plain loop would have given it, whatever the machine. With the JIT off a value is a NumPy array of eight. All this
+stands on the extension interface that Numba documents.
 """
 
 from __future__ import annotations
@@ -24,9 +25,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, overload, register_model
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model, type_callable
 
 from aggro.engine.compile import INLINE
 
@@ -229,10 +228,9 @@ any_set = _emits(
 
 
 def _operator(symbol: Any, name: str) -> None:
-    @infer_global(symbol)
-    class Pair(AbstractTemplate):
-        def generic(self, args, kws):
-            return signature(lanes, lanes, lanes) if args == (lanes, lanes) else None
+    @type_callable(symbol)
+    def typed(context):
+        return lambda a, b: lanes if a == b == lanes else None
 
     @lower_builtin(symbol, LanesType, LanesType)
     def lowered(context, builder, sig, args):

@@ -5,7 +5,7 @@ that only compiled code calls needs none of that. It is linked into its caller a
 every level of calls it is work thrown away, half of the time to compile a bank of models.
 
 What is left out is left out through Numba's own door for other compilers, ``pipeline_class``. A piece that is called
-from Python all the same raises ``TypeError``.
+from Python all the same raises ``TypeError``. Where Numba turns out to be built in another way, it goes the whole way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.errors import NumbaError
 from numba.core.typed_passes import NativeLowering
+
+from aggro.engine.insides import lacks
 
 __all__ = ["PieceCompiler"]
 
@@ -47,16 +50,28 @@ class PieceLowering(NativeLowering):  # type: ignore[misc]
     _name = "piece_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        try:
+            return self._link_only(state)
+        except NumbaError:
+            raise
+        except Exception as error:
+            lacks("PIECES", f"{type(error).__name__}: {error}")
+            state.library = None
+            state.flags.no_compile = state.flags.no_cpython_wrapper = False
+            return bool(super().run_pass(state))
+
+    def _link_only(self, state: Any) -> bool:
         library = state.library = PieceLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
+        library.finalize()
         result = state["cr"]
         described = result.fndesc
         name = described.qualname.rpartition(".")[2]
         # Callers find a piece by this object, so each needs one.
         stand_in = _dynfunc.make_function(described.lookup_module(), name, "", REFUSAL, result.env, (library,))
         state.targetctx.insert_user_function(stand_in, described, [library])
-        state.reload_init.extend(library._reload_init)
+        state.reload_init.extend(getattr(library, "_reload_init", ()))  # since Numba 0.63
         state["cr"] = result._replace(cfunc=stand_in)
         return True
 

@@ -5,7 +5,7 @@ pass's other arguments are some fifteen arrays, so a call costs several times wh
 A :class:`Pinned` is unpacked once: it holds the tuple in Numba's own layout, and compiled code loads
 it from there with :func:`content`. The Python tuple is kept beside it, so the arrays stay alive.
 
-This is the one place that leans on Numba's extension interface. With the JIT off it is a plain holder.
+With the JIT off, or if Numba is not built as expected, it is a plain holder that Python reads.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.datamodel import models
-from numba.core.registry import cpu_target
-from numba.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
-from aggro.engine.compile import INLINE, afresh, direct, kernel
+from aggro.engine.compile import BY_ADDRESS, INLINE, afresh, direct, kernel
 
 __all__ = ["Pinned", "content"]
 
@@ -57,7 +55,7 @@ class Pinned(int):
 
         ``outside`` says that some of those are from outside this package.
         """
-        if numba.config.DISABLE_JIT:
+        if not BY_ADDRESS:
             home = np.empty(0)
         else:
             entry = _LAYOUTS.get(layout)
@@ -129,6 +127,8 @@ def lay_down(value, address):
 
 def native_size(kind: types.Type) -> int:
     """Bytes that a value of this type takes in Numba's layout."""
+    from numba.core.registry import cpu_target  # one of Numba's insides: see ``engine.insides``
+
     context = cpu_target.target_context
     return int(context.get_abi_sizeof(context.get_value_type(kind)))
 

@@ -9,6 +9,7 @@ There is no ``predict_proba_one``: a passive-aggressive score is a margin, not a
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aggro.learners.registry import LEARNERS, OWN, Entry
@@ -18,6 +19,14 @@ try:
     from river import base
 except ImportError as error:
     raise ImportError("aggro.interop.river needs River. Install it with: pip install 'aggro[river]'") from error
+
+
+def detector_of_river() -> type[Any]:
+    """What River's anomaly detectors are made of; its place changed with River 0.26."""
+    if hasattr(base, "AnomalyDetector"):
+        return base.AnomalyDetector
+    return import_module("river.anomaly.base").AnomalyDetector  # type: ignore[no-any-return]
+
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +86,7 @@ class RiverDetector(River):
 MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
     "classification": (RiverClassifier, base.MiniBatchClassifier),
     "regression": (RiverRegressor, base.MiniBatchRegressor),
-    "outlier": (RiverDetector, base.AnomalyDetector),
+    "outlier": (RiverDetector, detector_of_river()),
 }
 
 

@@ -10,7 +10,6 @@ N. Cesa-Bianchi, C. Gentile, L. Zaniboni. Worst-case analysis of selective sampl
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -23,6 +22,7 @@ from aggro.engine.rule import MISTAKES, SEEN
 from aggro.learners.around import Around
 from aggro.learners.asking import asks_about, asks_about_first, count_answer
 from aggro.learners.base import COMMON
+from aggro.learners.forks import Turn
 from aggro.learners.model import NESTED, Model
 from aggro.learners.onerow import FIRST, as_weight
 from aggro.learners.params import Choice, Constraint, Either, Kind, Number, check_params
@@ -362,8 +362,8 @@ class ActiveLearner(Around):
         lock = self.__dict__.get("_lock")
         if lock is None:
             with FIRST:
-                lock = self.__dict__.setdefault("_lock", threading.RLock())
-        if lock._is_owned():
+                lock = self.__dict__.setdefault("_lock", Turn())
+        if lock.is_mine():
             raise RuntimeError(NESTED)
         with lock:
             yield self._begun()

@@ -11,7 +11,8 @@ for them before it is let go. Labels are never changed, only replaced, together 
 is in the middle of a call does not begin another one: a signal handler, or a method of an object among the data,
 would find a row half packed and a state half grown, so it is refused (``check_free``, ``check_idle``).
 
-A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``.
+A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``. For what becomes of the
+locks when the process forks, see ``learners.forks``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from aggro.engine.passes import (
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import RULES, SEEN, copy_state
 from aggro.learners.features import Features, frozen
+from aggro.learners.forks import enlist
 from aggro.learners.labels import Labels
 
 __all__ = ["Model", "Moment", "View", "size_of"]
@@ -129,6 +131,12 @@ class Model:
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
         self._hold: Any = None  # makes room for a row that the state is to keep
+        enlist(self)
+
+    def renew(self) -> None:
+        """Forget a pass of a thread that is not there: that of the process which this one was forked from."""
+        self.learning = threading.RLock()
+        self.busy = False
 
     # One call at a time ------------------------------------------------------------------------------
 

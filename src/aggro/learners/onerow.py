@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
@@ -14,13 +13,14 @@ from aggro.engine.pinned import Pinned
 from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners import doors
 from aggro.learners.features import as_float, frozen
+from aggro.learners.forks import Turn
 from aggro.learners.labels import Labels
 from aggro.learners.model import INFINITY, NESTED, Model, View
 
 __all__ = ["FIRST", "Explanation", "OneRow", "as_weight", "finite"]
 
 FLOAT = np.dtype(np.float64)
-FIRST = threading.RLock()  # two threads may bring the first rows to one learner at once
+FIRST = Turn()  # two threads may bring the first rows to one learner at once
 
 
 class Explanation(dict[Any, float]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
@@ -22,8 +23,10 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
     Each worker is a thread that draws an item when it is its turn, and applies the function. At most
     ``workers + 2`` results are in the making or wait. An error among the items or in the function is raised
     where its result would have come. When the consumer stops early, by an error of its own or by forgetting the
-    iterator, the threads end and the iterator of items is closed.
+    iterator, the threads end and the iterator of items is closed. A process that was forked meanwhile has no such
+    threads, and cannot read on.
     """
+    process = os.getpid()
     slots: SimpleQueue[Slot | None] = SimpleQueue()  # of the results, in order; None ends them
     room = threading.Semaphore(workers + 2)
     turn = threading.Lock()
@@ -68,7 +71,12 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
     for thread in threads:
         thread.start()
     try:
-        while (slot := slots.get()) is not None:
+        while True:
+            if os.getpid() != process:
+                raise RuntimeError("This stream was opened before the process forked. Open it in the child.")
+            slot = slots.get()
+            if slot is None:
+                return
             result, error = slot.get()
             room.release()
             if error is not None:
@@ -77,7 +85,8 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
             yield result
             del result
     finally:
-        stopped.set()
-        room.release()
-        for thread in threads:
-            thread.join(PATIENCE / workers)
+        if os.getpid() == process:
+            stopped.set()
+            room.release()
+            for thread in threads:
+                thread.join(PATIENCE / workers)

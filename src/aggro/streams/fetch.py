@@ -12,8 +12,8 @@ import http.client
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from aggro.streams.files import Source
@@ -136,12 +136,23 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
                 block = error.partial
             if not block:
                 break
-            file.write(block)
+            with _writing(partial):
+                file.write(block)
+                file.flush()
             done += len(block)
             report(done, total)
-        file.flush()
-        os.fsync(file.fileno())
+        with _writing(partial):
+            os.fsync(file.fileno())
     return total is None or done == total
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """An error inside is the disk's, and names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def _is_disk(error: BaseException) -> bool:
@@ -161,7 +172,7 @@ def _read(path: str) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="latin-1") as file:
+    with _writing(path), open(path, "w", encoding="latin-1") as file:
         file.write(text)
 
 

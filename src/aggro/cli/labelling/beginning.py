@@ -231,7 +231,7 @@ def loaded_model(path: Path) -> tuple[Any, Any]:
     except ModelFileError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
-        raise Mistake(f"{path}: {error.strerror}.") from error
+        raise Mistake(f"{path}: {error.strerror or error}.") from error
 
 
 def save_as(learner: Any, path: Path) -> None:

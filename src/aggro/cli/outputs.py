@@ -82,7 +82,8 @@ def is_plot(path: str) -> bool:
 
 def is_journal(path: str) -> bool:
     start = head_of(path)
-    return start.startswith(b'{"run":') or not start.strip(b"\0")  # the disk may have its length and not yet the rest
+    torn = not start.strip(b"\0")  # the disk had its length, and not yet what is in it
+    return torn or start.startswith((b'{"run":', b'{"do":'))
 
 
 def is_text(path: str) -> bool:

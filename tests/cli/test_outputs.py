@@ -128,7 +128,7 @@ def test_a_file_of_another_kind_is_not_replaced(words, output, text, files, tmp_
         existing.unlink()
 
 
-def test_what_was_written_before_may_be_written_again(svm, model, tmp_path):
+def test_what_was_written_before_may_be_written_again(svm, model, tmp_path, quick_demo):
     for name, command in {
         "m.aggro": ("train", svm, "--model"),
         "p.txt": ("predict", model, svm, "--output"),

@@ -15,6 +15,7 @@ from test_data import TEXT, served, tiny  # noqa: F401 - fixtures
 
 from aggro.cli.outputs import Writes
 
+
 def commands(svm, model):
     """Commands that write; the file's name comes last."""
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -36,9 +37,14 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(home):
-    """Features, columns and labels, one of them missing now and then, that are called terribly."""
+    """Features, columns and labels that are called terribly."""
     rows = [
-        {NAME: i % 3, f"colour{LABEL}": LABEL if i % 2 else "plain", "words": f"{LABEL} " * 3, "label": f"{i % 3}{LABEL}"}
+        {
+            NAME: i % 3,
+            f"colour{LABEL}": LABEL if i % 2 else "plain",
+            "words": f"{LABEL} " * 3,
+            "label": f"{i % 3}{LABEL}",
+        }
         for i in range(40)
     ]
     path = home / f"rows{NAME}.jsonl"
@@ -201,7 +207,8 @@ def test_names_that_are_not_utf8(svm, model, tmp_path):
 
 def test_a_stream_that_has_few_letters(tmp_path):
     line = [sys.executable, "-m", "aggro.cli", "show", str(tmp_path / "ü…")]
-    done = subprocess.run(line, capture_output=True, env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)})
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(line, capture_output=True, env=environment, check=False)
     assert done.returncode == 2
     assert done.stderr.decode("ascii").startswith("aggro: ")
     assert r"\xfc\u2026" in done.stderr.decode("ascii")

@@ -116,11 +116,11 @@ def end_of(error: BaseException) -> tuple[int, str] | None:
         return error.status, str(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED, "Stopped."
-    message = mistake_in(error)
+    message = mistake_in(error) if isinstance(error, Exception) else None
     return None if message is None else (2, message)
 
 
-def mistake_in(error: BaseException) -> str | None:
+def mistake_in(error: Exception) -> str | None:
     """What the user can put right, in one line; None if it was not the user."""
     if isinstance(error, Mistake):
         return str(error)
@@ -135,7 +135,8 @@ def mistake_in(error: BaseException) -> str | None:
         where = "What was printed could not be written" if error.filename is None else error.filename
         return f"{os.fsdecode(where) if isinstance(where, bytes) else where}: {error.strerror or error}."
     if isinstance(error, MemoryError):
-        return f"There is not enough memory{f' ({error})' if str(error) else ''}. Take fewer features, or another computer."
+        how = f" ({error})" if str(error) else ""
+        return f"There is not enough memory{how}. Take fewer features or classes."
     if isinstance(error, UnicodeEncodeError):
         return f"What is to be printed is not all in {error.encoding}. Set PYTHONUTF8=1, or write to a file."
     if isinstance(error, UnicodeError):

@@ -109,16 +109,15 @@ class Checkpoints:
     def _place(self, kept: dict[str, Any]) -> Place:
         from aggro.streams import Position
 
-        passes, bad_lines, unlabelled = (kept.get(name) for name in ("passes", "bad_lines", "unlabelled"))
-        stream = kept.get("stream")
-        counts = [passes, bad_lines, unlabelled, *(stream if isinstance(stream, list) else [None])]
-        if not all(type(count) is int and count >= 0 for count in counts) or (
-            len(stream) != (len(Position._fields) if passes < self.passes else 0)
-            or passes > self.passes
-            or (stream and stream[0] > len(self.run["files"]))
-        ):
-            raise Mistake(f"{self.file} says no place in the data. Leave --resume out to start anew.")
-        return Place(passes, Position(*stream) if stream else None, bad_lines, unlabelled)
+        counts: list[Any] = [kept.get(name) for name in ("passes", "bad_lines", "unlabelled")]
+        passes, *left_out = counts
+        stream: list[Any] = kept["stream"] if isinstance(kept.get("stream"), list) else [None]
+        if all(type(count) is int and count >= 0 for count in (*counts, *stream)):
+            if passes == self.passes and not stream:
+                return Place(passes, None, *left_out)
+            if len(stream) == len(Position._fields) and stream[0] <= len(self.run["files"]) and passes < self.passes:
+                return Place(passes, Position(*stream), *left_out)
+        raise Mistake(f"{self.file} does not say how far it is. Leave --resume out to start anew.")
 
     def left(self) -> str:
         """What is there when the run is stopped now."""

@@ -26,7 +26,9 @@ class Unread(Exception):
 class App(typer.Typer):
     """Commands, each of them guarded."""
 
-    def command(self, *arguments: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def command(  # type: ignore[override]
+        self, *arguments: Any, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Enter a command."""
         enter = super().command(*arguments, **options)
 

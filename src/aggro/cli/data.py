@@ -17,6 +17,8 @@ from aggro.cli.outputs import check_writable
 
 __all__ = ["data"]
 
+KEPT = "What has come is kept; the same command goes on."
+
 data = App(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)
 
 Folder = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Their folder.  [default: $AGGRO_DATA]")]
@@ -146,12 +148,12 @@ def fetch_part(url: str, folder: Path, part: Any) -> str:
     target = folder / (part.file + ending)
     check_writable(target)
     try:
-        with kept(lambda: "What has come is kept; the same command goes on."), download_bar(part.file) as report:
+        with kept(lambda: KEPT), download_bar(part.file) as report:
             fetch(url, target, check=lambda file: wrong_with(file, part), report=report)
     except FetchError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
-        raise Mistake(f"{target}: {error.strerror or error}. What has come is kept; the same command goes on.") from error
+        raise Mistake(f"{target}: {error.strerror or error}. {KEPT}") from error
     return str(target)
 
 

@@ -127,8 +127,10 @@ def uses_of(command: Callable[..., Any]) -> dict[str, Reads | Writes]:
     """What a command's parameters say."""
     found = {}
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
-        if get_origin(parameter.annotation) is Annotated:
-            found.update({name: use for use in get_args(parameter.annotation) if isinstance(use, Reads | Writes)})
+        said = get_args(parameter.annotation) if get_origin(parameter.annotation) is Annotated else ()
+        for use in said:
+            if isinstance(use, Reads | Writes):
+                found[name] = use
     return found
 
 

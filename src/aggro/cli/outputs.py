@@ -40,7 +40,7 @@ __all__ = [
 Uses = Mapping[str, "Reads | Writes"]
 Identity = tuple[int, int]  # of a file: its device and its number there
 
-HEAD = 4096  # bytes that tell what a file is
+HEAD, FOOT = 4096, 65536  # bytes at its ends that tell what a file is
 PNG = b"\x89PNG\r\n\x1a\n"
 OURS = re.compile(rb"<footer>[^<]*\baggro \d")  # a page of ours
 OTHERS = (PNG, b"<!doctype html", b"<html", b'{"run":')  # text, some of it, but no predictions
@@ -73,6 +73,7 @@ def is_page(path: str) -> bool:
     if not head_of(path).lower().startswith(b"<!doctype html"):
         return False
     with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - FOOT))
         return OURS.search(file.read()) is not None
 
 

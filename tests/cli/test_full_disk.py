@@ -130,3 +130,18 @@ def test_stdout_that_takes_nothing(command, where, svm, model, tmp_path):
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "aggro: What was printed could not be written: No space left on device."
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["predict {model} {svm}", "show {model}", "data", "train {svm} --model m.aggro", ""]
+)
+def test_stdout_that_nobody_reads(command, svm, model, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", "aggro.cli", *command.format(model=model, svm=svm).split()]
+    done = subprocess.run(line, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.returncode == 141, done.stderr
+    assert "aggro: " not in done.stderr
+    assert "Error" not in done.stderr
+    assert os.listdir(tmp_path) == (["m.aggro"] if command.startswith("train") else [])

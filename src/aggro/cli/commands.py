@@ -30,13 +30,21 @@ class App(typer.Typer):
         self, *arguments: Any, **options: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Enter a command."""
-        enter = super().command(*arguments, **options)
+        return entering(super().command(*arguments, **options))
 
-        def entered(command: Callable[..., Any]) -> Callable[..., Any]:
-            enter(guarded(command))
-            return command
+    def callback(  # type: ignore[override]
+        self, *arguments: Any, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Enter what is done before a command, or instead of one."""
+        return entering(super().callback(*arguments, **options))
 
-        return entered
+
+def entering(enter: Callable[[Callable[..., Any]], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def entered(command: Callable[..., Any]) -> Callable[..., Any]:
+        enter(guarded(command))
+        return command
+
+    return entered
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -128,6 +128,9 @@ def console(stderr: bool = False) -> Any:
         def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
             return super().render_str(visible(text), **options)
 
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # whoever reads it has seen enough: not an end of rich's own
+
     stream = sys.stderr if stderr else sys.stdout
     raw = stream.raw if isinstance(stream, Door) else stream
     made = Plain(file=raw, highlight=False, markup=False, emoji=False)

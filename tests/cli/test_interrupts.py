@@ -15,6 +15,16 @@ from aggro.cli import checkpoints, outputs
 from aggro.models import saving
 
 
+@pytest.fixture(autouse=True)
+def usual_signals():
+    """As for a program in the foreground: in the background some may be ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def interrupting(monkeypatch, owner, name, after, number=signal.SIGINT):
     """The signal comes at the call of this function after so many."""
     real, calls = getattr(owner, name), []

@@ -50,10 +50,12 @@ def spawn(body: Callable[[], Any], log: str) -> int:
         os.dup2(file, 2)
         with open(1, "w", closefd=False) as out, open(2, "w", buffering=1, closefd=False) as err:
             sys.stdout, sys.stderr = out, err
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
             signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
-            body()
-    except SystemExit as end:
-        status = end.code or 0
+            try:
+                body()
+            except SystemExit as end:
+                status = end.code or 0
     except KeyboardInterrupt:  # before it began, or after it ended
         status = 128 + signal.SIGINT
     except BaseException:

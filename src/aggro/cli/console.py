@@ -57,7 +57,7 @@ def kept(said: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        raise Stopped(f"Stopped. {said()}", getattr(interrupt, "signal", 2)) from None
+        raise Stopped(f"Stopped. {said()}".strip(), getattr(interrupt, "signal", 2)) from None
 
 
 # Text -------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +114,8 @@ def attack_training(count: int, rng: random.Random, folder: Path, data: dict[str
         start = None
         if i % 2:
             start = str(folder / f"start{i}.aggro")
-            with suppress(SystemExit):
-                cli.main([*arguments, "--model", start])
+            status, said = run([*arguments, "--model", start])
+            assert status == 0, said
             arguments = [arguments[0], arguments[1], *(["--named"] if "--named" in arguments else [])]
         tests = ["--test", arguments[1]] * rng.choice([0, 1, 3])
         plan = {

@@ -154,6 +154,14 @@ def test_going_on_with_a_model_in_its_own_file(svm, model, tmp_path, link):
     assert path.read_bytes() != model.read_bytes()
 
 
+def test_a_model_that_is_also_given_as_data_is_not_replaced(svm, model, tmp_path):
+    path = tmp_path / "m.aggro"
+    path.write_bytes(model.read_bytes())
+    assert "is read" in mistake("train", path, "--from", path, "--model", path)
+    assert "is read" in mistake("train", svm, "--from", path, "--model", path, "--test", path)
+    assert path.read_bytes() == model.read_bytes()
+
+
 def test_devices_and_pipes(svm, model, tmp_path):
     good("predict", model, svm, "--output", os.devnull)
     assert not os.path.isfile(os.devnull)

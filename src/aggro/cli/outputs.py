@@ -158,13 +158,12 @@ def check(uses: Uses, values: Mapping[str, Any]) -> None:
     taken: dict[Identity, str] = {}
     for name, path, use in outputs_of(uses, values):
         check_writable(path, use.kind.streams)
-        spared = {file for one in use.over for file in inputs[one]}
         for file, kind in use.files(path).items():
             identity = identity_of(file)
             if identity is None:
                 continue
-            for files in inputs.values():
-                if identity in files and not (identity in spared and file == path):
+            for read, files in inputs.items():
+                if identity in files and not (read in use.over and file == path):
                     raise Mistake(f"{clash(file, path, name, files[identity])} Give another name to {option(name)}.")
             if identity in taken:
                 raise Mistake(f"{file} would be written twice, also by {taken[identity]}. Give another name to either.")
@@ -181,11 +180,9 @@ def outputs_of(uses: Uses, values: Mapping[str, Any]) -> Iterator[tuple[str, Pat
 
 
 def clash(file: Path, path: Path, name: str, read: str) -> str:
-    written = f"{file} would be written" if file == path else f"{file}, which goes with {option(name)},"
+    beside = "" if file == path else f", which goes with {option(name)},"
     same = "" if os.fspath(file) == read else f" (it is the same file as {read})"
-    if file == path:
-        return f"{written} over, and is read{same}."
-    return f"{written} would be written over, and is read{same}."
+    return f"{file}{beside} would be written over, and is read{same}."
 
 
 def option(name: str) -> str:

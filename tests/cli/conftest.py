@@ -70,3 +70,16 @@ def model(folder, svm):
     path = folder / "rows.aggro"
     good("train", svm, "--model", path)
     return path
+
+
+@pytest.fixture
+def quick_demo(monkeypatch):
+    """A demo that runs nothing, and has a page all the same."""
+    from aggro.cli.demo import bend, claims, races, report, show
+    from aggro.evaluate.page import render
+
+    for module, name in ((races, "twonorm"), (races, "digits"), (races, "diabetes"), (races, "run"), (bend, "chase")):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr(claims, "CLAIMS", [])
+    monkeypatch.setattr(report, "html", lambda *_: render("A demo", "", [], "aggro 1.2.3"))
+    monkeypatch.setattr(show, "tables", lambda *_: None)

@@ -1,8 +1,13 @@
-"""Runs a command line again and again, and kills it with -9 at random moments, until runs get through.
+"""Runs a command line again and again, and stops it with signals at random moments, until runs get through.
 
 The runs are forks of this process, which has loaded everything already: starting Python for each would take
-most of the time. Every model that comes out must be the one of a run without kills. Prints as JSON how
-often it killed, how many runs went on from a checkpoint, and how many got through.
+most of the time. Every model that comes out must be the one of a run that was not stopped, and so must any that
+lies there in between, unless it is the one that the run began with. Prints as JSON how often it was stopped, how
+many runs went on from a checkpoint, and how many got through.
+
+A plan has ``arguments`` and ``checkpointing`` (options of the command), ``whole`` and ``pieces`` (the models),
+``log``, ``seed``, ``kills`` and ``resumed`` (at least so many), and, if they are not as usual, ``signals`` and
+``start``: a model that runs go on from, in the file where the new one will be.
 """
 
 from __future__ import annotations
@@ -10,66 +15,137 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from aggro import cli
 
 SHARE = 0.6  # of an uninterrupted run's time: the longest that a run is let live
+ENDING = ".checkpoint"
+DONE = "\nmodel      "  # the last line of a run's result
 
 
-def fork(arguments: list[str], log: str) -> int:
+def spawn(body: Callable[[], Any], log: str) -> int:
+    """A fork that does this, whose stdout and stderr are the log; its process.
+
+    Signals wait until it is ready for them, and it never comes back here.
+    """
+    caught = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, caught)
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
         return pid
     status = 70
     try:
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
-        cli.main(arguments)
-    except SystemExit as end:
-        status = end.code
+        with open(1, "w", closefd=False) as out, open(2, "w", buffering=1, closefd=False) as err:
+            sys.stdout, sys.stderr = out, err
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, caught)
+            try:
+                body()
+            except SystemExit as end:
+                status = end.code or 0
+    except KeyboardInterrupt:  # before it began, or after it ended
+        status = 128 + signal.SIGINT
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
     finally:
         os._exit(status)
 
 
+def fork(arguments: list[str], log: str) -> int:
+    """Start a run; its process."""
+    return spawn(lambda: cli.main(arguments), log)
+
+
 def whole_run(arguments: list[str], log: str) -> float:
+    """Run it without a signal; how long it took."""
     start = time.perf_counter()
     _, status = os.waitpid(fork(arguments, log), 0)
     assert os.waitstatus_to_exitcode(status) == 0, read(log)
     return time.perf_counter() - start
 
 
-def main(plan: dict) -> dict:
-    log, arguments, options = plan["log"], plan["arguments"], plan["checkpointing"]
-    with suppress(SystemExit):
-        cli.main([*arguments, "--model", plan["whole"]])  # loads what is loaded once
+def quiet() -> None:
+    """Wait until there is one thread: others are not there in a fork, and what they hold is held for ever."""
     while threading.active_count() > 1:
         time.sleep(0.01)
-    usual = whole_run([*arguments, "--model", plan["pieces"], *options], log)
-    os.unlink(plan["pieces"])
-    moments = random.Random(plan["seed"])
-    result = {"kills": 0, "resumed": 0, "finished": 0}
-    while result["kills"] < plan["kills"] or result["resumed"] < plan["resumed"] or not result["finished"]:
-        again = ["--resume"] if os.path.exists(plan["pieces"] + ".checkpoint") else []
-        child = fork([*arguments, "--model", plan["pieces"], *options, *again], log)
-        status = killed_after(child, moments.uniform(0.0, SHARE * usual))
-        result["resumed"] += "Going on after" in read(log)
-        if status == 0:
-            result["finished"] += 1
-            assert same(plan["whole"], plan["pieces"]), result
-            os.unlink(plan["pieces"])
+
+
+class Plan:
+    """The runs of one command."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.log, self.whole, self.pieces, self.start = plan["log"], plan["whole"], plan["pieces"], plan.get("start")
+        self.signals = [getattr(signal, name) for name in plan.get("signals", ["SIGKILL"])]
+        self.arguments, self.plan = plan["arguments"], plan
+        self.result = {"kills": 0, "resumed": 0, "finished": 0}
+
+    def command(self, model: str) -> list[str]:
+        return [*self.arguments, *(["--from", model] if self.start else []), "--model", model]
+
+    def begin(self, model: str) -> None:
+        if self.start:
+            shutil.copyfile(self.start, model)
         else:
-            assert status == -signal.SIGKILL, read(log)
-            result["kills"] += 1
-    # The last kill may have come after the model was saved and before its checkpoint was deleted.
-    if not os.path.exists(plan["pieces"]) or os.path.exists(plan["pieces"] + ".checkpoint"):
-        whole_run([*arguments, "--model", plan["pieces"], *options, "--resume"], log)
-    return result
+            with suppress(FileNotFoundError):
+                os.unlink(model)
+
+    def run(self) -> dict[str, int]:
+        self.begin(self.whole)
+        with suppress(SystemExit):
+            cli.main(self.command(self.whole))  # loads what is loaded once
+        quiet()
+        command = [*self.command(self.pieces), *self.plan["checkpointing"]]
+        self.begin(self.pieces)
+        usual = whole_run(command, self.log)
+        assert self.is_whole()
+        self.begin(self.pieces)
+        moments, result, plan = random.Random(self.plan["seed"]), self.result, self.plan
+        while result["kills"] < plan["kills"] or result["resumed"] < plan["resumed"] or not result["finished"]:
+            again = ["--resume"] if os.path.exists(self.pieces + ENDING) else []
+            child = fork([*command, *again], self.log)
+            number = moments.choice(self.signals)
+            status = killed_after(child, moments.uniform(0.0, SHARE * usual), number)
+            self.look(status, number)
+        # The last signal may have come after the model was saved and before its checkpoint was deleted.
+        if not self.is_whole() or os.path.exists(self.pieces + ENDING):
+            whole_run([*command, "--resume"], self.log)
+        return result
+
+    def look(self, status: int, number: int) -> None:
+        """See what a run has left."""
+        said = read(self.log)
+        self.result["resumed"] += "Going on after" in said
+        assert "Traceback" not in said, said
+        begun = same(self.start, self.pieces) if self.start else not os.path.exists(self.pieces)
+        assert begun or self.is_whole(), (self.result, said)
+        # Without its checkpoint, and all said, it is done, however it ended.
+        done = DONE in said and not os.path.exists(self.pieces + ENDING)
+        if status == 0 or done:
+            assert self.is_whole(), self.result
+            self.result["finished"] += 1
+            self.begin(self.pieces)
+        if status:
+            # A signal may come when nothing catches it yet, or no longer.
+            assert status in (-number, 128 + number), (status, said)
+            if status > 0:
+                assert done or not said or said.splitlines()[-1].startswith("aggro: Stopped."), said
+            self.result["kills"] += 1
+
+    def is_whole(self) -> bool:
+        return os.path.exists(self.pieces) and same(self.whole, self.pieces)
 
 
 def same(one: str, other: str) -> bool:
@@ -77,22 +153,25 @@ def same(one: str, other: str) -> bool:
         return a.read() == b.read()
 
 
-def killed_after(child: int, seconds: float) -> int:
-    """The exit status of a child that is killed after so long, unless it is done before."""
+def killed_after(child: int, seconds: float, number: int = signal.SIGKILL) -> int:
+    """The exit status of a child that gets a signal after so long, unless it is done before."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.0005)
-    os.kill(child, signal.SIGKILL)
+    os.kill(child, number)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def read(log: str) -> str:
-    with open(log) as file:
-        return file.read()
+    try:
+        with open(log) as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]))))
+    print(json.dumps(Plan(json.loads(sys.argv[1])).run()))

@@ -1,4 +1,4 @@
-"""A run that is killed with -9 at random moments, and resumed, gives the same bytes as one that was not."""
+"""A run that is stopped at random moments, and resumed, gives the same bytes as one that was not."""
 
 from __future__ import annotations
 
@@ -55,10 +55,23 @@ def table(tmp_path_factory):
     ],
 )
 def test_killed_and_resumed_is_not_killed(data, options, request, tmp_path):
+    play(["train", str(request.getfixturevalue(data)), *options], tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forked")
+def test_a_model_that_goes_on_in_its_own_file_and_is_tested(svmlight, tmp_path):
+    """Rows are learned once, however late a run is stopped, and by whichever signal."""
+    start = tmp_path / "start.aggro"
+    subprocess.run([sys.executable, "-m", "aggro.cli", "train", str(svmlight), "--model", str(start)], check=True)
+    arguments = ["train", str(svmlight), *["--test", str(svmlight)] * 3]
+    play(arguments, tmp_path, start=str(start), signals=["SIGKILL", "SIGINT", "SIGTERM"])
+
+
+def play(arguments, tmp_path, **more):
     folder = tmp_path / "models"
     folder.mkdir()
     plan = {
-        "arguments": ["train", str(request.getfixturevalue(data)), *options],
+        "arguments": arguments,
         "checkpointing": ["--checkpoint", "1000"],
         "whole": str(folder / "whole.aggro"),
         "pieces": str(folder / "pieces.aggro"),
@@ -66,6 +79,7 @@ def test_killed_and_resumed_is_not_killed(data, options, request, tmp_path):
         "seed": 0,
         "kills": 12,
         "resumed": 6,
+        **more,
     }
     run = subprocess.run([sys.executable, str(KILLER), json.dumps(plan)], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr

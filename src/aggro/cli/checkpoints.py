@@ -2,8 +2,11 @@
 
 With ``--checkpoint N`` the model and its place in the data are saved together, in one file beside the model
 (``m.aggro.checkpoint``), each time N more rows are learned and a chunk ends. ``--resume`` goes on from there;
-if there is no such file it starts at the beginning, so it can be given every time. The model itself appears
-when all is learned, and the checkpoint goes then.
+if there is no such file it starts at the beginning, so it can be given every time.
+
+When all is learned, that is kept in a last checkpoint, then the model is saved and tested, and when the result is
+printed the checkpoint goes. A run that is stopped in between does not learn again, even if the model that it has
+saved is the one that it began with.
 
 The file also says what the run was: its data, its options and its learner. Another command is refused.
 Compressed data are read again up to the place and passed over; stdin cannot be read again, and is refused.
@@ -23,14 +26,18 @@ from aggro.cli.options import Reading
 if TYPE_CHECKING:
     from aggro.streams import Position, Stream
 
-__all__ = ["Checkpoints", "Place"]
+__all__ = ["ENDING", "Checkpoints", "Place"]
 
+ENDING = ".checkpoint"  # behind the model's name
 LOOKED_AT = 65536  # bytes at both ends of a file that tell whether it is the same
 
 
 @dataclass(frozen=True)
 class Place:
-    """How far a run is: passes done, the place in the pass, and what was left out in it so far."""
+    """How far a run is: passes done, the place in the pass, and what was left out in it so far.
+
+    There is no place in a pass before the first, nor when all are done.
+    """
 
     passes: int = 0
     stream: Position | None = None
@@ -41,14 +48,18 @@ class Place:
 class Checkpoints:
     """The checkpoint of one run."""
 
-    def __init__(self, model: Path, every: int | None, stream: Stream, passes: int, reading: Reading) -> None:
-        self.file = model.with_name(f"{model.name}.checkpoint")
-        self.every = every
+    def __init__(
+        self, model: Path, every: int | None, stream: Stream, passes: int, reading: Reading, origin: Path | None
+    ) -> None:
+        self.model, self.file = model, model.with_name(model.name + ENDING)
+        self.every, self.passes = every, passes
         self.rows = 0  # learned when it was last saved
+        self.saved = False  # is the model?
         self.run: dict[str, Any] = {}
         if every is not None:
             self.run = {
                 "files": {name: fingerprint(name) for name in stream.files},
+                "--from": origin and named(origin, model),
                 "passes": passes,
                 "chunk_bytes": stream.chunk_bytes,
                 "options": asdict(reading),
@@ -56,8 +67,15 @@ class Checkpoints:
 
     def take(self, learner: Any, place: Place) -> None:
         """Save, if enough was learned since the last time."""
-        if self.every is None or learner.n_seen_ - self.rows < self.every:
-            return
+        if self.every is not None and learner.n_seen_ - self.rows >= self.every:
+            self._save(learner, place)
+
+    def finish(self, learner: Any, place: Place) -> None:
+        """All is learned."""
+        if self.every is not None:
+            self._save(learner, place)
+
+    def _save(self, learner: Any, place: Place) -> None:
         from aggro.models import save
 
         try:
@@ -71,13 +89,14 @@ class Checkpoints:
         if not self.file.exists():
             return None
         from aggro.models import ModelFileError, load_checkpoint
-        from aggro.streams import Position
 
         try:
             learner, kept = load_checkpoint(self.file, shell=False)
-        except (ModelFileError, OSError) as error:
+        except ModelFileError as error:
             raise Mistake(str(error)) from error
-        if not isinstance(kept, dict) or "run" not in kept:
+        except OSError as error:
+            raise Mistake(f"{self.file}: {error.strerror or error}.") from error
+        if not isinstance(kept, dict) or not isinstance(kept.get("run"), dict):
             raise Mistake(f"{self.file} is a model, not a checkpoint of a run. Leave --resume out to start anew.")
         for what, then, now in (*differences(kept["run"], self.run), *differences(traits(learner), traits(fresh))):
             raise Mistake(
@@ -85,12 +104,44 @@ class Checkpoints:
                 "Give the same command again, or leave --resume out to start anew."
             )
         self.rows = learner.n_seen_
-        place = Place(kept["passes"], Position(*kept["stream"]), kept["bad_lines"], kept["unlabelled"])
-        return learner, place
+        return learner, self._place(kept)
+
+    def _place(self, kept: dict[str, Any]) -> Place:
+        from aggro.streams import Position
+
+        counts: list[Any] = [kept.get(name) for name in ("passes", "bad_lines", "unlabelled")]
+        passes, *left_out = counts
+        stream: list[Any] = kept["stream"] if isinstance(kept.get("stream"), list) else [None]
+        if all(type(count) is int and count >= 0 for count in (*counts, *stream)):
+            if passes == self.passes and not stream:
+                return Place(passes, None, *left_out)
+            if len(stream) == len(Position._fields) and stream[0] <= len(self.run["files"]) and passes < self.passes:
+                return Place(passes, Position(*stream), *left_out)
+        raise Mistake(f"{self.file} does not say how far it is. Leave --resume out to start anew.")
+
+    def left(self) -> str:
+        """What is there when the run is stopped now."""
+        if self.saved:
+            again = "; the same command with --resume ends it" if self.every is not None else ""
+            return f"The model is in {self.model}{again}."
+        if self.every is None:
+            was = "is as it was" if self.model.exists() else "was not written"
+            return f"{self.model} {was}. With --checkpoint ROWS, a run that is stopped can go on."
+        if not self.file.exists():
+            return "There was no checkpoint yet: the same command begins anew."
+        return f"{self.rows:,} rows are kept in {self.file}: the same command with --resume goes on."
 
     def forget(self) -> None:
         """The run is done, or starts anew."""
         self.file.unlink(missing_ok=True)
+
+
+def named(origin: Path, model: Path) -> str:
+    """The model that a run goes on from, as it is called; one that the run itself will replace has no checksum."""
+    if model.exists() and origin.samefile(model):
+        return str(origin)
+    size, checksum = fingerprint(os.fspath(origin))
+    return f"{origin} ({size:,} bytes, {checksum:08x})"
 
 
 def fingerprint(name: str) -> list[int]:

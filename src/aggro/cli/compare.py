@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, check_writable
+from aggro.cli.console import Mistake, console, json_text
 from aggro.cli.help import complete_settings
 from aggro.cli.learners import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
+from aggro.cli.outputs import PLOT, Writes
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
@@ -43,7 +43,9 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png."), Writes(PLOT)
+    ] = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
@@ -77,7 +79,7 @@ def compare(
             "bad_lines": stream.bad_lines,
             "plot": None if plot is None else str(plot),
         }
-        print(json.dumps(result, indent=2, ensure_ascii=False))
+        print(json_text(result, indent=2))
     else:
         print_table(title, figures, task, plot)
 
@@ -85,7 +87,6 @@ def compare(
 def check_plot(path: Path) -> None:
     from importlib.util import find_spec
 
-    check_writable(path)
     if path.suffix.lower() not in (".html", ".png"):
         raise Mistake(f"{path}: plots are .html or .png files.")
     if path.suffix.lower() == ".png" and find_spec("matplotlib") is None:
@@ -149,7 +150,6 @@ def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
 
 def print_table(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from aggro.cli.ledger import COUNTED
@@ -174,7 +174,7 @@ def print_table(title: str, figures: dict[str, dict[str, Any]], task: str, plot:
             f"{f['rows_per_second']:,.0f}",
             style="bold" if best and len(figures) > 1 else "",
         )
-    console = Console(highlight=False)
-    console.print(table)
+    screen = console()
+    screen.print(table)
     if plot is not None:
-        console.print(f"The curves are in {plot}", soft_wrap=True)
+        screen.print(f"The curves are in {plot}", soft_wrap=True)

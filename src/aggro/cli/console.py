@@ -1,31 +1,145 @@
-"""What the commands share: mistakes, and progress on stderr."""
+"""What the commands share: mistakes, text on its way to the screen, and progress on stderr.
+
+Class labels, file names, features and what a server says come from anywhere. On a screen, control characters in them
+could move the cursor, change its colours or turn text around, so they are made visible: ``\\x1b`` instead of an
+escape. Everything printed goes through a :class:`Door`; what is drawn with rich, through :func:`console`, which
+takes no text for markup. Text of the data that should stay on its line goes through :func:`shown`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Mistake", "Progress", "check_writable", "download_bar", "progress"]
+__all__ = [
+    "Door",
+    "Mistake",
+    "Progress",
+    "Stopped",
+    "console",
+    "doors",
+    "download_bar",
+    "facts",
+    "json_text",
+    "kept",
+    "progress",
+    "shown",
+    "visible",
+]
 
 T = TypeVar("T")
+
+# C0 but tab and newline, delete, C1, marks and overrides of direction, breaks of lines and paragraphs, the byte order
+# mark, and halves of surrogate pairs, by which Python spells what is not UTF-8 in a file's name.
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 class Mistake(Exception):
     """Something the user can put right; its text is the one line they see."""
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before any work is done for it."""
-    if path.is_dir():
-        raise Mistake(f"{path} is a folder; give the name of a file.")
-    if not path.parent.is_dir():
-        raise Mistake(f"{path} cannot be written: there is no folder {path.parent}.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise Mistake(f"{path} cannot be written: permission denied.")
+class Stopped(Exception):
+    """The user stopped it; the text says what was kept."""
+
+    def __init__(self, text: str, signal: int) -> None:
+        super().__init__(text)
+        self.status = 128 + signal  # as shells count
+
+
+@contextmanager
+def kept(said: Callable[[], str]) -> Iterator[None]:
+    """If the user stops what is inside, this is what they should know."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise Stopped(f"Stopped. {said()}".strip(), getattr(interrupt, "signal", 2)) from None
+
+
+# Text -------------------------------------------------------------------------------------------------
+
+
+def visible(text: str) -> str:
+    """Text without anything that a terminal would obey, but tabs and newlines."""
+    return UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def shown(value: Any) -> str:
+    """A name, label or message from outside, on one line."""
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON in which nothing is left that a terminal would obey; it means the same."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def facts(lines: Mapping[str, str]) -> str:
+    """A line for each name and what there is to say of it."""
+    return "\n".join(f"{name:<10} {shown(text)}" for name, text in lines.items())
+
+
+class Door:
+    """A text stream on which all is visible. ``raw`` is the stream behind it."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        """Write what can be seen; letters that the stream's encoding has not are spelled."""
+        seen = visible(text)
+        encoding = getattr(self.raw, "encoding", None)
+        if encoding:
+            seen = seen.encode(encoding, "backslashreplace").decode(encoding)
+        self.raw.write(seen)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+@contextmanager
+def doors() -> Iterator[None]:
+    """Inside, stdout and stderr are doors; a stream that was closed before takes everything and shows nothing."""
+    with ExitStack() as stack:
+        for redirect, stream in ((redirect_stdout, sys.stdout), (redirect_stderr, sys.stderr)):
+            if stream is None:
+                stream = stack.enter_context(open(os.devnull, "w"))
+            stack.enter_context(redirect(Door(stream)))  # type: ignore[operator]
+        yield
+
+
+def console(stderr: bool = False) -> Any:
+    """A console of rich's that takes text as it is, without markup, and makes it visible."""
+    from rich.console import Console
+    from rich.text import Text
+
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+            return super().render_str(visible(text), **options)
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # whoever reads it has seen enough: not an end of rich's own
+
+    stream = sys.stderr if stderr else sys.stdout
+    raw = stream.raw if isinstance(stream, Door) else stream
+    made = Plain(file=raw, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal:  # there are no colours of its own to let through
+        made.file = stream
+    return made
+
+
+# Progress ---------------------------------------------------------------------------------------------
 
 
 class Progress(Protocol):
@@ -41,12 +155,11 @@ def progress() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield Lines()
         return
-    from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as bars:
         yield Bars(bars)
 
 
@@ -65,7 +178,7 @@ class Bars:
         self.bars = bars
 
     def stage(self, name: str, items: Iterable[T], total: int, size: Any = None) -> Iterator[T]:
-        task = self.bars.add_task(name, total=total)
+        task = self.bars.add_task(visible(name), total=total)
         for item in items:
             yield item
             self.bars.advance(task, 1 if size is None else size(item))
@@ -78,11 +191,10 @@ def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
         print(f"Fetching {name} …", file=sys.stderr, flush=True)
         yield lambda done, total: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(name, total=None)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as bars:
+        task = bars.add_task(visible(name), total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,12 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, check_writable, download_bar
+from aggro.cli.commands import App
+from aggro.cli.console import Mistake, console, download_bar, json_text, kept
 from aggro.cli.options import Json
+from aggro.cli.outputs import check_writable
 
 __all__ = ["data"]
 
-data = typer.Typer(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)
+KEPT = "What has come is kept; the same command goes on."
+
+data = App(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)
 
 Folder = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Their folder.  [default: $AGGRO_DATA]")]
 
@@ -55,7 +58,7 @@ def show_list(folder: Folder = None, as_json: Json = False) -> None:
         sets = [
             {**asdict(entry), "paths": {part: paths[entry.name, part] for part in entry.parts}} for entry in DATA_SETS
         ]
-        print(json.dumps(sets, indent=2, ensure_ascii=False))
+        print(json_text(sets, indent=2))
         return
     print_table(paths)
     where = os.fspath(folder) if folder else os.environ.get("AGGRO_DATA")
@@ -64,7 +67,6 @@ def show_list(folder: Folder = None, as_json: Json = False) -> None:
 
 def print_table(paths: dict[tuple[str, str], str | None]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from aggro.streams.datasets import DATA_SETS
@@ -81,7 +83,7 @@ def print_table(paths: dict[tuple[str, str], str | None]) -> None:
         state = "yes" if all(there) else "partly" if any(there) else "can be fetched" if can_fetch(entry) else "no"
         features = f"{entry.features:,}" if entry.features else "text"
         table.add_row(entry.name, entry.task, *rows, features, state, style="" if any(there) else "dim")
-    Console(highlight=False).print(table)
+    console().print(table)
 
 
 def can_fetch(entry: Any) -> bool:
@@ -146,12 +148,12 @@ def fetch_part(url: str, folder: Path, part: Any) -> str:
     target = folder / (part.file + ending)
     check_writable(target)
     try:
-        with download_bar(part.file) as report:
+        with kept(lambda: KEPT), download_bar(part.file) as report:
             fetch(url, target, check=lambda file: wrong_with(file, part), report=report)
     except FetchError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
-        raise Mistake(f"{target}: {error.strerror or error}.") from error
+        raise Mistake(f"{target}: {error.strerror or error}. {KEPT}") from error
     return str(target)
 
 

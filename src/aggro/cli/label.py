@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, check_writable
+from aggro.cli.console import Mistake, facts, json_text, kept, shown
 from aggro.cli.help import complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
+from aggro.cli.outputs import JOURNAL, MODEL, Reads, Writes
 from aggro.cli.train import complete_learners, listed
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["label"]
 
 ASKING = "Asking"
+ANSWERS, START = ".answers", ".start"  # behind the model's name
 STRATEGIES = ("margin", "threshold", "random")
 ENDS = {
     "quit": "Stopped.",
@@ -37,13 +38,18 @@ GO_ON = "The same command goes on from here."
 def label(
     data: Data,
     *,
-    model: Annotated[Path, typer.Option(metavar="FILE", help="The model: made if it is not there, else it goes on.")],
+    model: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The model: made if it is not there, else it goes on."),
+        Writes(MODEL, beside={ANSWERS: JOURNAL, START: MODEL}, held=True),
+    ],
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="Classes and, if you like, their keys: ham=h,spam=s.")
     ] = None,
     seed_labels: Annotated[
         list[str] | None,
         typer.Option(metavar="DATA", help="Rows that have labels, to begin with; repeatable."),
+        Reads(data=True),
     ] = None,
     budget: Annotated[int | None, typer.Option(min=0, metavar="N", help="Stop after so many answers.")] = None,
     delta: Annotated[
@@ -84,7 +90,6 @@ def label(
     answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
     and at the end the result, as one line of JSON.
     """
-    check_writable(model)
     from aggro.cli.labelling.beginning import Gating
     from aggro.cli.labelling.choices import classes_given
     from aggro.cli.labelling.journal import Journal
@@ -96,9 +101,9 @@ def label(
     if strategy is not None and strategy not in STRATEGIES:
         raise Mistake(f"There is no strategy {strategy!r}. There are: {', '.join(STRATEGIES)}.")
     gating, screen, interrupts = Gating(delta, strategy, target_rate), Screen(), Interrupts()
-    journal = Journal(model.with_name(f"{model.name}.answers"))
+    journal = Journal(model.with_name(model.name + ANSWERS))
     try:
-        with interrupts.caught():
+        with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
             with patience(screen.say):
                 session = taken_up(data, journal, model, reading, screen, learner, set_, gating, seed_labels)
                 session.budget, session.check = budget, interrupts.check
@@ -116,7 +121,7 @@ def label(
     finally:
         journal.close()
         if not journal.begun:
-            model.with_name(f"{model.name}.start").unlink(missing_ok=True)
+            model.with_name(model.name + START).unlink(missing_ok=True)
 
 
 def taken_up(
@@ -217,7 +222,7 @@ class Conversation:
     def _ask(self, question: Any) -> None:
         self.answers.forget()
         if self.prints:
-            print(json.dumps({"question": question.as_json()}, ensure_ascii=False, default=str), flush=True)
+            print(json_text({"question": question.as_json()}), flush=True)
         else:
             self.screen.ask(question, self.choices, self._standing())
 
@@ -232,7 +237,7 @@ class Conversation:
         else:
             self.session.answer(reply.label, guess)
             self.choices.add(reply.label)
-            self._echo(str(reply.label))
+            self._echo(shown(reply.label))
 
     def _echo(self, text: str) -> None:
         if not self.prints:
@@ -243,7 +248,7 @@ class Conversation:
         if event is None:
             self.screen.echo("There is nothing to take back.")
         else:
-            what = f"the answer {event.label}" if event.do == "answer" else "a skip"
+            what = f"the answer {shown(event.label)}" if event.do == "answer" else "a skip"
             self.screen.echo(f"took back {what}")
 
     def _standing(self) -> Any:
@@ -258,9 +263,9 @@ class Conversation:
         """The result, on stdout."""
         result = self._result(end)
         if self.prints:
-            print(json.dumps({"result": result}, ensure_ascii=False, default=str))
+            print(json_text({"result": result}))
         elif self.as_json:
-            print(json.dumps(result, indent=2, ensure_ascii=False, default=str))
+            print(json_text(result, indent=2))
         else:
             print(summary(result))
         go_on = f" {GO_ON}" if end != "data" else ""
@@ -317,7 +322,7 @@ def summary(result: dict[str, Any]) -> str:
         lines["left out"] = f"{result['bad_lines']:,} malformed line(s)"
     size = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)" if result["model"] else "none yet"
     lines["model"] = f"{size}; the answers are in {result['answers']}"
-    return "\n".join(f"{name:<10} {text}" for name, text in lines.items())
+    return facts(lines)
 
 
 def is_whole(text: str) -> bool:

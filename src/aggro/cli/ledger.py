@@ -87,15 +87,16 @@ def ledger(task: str) -> Iterator[Ledger]:
     """A ledger on stderr. If nothing is heard for a while, it says why: kernels are compiled once."""
     bar: Any = None
     if sys.stderr.isatty():
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        console = Console(stderr=True, highlight=False)
+        from aggro.cli.console import console
+
+        screen = console(stderr=True)
         bars = Progress(
             BarColumn(bar_width=32),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
-            console=console,
+            console=screen,
             transient=True,
         )
         line = bars.add_task("getting ready", total=None)
@@ -103,8 +104,8 @@ def ledger(task: str) -> Iterator[Ledger]:
         def bar(done: float | None, what: str) -> None:
             bars.update(line, total=None if done is None else 1.0, completed=done or 0.0, description=what)
 
-        with bars, patience(lambda text: console.print(text, style="dim")):
-            yield Ledger(lambda text: console.print(text), bar, task)
+        with bars, patience(lambda text: screen.print(text, style="dim")):
+            yield Ledger(lambda text: screen.print(text), bar, task)
         return
 
     def say(text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from aggro.cli.outputs import Reads
 from aggro.cli.plugins import load_plugins
 from aggro.learners.registry import learners
 
@@ -39,7 +40,9 @@ def short_names() -> list[str]:
 
 
 Data = Annotated[
-    list[str], typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed.")
+    list[str],
+    typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed."),
+    Reads(data=True),
 ]
 Plugins = Annotated[
     list[str] | None,
@@ -50,6 +53,7 @@ Plugins = Annotated[
         is_eager=True,
         help="A Python file, or module, with learners or steps of your own; repeatable.",
     ),
+    Reads(),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from aggro.cli.console import Mistake
+from aggro.cli.console import shown
+from aggro.cli.outputs import writing
 
 __all__ = ["draw"]
 
@@ -18,13 +19,11 @@ def draw(
     path: Path, title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], task: str
 ) -> None:
     """Write the curves to a file, in the form that its name says."""
-    try:
+    with writing(path, "the plot") as file:
         if path.suffix.lower() == ".png":
-            draw_png(path, title, curves, task)
+            draw_png(file, shown(title), curves, task)
         else:
-            path.write_text(page(title, curves, figures, task), encoding="utf-8")
-    except OSError as error:
-        raise Mistake(f"{path} cannot be written: {error.strerror}.") from error
+            file.write(page(shown(title), curves, figures, task).encode())
 
 
 def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], task: str) -> str:
@@ -49,7 +48,7 @@ def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[st
     return render("Learners side by side", "", [Section(title, note, table, chart)], f"aggro {__version__}")
 
 
-def draw_png(path: Path, title: str, curves: Mapping[str, Any], task: str) -> None:
+def draw_png(file: BinaryIO, title: str, curves: Mapping[str, Any], task: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
@@ -63,10 +62,12 @@ def draw_png(path: Path, title: str, curves: Mapping[str, Any], task: str) -> No
     axes.set_xscale("log", base=2)
     axes.set_yscale("symlog" if any((curve.errors == 0).any() for curve in curves.values()) else "log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    shown = FuncFormatter(lambda value, _: f"{value:.3g}" if task == "regression" else f"{100 * value:.3g}%")
-    axes.yaxis.set_major_formatter(shown)
-    axes.yaxis.set_minor_formatter(shown)
-    axes.set(title=title, xlabel="rows seen", ylabel=MEASURES[task])
+    ticks = FuncFormatter(lambda value, _: f"{value:.3g}" if task == "regression" else f"{100 * value:.3g}%")
+    axes.yaxis.set_major_formatter(ticks)
+    axes.yaxis.set_minor_formatter(ticks)
+    axes.set(xlabel="rows seen", ylabel=MEASURES[task])
+    axes.set_title(title, parse_math=False)  # a dollar in a name is a dollar
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    for text in axes.legend(frameon=False).get_texts():
+        text.set_parse_math(False)
+    figure.savefig(file, format="png", dpi=150)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, check_writable
+from aggro.cli.console import Door, json_text
 from aggro.cli.options import Data, Plugins, Reading, reads_data
+from aggro.cli.outputs import PREDICTIONS, Writes, writing
 from aggro.cli.show import Model, load_model
 
 __all__ = ["predict"]
@@ -27,7 +27,11 @@ def predict(
     data: Data,
     *,
     scores: Annotated[bool, typer.Option("--scores", help="Print scores instead of labels.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Write to this file instead of stdout.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write to this file instead of stdout."),
+        Writes(PREDICTIONS),
+    ] = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an object for each row: label and scores.")] = False,
     reading: Reading,
@@ -36,19 +40,17 @@ def predict(
 
     A label column among the data is not looked at. Features that the model does not know are left out.
     """
-    if output is not None:
-        check_writable(output)
     learner = load_model(model)
 
     from aggro.cli.reading import blaming_the_data, chunks_of
 
     stream = open_as_learned(data, reading, learner)
     lines = json_lines if as_json else score_lines if scores else label_lines
-    with written_to(output) as file:
+    with written_to(output) as write:
         for chunk in chunks_of(stream):
             with blaming_the_data():
                 text = "\n".join(lines(learner, chunk)) + "\n"
-            file.write(text)
+            write(text)
     if stream.bad_lines:
         print(f"Left out {stream.bad_lines:,} malformed lines.", file=sys.stderr)
 
@@ -72,19 +74,19 @@ def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:
 
 
 @contextmanager
-def written_to(output: Path | None) -> Iterator[IO[str]]:
-    if output is None:
-        yield sys.stdout
+def written_to(output: Path | None) -> Iterator[Callable[[str], Any]]:
+    """Where predictions go. A person sees what cannot be seen otherwise; a program gets labels as they are."""
+    if output is not None:
+        with writing(output, "the predictions") as file:
+            yield lambda text: file.write(text.encode())
         return
-    try:
-        with open(output, "w", encoding="utf-8") as file:
-            yield file
-    except OSError as error:
-        raise Mistake(f"{output} cannot be written: {error.strerror}.") from error
+    yield sys.stdout.raw.write if isinstance(sys.stdout, Door) and not sys.stdout.isatty() else sys.stdout.write
 
 
 def label_lines(learner: Any, chunk: Any) -> Iterator[str]:
-    return map(str, learner.predict_chunk(chunk).tolist())
+    """A label a line: one that has line breaks itself has them spelled."""
+    labels = map(str, learner.predict_chunk(chunk).tolist())
+    return (label.replace("\n", "\\n").replace("\r", "\\r") for label in labels)
 
 
 def score_lines(learner: Any, chunk: Any) -> Iterator[str]:
@@ -98,13 +100,13 @@ def json_lines(learner: Any, chunk: Any) -> Iterator[str]:
     labels = learner.predict_chunk(chunk).tolist()
     task = task_of(learner)
     if task == "regression":
-        yield from (json.dumps({"value": label}) for label in labels)
+        yield from (json_text({"value": label}) for label in labels)
         return
     scored = zip(labels, learner.decision_chunk(chunk).tolist(), strict=True)
     if task == "outlier":
-        yield from (json.dumps({"label": label, "score": score}) for label, score in scored)
+        yield from (json_text({"label": label, "score": score}) for label, score in scored)
         return
     names = [str(name) for name in learner.classes_.tolist()]
     for label, score in scored:
         scores = zip(names, score, strict=True) if isinstance(score, list) else [(names[-1], score)]
-        yield json.dumps({"label": label, "scores": dict(scores)}, ensure_ascii=False)
+        yield json_text({"label": label, "scores": dict(scores)})

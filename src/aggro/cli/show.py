@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake
+from aggro.cli.console import Mistake, console, json_text, shown
 from aggro.cli.options import Json, Plugins
+from aggro.cli.outputs import Reads
 
 __all__ = ["load_model", "show"]
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved."), Reads()]
 
 
 def load_model(path: Path) -> Any:
@@ -54,7 +54,7 @@ def show(
         raise Mistake(f"{model}: {error.strerror}.") from error
     facts = facts_of(model, contents)
     if as_json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False, default=str))
+        print(json_text(facts, indent=2))
     else:
         print_facts(facts)
 
@@ -103,12 +103,11 @@ def asking_of(active: dict[str, Any]) -> dict[str, Any]:
 def print_facts(facts: dict[str, Any]) -> None:
     """The facts for people."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    screen = console()
     for name, text in lines_of(facts).items():
-        first, *more = textwrap.wrap(text, max(20, console.width - 11), break_on_hyphens=False) or [""]
+        first, *more = textwrap.wrap(shown(text), max(20, screen.width - 11), break_on_hyphens=False) or [""]
         print(f"{name:<10} {first}")
         for line in more:
             print(f"{'':<10} {line}")
@@ -122,10 +121,16 @@ def print_facts(facts: dict[str, Any]) -> None:
         weights.add_column("for class")
     weights.add_column("weight", justify="right")
     for weight in facts["weights"]:
-        named = [str(weight["class"])] if "classes" in facts else []
-        weights.add_row(str(weight["feature"]), *named, f"{weight['weight']:+.6g}")
-    console.print()
-    console.print(weights)
+        named = [shown(weight["class"])] if "classes" in facts else []
+        weights.add_row(shown(weight["feature"]), *named, f"{weight['weight']:+.6g}")
+    screen.print()
+    screen.print(weights)
+
+
+def checkpoint_line(passes: int, stream: list[int]) -> str:
+    if not stream:
+        return "every row is learned; train with --resume saves and tests the model"
+    return f"not finished: pass {passes + 1}, after row {stream[3]:,} of file {stream[0] + 1}"
 
 
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
@@ -137,8 +142,7 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     settable = facts["parameters"] if known is None else parameters_of(known.load())
     lines = {"model": f"{facts['model']} ({facts['bytes']:,} bytes, written by aggro {facts['aggro']})"}
     if facts["checkpoint"]:
-        passes, stream = facts["checkpoint"]["passes"], facts["checkpoint"]["stream"]
-        lines["checkpoint"] = f"not finished: pass {passes + 1}, after row {stream[3]:,} of file {stream[0] + 1}"
+        lines["checkpoint"] = checkpoint_line(**facts["checkpoint"])
     lines["learner"] = facts["learner"] if known is None else spelled(known.name, facts["parameters"])
     lines["parameters"] = ", ".join(f"{k}={v}" for k, v in facts["parameters"].items() if k in settable)
     if "classes" in facts:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.checkpoints import Checkpoints, Place
-from aggro.cli.console import Mistake, check_writable
+from aggro.cli.checkpoints import ENDING, Checkpoints, Place
+from aggro.cli.console import Mistake, facts, json_text, kept, shown
 from aggro.cli.help import complete_settings
 from aggro.cli.learners import make_learner, spelled
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
+from aggro.cli.outputs import MODEL, Reads, Writes
 
 __all__ = ["listed", "train"]
 
@@ -29,7 +30,11 @@ def complete_learners(incomplete: str) -> list[str]:
 def train(
     data: Data,
     *,
-    model: Annotated[Path, typer.Option(metavar="FILE", help="Where to save the model.")],
+    model: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="Where to save the model."),
+        Writes(MODEL, beside={ENDING: MODEL}, over=("from_",), held=True),
+    ],
     learner: Annotated[
         str | None,
         typer.Option(
@@ -43,11 +48,15 @@ def train(
         ),
     ] = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", metavar="MODEL", help="Go on from this model instead of a new learner.")
+        Path | None,
+        typer.Option("--from", metavar="MODEL", help="Go on from this model instead of a new learner."),
+        Reads(),
     ] = None,
     passes: Annotated[int, typer.Option(min=1, metavar="N", help="How often to go over the data.")] = 1,
     test: Annotated[
-        list[str] | None, typer.Option(metavar="DATA", help="Test the model on these afterwards; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="DATA", help="Test the model on these afterwards; repeatable."),
+        Reads(data=True),
     ] = None,
     checkpoint: Annotated[
         int | None, typer.Option(min=1, metavar="ROWS", help="Save model and place in the data every so many rows.")
@@ -62,7 +71,6 @@ def train(
     Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
     before, and the share predicted wrongly before it was learned.
     """
-    check_writable(model)
     new = starting_learner(learner, set_ or [], from_)
     from aggro.cli.reading import open_data, read_again
     from aggro.cli.scoring import evaluate, task_of
@@ -77,18 +85,21 @@ def train(
     tests = (
         open_data(test, reading, task=task_of(new)) if test else None
     )  # a mistake there should not cost the training
-    checkpoints = Checkpoints(model, checkpoint, stream, passes, reading)
+    checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_)
     run = Run(stream, new, passes, checkpoints)
-    if resume:
-        run.resume()
-    elif checkpoint is not None:
-        checkpoints.forget()
-    run.learn()
-    save_model(run.learner, model)
-    checkpoints.forget()
-    tested = evaluate(run.learner, test, reading) if tests is not None and test else None
-    result = {"model": str(model), **run.result(), "test": tested}
-    print(json.dumps(result, indent=2, ensure_ascii=False) if as_json else summary(result))
+    with kept(checkpoints.left):
+        if resume:
+            run.resume()
+        elif checkpoint is not None:
+            checkpoints.forget()
+        run.learn()
+        save_model(run.learner, model)
+        checkpoints.saved = True
+        tested = evaluate(run.learner, test, reading) if tests is not None and test else None
+        result = {"model": str(model), **run.result(), "test": tested}
+        print(json_text(result, indent=2) if as_json else summary(result))
+        sys.stdout.flush()
+        checkpoints.forget()  # not before all is said: until then, the same command must not learn the rows again
 
 
 def starting_learner(name: str | None, settings: list[str], model: Path | None) -> Any:
@@ -135,6 +146,9 @@ class Run:
 
         start = time.perf_counter()
         with ledger(self.task) as lines:
+            if self.place.passes == self.passes:
+                lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
+                return
             if self.place.stream is not None:
                 lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
             for number in range(self.place.passes, self.passes):
@@ -143,6 +157,7 @@ class Run:
                 raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
             if hasattr(self.learner, "flush"):
                 self.learner.flush()  # the data end here, as they do in fit
+            self.checkpoints.finish(self.learner, self.place)
             lines.close(self.learner)
             if self.order is not None:
                 lines.say(self.order.warning())
@@ -249,12 +264,12 @@ def summary(result: dict[str, Any]) -> str:
     if result["test"] is not None:
         lines["test"] = test_line(result["test"])
     lines["model"] = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)"
-    return "\n".join(f"{name:<10} {text}" for name, text in lines.items())
+    return facts(lines)
 
 
 def listed(classes: list[Any]) -> str:
-    shown = ", ".join(map(str, classes[:12]))
-    return f"{shown}, … ({len(classes):,} in all)" if len(classes) > 12 else shown
+    first = ", ".join(map(shown, classes[:12]))
+    return f"{first}, … ({len(classes):,} in all)" if len(classes) > 12 else first
 
 
 def test_line(test: dict[str, Any]) -> str:

@@ -4,22 +4,25 @@ The new bytes go into a temporary file in the same folder, are forced to the dis
 name in one step. Whatever happens in between, the old file is as it was.
 
 A process that is killed cannot take its temporary file away. It holds a lock on it, though, which dies with
-it: the next one that saves in the folder takes away every temporary file that nobody holds.
+it: the next one that saves in the folder takes away every temporary file that nobody holds. A file that is
+written over a long time is held in the same way, by one process at a time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import BinaryIO
 
-__all__ = ["replacing"]
+__all__ = ["Held", "holding", "replacing", "sync_folder"]
 
 if sys.platform == "win32":  # no such lock there, and nothing is swept
 
@@ -35,6 +38,7 @@ else:
 
 
 START, END = ".aggro-", ".tmp"
+ATTEMPTS, PAUSE = 20, 0.01  # seconds, to hold a file
 ADVICE = {
     errno.ENOSPC: "Free some space, or save elsewhere",
     errno.EDQUOT: "Free some space, or save elsewhere",
@@ -48,8 +52,61 @@ ADVICE = {
 }
 
 
+class Held(Exception):
+    """Another process holds the file."""
+
+
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def holding(path: str) -> Iterator[None]:
+    """Nobody else holds ``path`` inside; it need not exist. Raises :class:`Held` if another process does.
+
+    Where there are no such locks, nothing is held.
+    """
+    target = os.path.realpath(path)
+    mark = hashlib.sha256(os.fsencode(os.path.basename(target))).hexdigest()[:16]
+    name = os.path.join(os.path.dirname(target), f"{START}{mark}{END}")
+    fd = _mark(name)
+    try:
+        yield
+    finally:
+        if fd is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)  # still locked: whoever waits for it sees that it is gone
+            os.close(fd)
+
+
+def _mark(name: str) -> int | None:
+    """An open file of this name with a lock on it; None where there are no locks."""
+    if sys.platform == "win32":
+        return None
+    for _ in range(ATTEMPTS):
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            lock(fd, wait=False)
+        except BlockingIOError:  # for a moment, it may be one that sweeps or that is about to let go
+            os.close(fd)
+            time.sleep(PAUSE)
+            continue
+        except OSError:  # a disk without locks
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            os.close(fd)
+            return None
+        if _is_named(fd, name):
+            return fd
+        os.close(fd)  # taken away by the one that held it before
+    raise Held(name)
+
+
+def _is_named(fd: int, name: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(name))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def replacing(path: str, what: str = "the model") -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of ``path`` when the block ends without an error."""
     target = os.path.realpath(path)  # through a link, it is the file behind it that is replaced
     folder = os.path.dirname(target)
@@ -71,13 +128,13 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         temporary = ""
     except OSError as error:
         advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
-        what = f"Could not save the model: {error.strerror or error}. {advice}; what was there before is unchanged"
-        raise OSError(error.errno or errno.EIO, what, path) from error
+        said = f"Could not save {what}: {error.strerror or error}. {advice}; what was there before is unchanged"
+        raise OSError(error.errno or errno.EIO, said, path) from error
     finally:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _mode_of(target: str) -> int | None:
@@ -122,7 +179,7 @@ def _sweep(folder: str) -> None:
                 os.close(fd)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Force the new name to the disk, where the system can do that."""
     try:
         fd = os.open(folder, os.O_RDONLY)

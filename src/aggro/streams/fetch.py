@@ -16,8 +16,8 @@ import os
 import stat
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from aggro.streams.files import Source
@@ -150,7 +150,7 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
     if not goes_on:
         _discard(partial)
         tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-        with _opened(f"{partial}.tag", new=True) as file:
+        with _writing(f"{partial}.tag"), _opened(f"{partial}.tag", new=True) as file:
             file.write(tag.encode("latin-1", "replace"))
     with _opened(partial, new=not goes_on) as file:
         file.seek(done)
@@ -162,12 +162,23 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
                 block = error.partial
             if not block:
                 break
-            file.write(block)
+            with _writing(partial):
+                file.write(block)
+                file.flush()
             done += len(block)
             report(done, total)
-        file.flush()
-        os.fsync(file.fileno())
+        with _writing(partial):
+            os.fsync(file.fileno())
     return total is None or done == total
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """An error inside is the disk's, and names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def _is_disk(error: BaseException) -> bool:

@@ -11,21 +11,21 @@ from typing import Annotated
 
 import typer
 
-from aggro.cli.console import Mistake, check_writable, progress
+from aggro.cli.console import progress
+from aggro.cli.outputs import PAGE, Writes, writing
 
 __all__ = ["demo"]
 
 
 def demo(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 200_000,
-    page: Annotated[Path, typer.Option(help="Where to write the HTML page.")] = Path("aggro-demo.html"),
+    page: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to write the HTML page."), Writes(PAGE, unless="no_page")
+    ] = Path("aggro-demo.html"),
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Stream generated and real data through the learners, beside scikit-learn's, in seconds."""
-    if not no_page:
-        check_writable(page)
-
     from aggro.cli.demo import bend, claims, races, report, show
 
     with progress() as bar:
@@ -34,10 +34,8 @@ def demo(
         (chases,) = [chase() for chase in bar.stage("Classes that turn", [bend.chase], 1)]
         shown = [claim() for claim in bar.stage("What else to see", claims.CLAIMS, len(claims.CLAIMS))]
     if not no_page:
-        try:
-            page.write_text(report.html(results, chases, shown), encoding="utf-8")
-        except OSError as error:
-            raise Mistake(f"{page} cannot be written: {error.strerror}.") from error
+        with writing(page, "the page") as file:
+            file.write(report.html(results, chases, shown).encode())
     written = None if no_page else page
     if as_json:
         print(show.as_json(results, chases, shown, written))

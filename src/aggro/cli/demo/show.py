@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from aggro.cli.console import console, json_text
 from aggro.cli.demo.bend import EVERY, Chase
 from aggro.cli.demo.claims import Claim
 from aggro.cli.demo.races import Race, Result
@@ -38,14 +37,14 @@ def speed_line(result: Result) -> str:
 
 def tables(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> None:
     """Print everything."""
-    console = Console(highlight=False)
+    screen = console()
     for result in results:
-        console.print(race_table(result))
-        console.print(f"  {speed_line(result)}\n", style="dim")
-    console.print(chase_table(chases))
-    console.print(claim_table(claims))
+        screen.print(race_table(result))
+        screen.print(f"  {speed_line(result)}\n", style="dim")
+    screen.print(chase_table(chases))
+    screen.print(claim_table(claims))
     if page is not None:
-        console.print(f"The curves are in {page}", soft_wrap=True)
+        screen.print(f"The curves are in {page}", soft_wrap=True)
 
 
 def race_table(result: Result) -> Table:
@@ -113,8 +112,6 @@ def as_json(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence
         for story in chases
     ]
     others = [{"title": claim.title, "aggro": claim.aggro, "others": claim.others} for claim in claims]
-    return json.dumps(
-        {"races": races, "turning": turning, "claims": others, "page": str(page) if page else None},
-        indent=2,
-        ensure_ascii=False,
+    return json_text(
+        {"races": races, "turning": turning, "claims": others, "page": str(page) if page else None}, indent=2
     )

@@ -67,12 +67,13 @@ class Run:
         else:
             begun = gated(loaded, self.gating)
         seeded = self._learn_seeds(begun)
-        knows = loaded is not None or seeded > 0
-        if knows:
+        origin: list[int] | None = None
+        if loaded is not None or seeded > 0:
             save_as(begun, self.origin)
+            origin = fingerprint(str(self.origin))
         else:
             self.origin.unlink(missing_ok=True)
-        journal.begin({**self.described(), "settings": settings_of(begun), "origin": knows, "seeds": seeded})
+        journal.begin({**self.described(), "settings": settings_of(begun), "origin": origin, "seeds": seeded})
 
     def described(self) -> dict[str, Any]:
         """What tells this run from another."""
@@ -123,6 +124,11 @@ class Run:
         from aggro.models import ModelFileError, load
 
         try:
+            if fingerprint(str(self.origin)) != journal.run["origin"]:
+                raise Mistake(
+                    f"{self.origin} is not the model that {journal.path} began with: something else has written it. "
+                    f"Put the right one there, or move {journal.path} away to begin anew."
+                )
             return load(self.origin, shell=False)
         except (ModelFileError, OSError) as error:
             raise Mistake(f"{one_line(error)} The model cannot be made again without it.") from error
@@ -231,7 +237,7 @@ def loaded_model(path: Path) -> tuple[Any, Any]:
     except ModelFileError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
-        raise Mistake(f"{path}: {error.strerror}.") from error
+        raise Mistake(f"{path}: {error.strerror or error}.") from error
 
 
 def save_as(learner: Any, path: Path) -> None:

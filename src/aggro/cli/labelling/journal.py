@@ -66,8 +66,10 @@ class Journal:
 
         try:
             lock(self._fd, wait=False)
-        except OSError as error:
+        except BlockingIOError as error:
             raise Mistake(f"{self.path} is in use: another aggro label is running with this model.") from error
+        except OSError:  # a disk without locks
+            return
 
     def _read(self) -> None:
         with open(self.path, "rb") as file:
@@ -130,8 +132,11 @@ class Journal:
 
     def begin(self, run: dict[str, Any]) -> None:
         """Write the first line."""
+        from aggro.models.atomic import sync_folder
+
         os.ftruncate(self._fd, 0)
         self._write(run)
+        sync_folder(os.path.dirname(os.path.realpath(self.path)))  # its name must be on the disk too
         self.run, self.events, self.undone = run, [], 0
 
     def add(self, event: Event) -> None:

@@ -82,8 +82,8 @@ class Interrupts:
     @contextmanager
     def welcome(self) -> Iterator[None]:
         """A signal may stop what is inside."""
-        self._waiting = True
         try:
+            self._waiting = True
             self.check()
             yield
         finally:

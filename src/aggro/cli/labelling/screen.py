@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from aggro.cli.console import console, shown, visible
 from aggro.cli.labelling.gain import Gain, Mistakes
 from aggro.cli.labelling.reasons import Question
 
@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     from aggro.cli.labelling.choices import Choices
     from aggro.cli.labelling.session import Session
 
-__all__ = ["Screen", "Standing", "clean", "error_text"]
+__all__ = ["Screen", "Standing", "error_text"]
 
 SHORT = 12
 COLUMNS, REASONS, CLASSES, LETTERS = 12, 6, 4, 4000  # the most that is shown of each
 
 
+def short(text: str) -> str:
+    return text[:LETTERS] + (" …" if len(text) > LETTERS else "")
+
+
 def clean(text: str) -> str:
-    """Text from the data without what would move the cursor or change the terminal's colours."""
-    letters = text[:LETTERS] + (" …" if len(text) > LETTERS else "")
-    kept = (
-        c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}"
-        for c in letters
-    )
-    return "".join(kept)
+    """Running text of the data without what would move the cursor or change the terminal's colours."""
+    return visible(short(text))
+
+
+def line(value: Any) -> str:
+    """A name, a label or a cell, on one line."""
+    return shown(short(str(value)))
 
 
 class Standing:
@@ -69,9 +73,7 @@ class Screen:
     """Writes questions; what cannot be written, because the terminal is gone, is no error."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-
-        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self.console = console(stderr=True)
 
     def say(self, text: str) -> None:
         """A line of its own."""
@@ -111,18 +113,18 @@ class Screen:
         show()
         show(Rule(Text(f"row {question.row + 1:,}  ·  {standing.counts()}"), align="left", style="dim"))
         for name, text in question.texts.items():
-            show(Text(clean(name), style="dim"))
+            show(Text(line(name), style="dim"))
             show(Padding(Text(clean(text) or "(empty)", overflow="fold"), (0, 2)))
         if question.columns:
             show(self._table(question))
         lines = Table.grid(padding=(0, 1))
         for title, text in self._lines(question, standing).items():
-            lines.add_row(Text(title, style="dim"), Text(text, overflow="fold"))
+            lines.add_row(Text(title, style="dim"), Text(line(text), overflow="fold"))
         show(lines)
         keys = Text()
         for key, meaning in choices.shown():
-            keys.append(f"[{clean(key)}]", style="bold")
-            keys.append(f" {clean(meaning)}   ")
+            keys.append(f"[{line(key)}]", style="bold")
+            keys.append(f" {line(meaning)}   ")
         if self.console.is_terminal:
             keys.append("› ")
         show(keys, end="" if self.console.is_terminal else "\n")
@@ -136,9 +138,9 @@ class Screen:
         table.add_column("column", overflow="fold")
         table.add_column("value", overflow="fold")
         if told:
-            table.add_column(clean(f"for {question.guess}"), justify="right")
+            table.add_column(line(f"for {question.guess}"), justify="right")
         for name, value, part in question.columns[:COLUMNS]:
-            cells = [clean(name), "" if value is None else clean(str(value))]
+            cells = [line(name), "" if value is None else line(value)]
             table.add_row(*cells, *([f"{part or 0.0:+.3f}"] if told else []))
         if len(question.columns) > COLUMNS:
             table.caption = f"and {len(question.columns) - COLUMNS:,} more"
@@ -147,10 +149,10 @@ class Screen:
     def _lines(self, question: Question, standing: Standing) -> dict[str, str]:
         lines = {"guess": "none yet"}
         if question.guess is not None:
-            lines["guess"] = clean(f"{question.guess} (score {question.score:.2f})")
+            lines["guess"] = f"{question.guess} (score {question.score:.2f})"
         reasons = [reason for reason in question.reasons if not reason.is_column]  # the table has those
         if question.texts and reasons:
-            lines["because of"] = clean(", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:REASONS]))
+            lines["because of"] = ", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:REASONS])
         lines["error"] = error_text(standing.mistakes, standing.strategy)
         lines["more labels?"] = standing.helps()
         return lines

@@ -1,0 +1,117 @@
+"""What is done around every command: its files are checked and held, and it can be stopped."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any
+
+import typer
+
+from aggro.cli.console import Mistake, kept
+from aggro.cli.outputs import Uses, check, identity_of, option, outputs_of, uses_of
+
+__all__ = ["App", "Unread"]
+
+
+class Unread(Exception):
+    """Whoever reads stdout, such as head, has seen enough."""
+
+
+class App(typer.Typer):
+    """Commands, each of them guarded."""
+
+    def command(  # type: ignore[override]
+        self, *arguments: Any, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Enter a command."""
+        return entering(super().command(*arguments, **options))
+
+    def callback(  # type: ignore[override]
+        self, *arguments: Any, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Enter what is done before a command, or instead of one."""
+        return entering(super().callback(*arguments, **options))
+
+
+def entering(enter: Callable[[Callable[..., Any]], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def entered(command: Callable[..., Any]) -> Callable[..., Any]:
+        enter(guarded(command))
+        return command
+
+    return entered
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, begun only if it writes over nothing that it should not."""
+    uses = uses_of(command)
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> Any:
+        before = {path: identity_of(path) for _, path, _ in outputs_of(uses, values)}
+
+        def left() -> str:
+            same = [path for path, identity in before.items() if identity_of(path) == identity]
+            return " ".join(f"{path} {'was not written' if before[path] is None else 'is as it was'}." for path in same)
+
+        try:
+            with kept(left), signals():
+                check(uses, values)
+                with held(uses, values):
+                    return command(*arguments, **values)
+        except BrokenPipeError as error:  # Typer has a way of its own with it
+            raise Unread from error
+
+    run.__signature__ = inspect.signature(command, eval_str=True)  # type: ignore[attr-defined]
+    return run
+
+
+@contextmanager
+def held(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
+    """Inside, nobody else writes what takes long to write."""
+    from aggro.models.atomic import Held, holding
+
+    with ExitStack() as stack:
+        for name, path, use in outputs_of(uses, values):
+            if use.held:
+                try:
+                    stack.enter_context(holding(os.fspath(path)))
+                except Held:
+                    wait = f"Wait until it is done, or give another {option(name)}."
+                    raise Mistake(f"{path} is in use: another aggro is writing it. {wait}") from None
+                except OSError as error:
+                    raise Mistake(f"{path} cannot be written: {error.strerror}.") from error
+        yield
+
+
+class Signalled(KeyboardInterrupt):
+    """A signal that means the same as Ctrl-C."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__()
+        self.signal = signal
+
+
+@contextmanager
+def signals() -> Iterator[None]:
+    """Inside, a request to end is like Ctrl-C, unless something else was made of it before, as nohup does."""
+
+    def come(number: int, frame: Any) -> None:
+        raise Signalled(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, come)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

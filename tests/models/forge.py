@@ -13,20 +13,6 @@ from kit import stream, variants
 from aggro.learners.registry import LEARNERS, find
 from aggro.models.container import BLANK, MAGIC
 
-SETTINGS = {
-    "PAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
-    "PARegressor": {"average": True},
-    "PAUniclass": {"average": True},
-    "MultiplicativePAClassifier": {"step": "pa1", "class_weight": {"a": 2.0, "b": 1.0}},
-    "MultiplicativePARegressor": {},
-    "MultiplicativePAUniclass": {},
-    "KernelPAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
-    "KernelPARegressor": {"budget": 5, "budget_policy": "project"},
-    "KernelPAUniclass": {"average": True},
-    "PAMeansClassifier": {"queue": 3, "average": True},
-    "PAMOClassifier": {"average": True, "n_units": 5, "class_weight": {"a": 2.0, "b": 1.0}},
-}
-
 
 def fitted(name: str, named: bool = True, **params: Any) -> Any:
     """A small model of this learner; with three classes, where it has classes."""
@@ -48,6 +34,11 @@ def parts(content: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
     table = json.loads(content[8 : 8 + size])
     header = json.loads(table.pop("__metadata__")["aggro"])
     return header, table, content[8 + size :]
+
+
+def raw(content: bytes) -> bytes:
+    """The table of arrays and the header of a good file, as they stand there."""
+    return content[8 : 8 + int.from_bytes(content[:8], "little")]
 
 
 def seal(raw: bytes, data: bytes) -> bytes:

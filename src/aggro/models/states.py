@@ -56,7 +56,10 @@ def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classe
     nearest: dict[str, Spec] | None = None
     for rule, params in _settings(learner, classes):
         if rule.state.__name__ == kind:
-            small, wanted = _wanted(rule, params, width, models, specs)
+            try:
+                small, wanted = _wanted(rule, params, width, models, specs)
+            except MemoryError as error:
+                raise Flaw("the arrays that its parameters ask for do not fit in memory") from error
             if wanted == specs:
                 return small
             nearest = nearest or wanted

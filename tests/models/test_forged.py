@@ -276,3 +276,65 @@ def test_a_parameter_that_asks_for_all_memory_is_refused(tmp_path):
     header, table, data = forge.parts((OLD / "Maxout.aggro").read_bytes())
     header["parameters"] |= {"n_units": 2**16, "n_pieces": 2**10}
     refused(tmp_path, forge.forge(header, table, data), "'U' should be|do not fit in memory")
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"seed": 2**63}, "cannot be 9223372036854775808"),
+        ({"seed": True}, "cannot be True"),
+        ({"gone": -1}, "cannot be -1"),
+        ({"counts": [2**63 - 1, 0]}, "cannot be 9223372036854775807"),
+        ({"counts": [1, 2]}, "asked about 2 of 1 rows"),
+        ({"counts": [1]}, "not whole"),
+        ({"counts": [1.0, 0.0]}, "cannot be 1.0"),
+        ({"sums": [0.0, 0.0, 0.0, 0.0]}, "sums over questions"),
+        ({"sums": [1.0, 1.5, 0.0, 0.0]}, "sums over questions"),
+        ({"sums": [1.0, 1.0, 1.0, 2.0]}, "sums over questions"),
+        ({"sums": [1.0, 10**400, 1.0, 2.0]}, "sums over questions"),
+        ({"sums": [1.0, 1.0]}, "sums over questions"),
+        ({"parameters": {"waiting": 10**30}}, "'waiting' parameter"),
+        ({"parameters": {"estimator": 5}}, "no parameter 'estimator'"),
+        ({"parameters": {"waiting": 1}}, "more questions than may wait"),
+        ({"waiting": {}}, "more questions than may wait"),
+        ({"waiting": [[1, [1.0]]]}, "not whole"),
+        ({"waiting": [[[1], [1.0], 0.5]]}, "An id must be a string or an integer"),
+        ({"waiting": [[1, [1.0], 0.5], [1, [1.0], 0.5]]}, "waits already"),
+        ({"waiting": [[1, [1.0], 10**400]]}, "probability"),
+        ({"waiting": [[1, [1.0], 0]]}, "probability 0"),
+        ({"waiting": [[1, 5, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, [[1], [1, 2]], 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, ["a"], 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, [None], 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, [10**400], 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"dict": [["a", {"float": "inf"}]]}, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"tuple": [[0, 1], [1.0]]}, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"tuple": [[-1], [1.0]]}, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"tuple": [[2**31], [1.0]]}, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"tuple": [["a"], [1.0]]}, 0.5]]}, "no row of numbers"),
+        ({"waiting": [[1, {"tuple": []}, 0.5]]}, "no row of numbers"),
+        ({"more": 1}, "not whole"),
+    ],
+    ids=str,
+)
+def test_wrong_questions(changes, fault, tmp_path):
+    header, table, data = forge.parts((OLD / "Active.aggro").read_bytes())
+    header["active"] |= changes
+    refused(tmp_path, forge.forge(header, table, data), fault)
+
+
+@pytest.mark.parametrize("row", [np.array([1, 2, 3]), (np.array([0, 2]), np.array([1.0, 2.0])), ([], [])], ids=str)
+def test_questions_of_every_form_are_answered_after_loading(row, tmp_path):
+    model = aggro.ActiveLearner(aggro.PAClassifier(), strategy="random", delta=1.0)
+    model.partial_fit(recipes.X, recipes.THREE)
+    assert model.ask("id", row)
+    model.save(tmp_path / "m")
+    loaded = aggro.load(tmp_path / "m")
+    for one in (model, loaded):
+        one.answer("id", "low")
+    assert np.array_equal(model.decision_function(recipes.X), loaded.decision_function(recipes.X))
+
+
+def test_a_class_weight_beyond_all_floats():
+    with pytest.raises(ValueError, match="must be a finite number"):
+        aggro.PAClassifier(class_weight={"low": 10**400}).learn_one({"a": 1.0}, "low")

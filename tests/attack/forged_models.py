@@ -42,9 +42,10 @@ from scipy.sparse import csr_matrix
 import aggro
 from aggro.engine.fields import Each, Numbers, described
 from aggro.learners.registry import ACTIVE, LEARNERS
-from aggro.models.container import DTYPES, Container
-from aggro.models.errors import ModelFileError, blaming
+from aggro.models.container import DTYPES, Container, write
+from aggro.models.errors import Flaw, ModelFileError, blaming
 from aggro.models.loading import revive
+from aggro.models.saving import _snapshot
 
 NAMES = [entry.name for entry in (*LEARNERS, ACTIVE)]
 PATIENCE = 60.0  # seconds without progress, after which a process is taken to hang
@@ -117,9 +118,14 @@ def revived(content: bytes) -> Any:
 
 
 def saved(model: Any) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder, "m"))
-        return Path(folder, "m").read_bytes()
+    """What ``save`` would write, without waiting for a disk."""
+    file = io.BytesIO()
+    try:
+        header, arrays = _snapshot(model, None)
+        write(file, header.text(), arrays)
+    except Flaw as flaw:
+        raise ValueError(flaw.fault) from flaw
+    return file.getvalue()
 
 
 # Ways to forge ------------------------------------------------------------------------------------------------
@@ -326,10 +332,10 @@ WAYS: dict[Callable[[Good, random.Random], bytes], int] = {
 
 
 def probe(model: Any) -> None:
-    """The least that a model does: predict a row and learn it."""
-    rows, target = np.asarray(known_rows(model)), a_target(model)
-    quietly(lambda: model.predict_one(rows[0]))
-    quietly(lambda: model.learn_one(rows[0], target))
+    """The least that a model does: predict rows and learn them."""
+    rows, target = known_rows(model), a_target(model)
+    quietly(lambda: model.predict(rows))
+    quietly(lambda: model.partial_fit(rows, [target] * len(rows)))
     quietly(lambda: model.predict(rows))
 
 

@@ -13,6 +13,8 @@ from kit import stream, variants
 from aggro.learners.registry import LEARNERS, find
 from aggro.models.container import BLANK, MAGIC
 
+NAMES = [entry.name for entry in LEARNERS]
+
 
 def fitted(name: str, named: bool = True, **params: Any) -> Any:
     """A small model of this learner; with three classes, where it has classes."""
@@ -23,9 +25,6 @@ def fitted(name: str, named: bool = True, **params: Any) -> Any:
     for row, target in zip(X, y, strict=True):
         model.learn_one({f"f{j}": v for j, v in enumerate(row)} if named else row, target)
     return model
-
-
-NAMES = [entry.name for entry in LEARNERS]
 
 
 def parts(content: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:

@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
-from attack.forged_models import bounds_in, probe, use
+from attack.forged_models import probe, use
+from attack.forgeries import bounds_in
 from models import forge
 from models.old import recipes
 

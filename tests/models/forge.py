@@ -13,19 +13,7 @@ from kit import stream, variants
 from aggro.learners.registry import LEARNERS, find
 from aggro.models.container import BLANK, MAGIC
 
-SETTINGS = {
-    "PAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
-    "PARegressor": {"average": True},
-    "PAUniclass": {"average": True},
-    "MultiplicativePAClassifier": {"step": "pa1", "class_weight": {"a": 2.0, "b": 1.0}},
-    "MultiplicativePARegressor": {},
-    "MultiplicativePAUniclass": {},
-    "KernelPAClassifier": {"average": True, "class_weight": {"a": 2.0, "b": 1.0}},
-    "KernelPARegressor": {"budget": 5, "budget_policy": "project"},
-    "KernelPAUniclass": {"average": True},
-    "PAMeansClassifier": {"queue": 3, "average": True},
-    "PAMOClassifier": {"average": True, "n_units": 5, "class_weight": {"a": 2.0, "b": 1.0}},
-}
+NAMES = [entry.name for entry in LEARNERS]
 
 
 def fitted(name: str, named: bool = True, **params: Any) -> Any:
@@ -39,15 +27,17 @@ def fitted(name: str, named: bool = True, **params: Any) -> Any:
     return model
 
 
-NAMES = [entry.name for entry in LEARNERS]
-
-
 def parts(content: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
     """The header, the table of arrays and their bytes, of a good file."""
     size = int.from_bytes(content[:8], "little")
     table = json.loads(content[8 : 8 + size])
     header = json.loads(table.pop("__metadata__")["aggro"])
     return header, table, content[8 + size :]
+
+
+def raw(content: bytes) -> bytes:
+    """The table of arrays and the header of a good file, as they stand there."""
+    return content[8 : 8 + int.from_bytes(content[:8], "little")]
 
 
 def seal(raw: bytes, data: bytes) -> bytes:

@@ -228,7 +228,7 @@ def test_what_cannot_be_saved(path):
     cases = {
         "has learned nothing yet": PAClassifier(),
         "not one of the learners": Mine().fit(np.eye(2), [0, 1]),
-        "'w' holds values that are not finite": overflown,
+        "'w' holds inf at .0., and should hold finite numbers": overflown,
         "average=True was set after learning began": late,
         "'C' parameter": PAClassifier().fit(np.eye(2), [0, 1]).set_params(C=-1.0),
         "parameter 'class_weight' cannot be stored": strange,

@@ -1,9 +1,10 @@
 """The protocol: a Rule is a few functions over a State of arrays.
 
 A learner's state is a ``NamedTuple`` whose first field is a :class:`Tally` and whose other fields
-are NumPy arrays; its settings are a ``NamedTuple`` of numbers. A part that is switched off, like the
-accumulator of an average, is an array of size 0. Everything that is done to a model (save, copy,
-undo, resume, serve, merge) is done to those arrays, so a new learner gets all of it for free.
+are NumPy arrays, with what each may hold beside it (``engine.fields``); its settings are a ``NamedTuple`` of numbers.
+A part that is switched off, like the accumulator of an average, is an array of size 0. Everything that is
+done to a model (save, copy, undo, resume, serve, merge) is done to those arrays, so a new learner gets all of it for
+free.
 
 The compiled functions of a rule, for row ``i`` of ``X`` (dense or CSR):
 
@@ -37,12 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
 from aggro.engine.compile import INLINE, inline
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 
 __all__ = [
     "LIVE",
@@ -56,18 +58,55 @@ __all__ = [
     "grown",
     "grown_tally",
     "new_tally",
+    "seen",
 ]
 
 SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
 
 
+EXACT = 2**53  # floats count one by one up to here
+
+
+def seen(state: Any) -> int:
+    """Rows seen."""
+    return int(state.tally.rows[SEEN])
+
+
+def is_history(history: np.ndarray, state: Any) -> str:
+    """What is wrong with a history, or nothing."""
+    marks = int(state.tally.rows[MARKS])
+    if not (history[:marks, 0] == 2.0 ** np.arange(marks)).all() or history[marks:, 0].any():
+        return f"does not have a line for each power of two up to the {seen(state)} rows seen"
+    return "" if (history[:, 2] <= history[:, 0]).all() else "has more mistakes than rows"
+
+
+def sum_to_seen(classes: np.ndarray, state: Any) -> str:
+    """What is wrong with the rows of each class, or nothing."""
+    total = seen(state) if classes.shape[0] > 1 else 0
+    if classes[int(state.tally.rows[LIVE]) :].any() or (total < EXACT and classes.sum() != total):
+        return f"counts {classes.tolist()} rows of each class, which do not sum to the {total} rows seen"
+    return ""
+
+
 class Tally(NamedTuple):
     """What every learner counts while it learns."""
 
-    rows: np.ndarray  # int64: seen, updates, mistakes, live classes, marks in the history
-    loss: np.ndarray  # (1,) the sum of the losses suffered
-    history: np.ndarray  # (64, 3) seen, sum of losses, mistakes at powers of two
-    classes: np.ndarray  # rows seen of each class; size 1 for learners without classes
+    # int64: seen, updates, mistakes, live classes, marks in the history
+    rows: Annotated[
+        np.ndarray,
+        Each(
+            Whole(0, COUNTED),
+            Whole(0, seen),
+            Whole(0, seen),
+            Whole(0, lambda state: state.tally.classes.shape[0]),
+            exactly(lambda state: seen(state).bit_length()),
+        ),
+    ]
+    loss: Annotated[np.ndarray, Numbers(0.0, endless=True)]  # (1,) the sum of the losses suffered
+    # (64, 3) seen, sum of losses, mistakes at powers of two
+    history: Annotated[np.ndarray, Numbers(0.0, endless=True), is_history]
+    # rows seen of each class; size 1 for learners without classes
+    classes: Annotated[np.ndarray, Numbers(0.0), sum_to_seen]
 
 
 def new_tally(models: int) -> Tally:
@@ -106,7 +145,9 @@ class Rule:
     learn: Callable[..., Any]
     peek: Callable[..., Any]
     columns: Callable[[Any], int]  # how many scores look and peek write
-    flaw: Callable[[Any], str] | None = None  # what compiled code could not bear in a state from a file, or ""
+    # What compiled code could not bear in a state from a file, or "", if the state's fields do not say it. The whole
+    # numbers of fields that say nothing are then believed to be looked at here.
+    flaw: Callable[[Any], str] | None = None
     judges_mean: bool = False  # look writes the scores that judge needs in front, those of the average if there is one
     # What the arrays beside the tally must be in a file, for states with capacities beside width and models:
     # (params, width, models, specs) -> {name: (dtype, shape)}

@@ -12,16 +12,17 @@ others than those of the centre that learns, and what one calls far would stop t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import exact, inline
+from aggro.engine.fields import Numbers
 from aggro.engine.rows import largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA, PA1
-from aggro.learners.centre import SHARE, begin, distance, mean_of, move, new_facts
-from aggro.learners.radius import RADIUS, learn_radius, new_radius
+from aggro.learners.centre import SHARE, Facts, begin, distance, mean_of, move, new_facts
+from aggro.learners.radius import RADIUS, Radius, learn_radius, new_radius
 
 __all__ = ["BALL", "Ball", "BallParams", "predicting"]
 
@@ -30,12 +31,12 @@ class Ball(NamedTuple):
     """A centre, scale·w, and what goes with it; ``u`` gathers what the lazy average needs, or has size 0."""
 
     tally: Tally
-    w: np.ndarray  # (width,)
-    u: np.ndarray  # (width,) or (0,)
-    scale: np.ndarray  # (1,)
-    facts: np.ndarray  # (6,): see learners.centre
-    radius: np.ndarray  # (4,): see learners.radius
-    mean_radius: np.ndarray  # (4,), or (0,): that of the mean
+    w: Annotated[np.ndarray, Numbers()]  # (width,)
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
+    scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
+    facts: Facts  # (6,): see learners.centre
+    radius: Radius  # (4,): see learners.radius
+    mean_radius: Radius  # (4,), or (0,): that of the mean
 
 
 class BallParams(NamedTuple):

@@ -18,17 +18,18 @@ numbered in that order, so the live ones are always the first few, and a stream 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, part, rare
+from aggro.engine.fields import Numbers, Whole
 from aggro.engine.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode
 from aggro.learners.bank_steps import front, learn, problems
-from aggro.learners.fading import WEIGHTS, as_mean, mean_terms, new_scale, scale_flaw
+from aggro.learners.fading import WEIGHTS, Scale, as_mean, mean_terms, new_scale
 from aggro.learners.members import JOINT, NUMBER, TWO_CLASSES, rival
 
 __all__ = ["BANK", "GRID", "Bank", "BankParams", "Grid"]
@@ -40,26 +41,27 @@ class Bank(NamedTuple):
     """Models of several classes, weights by feature and column."""
 
     tally: Tally
-    W: np.ndarray  # (width, columns)
-    U: np.ndarray  # (width, columns) or (0, columns): what the lazy average needs
-    b: np.ndarray  # (2, columns): intercepts, and their part of the average
-    scale: np.ndarray  # (3,): see ``learners.fading``
-    suffered: np.ndarray  # (2, members): losses and mistakes of each
-    weight: np.ndarray  # (1,): of the rows that it was suffered for
-    choice: np.ndarray  # (1,): the member that predicts
+    W: Annotated[np.ndarray, Numbers()]  # (width, columns)
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): what the lazy average needs
+    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their part of the average
+    scale: Scale  # (3,): see ``learners.fading``
+    suffered: Annotated[np.ndarray, Numbers(0.0)]  # (2, members): losses and mistakes of each
+    weight: Annotated[np.ndarray, Numbers(0.0)]  # (1,): of the rows that it was suffered for
+    # (1,): the member that predicts, a column of its class
+    choice: Annotated[np.ndarray, Whole(0, lambda state: state.W.shape[1] // state.tally.classes.shape[0] - 1)]
 
 
 class Grid(NamedTuple):
     """The same for one problem, two classes or a number; a type of its own, since a third class changes it."""
 
     tally: Tally
-    W: np.ndarray
-    U: np.ndarray
-    b: np.ndarray
-    scale: np.ndarray
-    suffered: np.ndarray
-    weight: np.ndarray
-    choice: np.ndarray
+    W: Annotated[np.ndarray, Numbers()]
+    U: Annotated[np.ndarray, Numbers()]
+    b: Annotated[np.ndarray, Numbers()]
+    scale: Scale
+    suffered: Annotated[np.ndarray, Numbers(0.0)]
+    weight: Annotated[np.ndarray, Numbers(0.0)]
+    choice: Annotated[np.ndarray, Whole(0, lambda state: state.W.shape[1] - 1)]
 
 
 class BankParams(NamedTuple):
@@ -120,14 +122,6 @@ def _widened(state: Any, params: BankParams, width: int, classes: int, columns: 
         grown(state.b, (2, columns)),
         *(part.copy() for part in (state.scale, state.suffered, state.weight, state.choice)),
     )
-
-
-def flaw(state: Bank | Grid) -> str:
-    """What is wrong with a state from a file."""
-    span = state.W.shape[1] // (state.tally.classes.shape[0] if isinstance(state, Bank) else 1)
-    if not 0 <= state.choice[0] < span:
-        return f"member {state.choice[0]} predicts, and it has {span}"
-    return scale_flaw(state.scale)
 
 
 @inline
@@ -256,7 +250,6 @@ BANK = Rule(
     peek=peek,
     columns=lambda state: state.tally.classes.shape[0],
     room=room,
-    flaw=flaw,
     judges_mean=True,
 )
 GRID = Rule(
@@ -269,6 +262,5 @@ GRID = Rule(
     peek=peek,
     columns=lambda state: 1,
     room=room,
-    flaw=flaw,
     judges_mean=True,
 )

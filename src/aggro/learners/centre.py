@@ -20,16 +20,23 @@ The functions work on any state with the fields ``tally``, ``w``, ``u``, ``scale
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from aggro.engine.compile import exact, inline, rare
+from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.rows import HUGE, TINY, add, largest
 from aggro.engine.rule import SEEN
 
-__all__ = ["SHARE", "begin", "distance", "mean_of", "move", "new_facts"]
+__all__ = ["SHARE", "Facts", "begin", "distance", "mean_of", "move", "new_facts"]
 
 # The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
 SHARE, WW, WU, UU, TOP, SINCE = range(6)
+Facts = Annotated[
+    np.ndarray,
+    Each(*[Numbers()] * 4, Whole(0, lambda state: state.w.shape[0]), Whole(0)),
+]
 NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
 SMALL_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel

@@ -25,6 +25,7 @@ __all__ = [
     "as_rows",
     "as_targets",
     "as_weights",
+    "bad_state",
     "bad_value",
     "check_names",
     "column_names",
@@ -182,8 +183,13 @@ def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
 
 
 def bad_value(X: Rows, row: int, names: list[Any] | None, low: float = -np.inf) -> ValueError:
-    """The error for a value that is not finite or below ``low``, found in this row or the first one after it."""
+    """The error for a row with a value that is not finite or below ``low``.
+
+    If there is no such value in it, or no such row (-1), the model itself has no finite score for the rows.
+    """
     i, j = first_bad(X, row, low)
+    if row < 0 or i != row:
+        return bad_state()
     if isinstance(X, CSR):
         stored = slice(X.indptr[i], X.indptr[i + 1])
         value = X.data[stored][X.indices[stored] == j][0]
@@ -199,6 +205,14 @@ def bad_value(X: Rows, row: int, names: list[Any] | None, low: float = -np.inf) 
     return ValueError(
         f"Input X contains {what}: the first is at row {i}, {column}. "
         "Drop or impute such values; nothing was learned from this call."
+    )
+
+
+def bad_state() -> ValueError:
+    """The error for a model that cannot tell what a row of finite values scores."""
+    return ValueError(
+        "Input X is finite, and yet this model has no finite score for it: its own numbers are too large, or have been "
+        "damaged. Nothing was learned from this call. Load an earlier state, or fit anew."
     )
 
 

@@ -19,27 +19,32 @@ and u is kept as σ v in the same way. Where h grows without end this becomes th
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from aggro.engine.compile import inline, rare
+from aggro.engine.fields import Each, Numbers
 from aggro.engine.rule import SEEN
 
 __all__ = [
     "MEAN",
     "REST",
     "WEIGHTS",
+    "Scale",
     "age",
     "as_mean",
     "keep_of",
     "mean_share",
     "mean_terms",
     "new_scale",
-    "scale_flaw",
     "steady",
 ]
 
 WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of u, ρ^T (1.0 as long as no mean slides)
 SMALL = 1e-100
+SHRUNK = Numbers(0.0, 1.0, above=True)
+Scale = Annotated[np.ndarray, Each(SHRUNK, SHRUNK, Numbers(0.0, 1.0))]
 
 
 def new_scale() -> np.ndarray:
@@ -50,12 +55,6 @@ def new_scale() -> np.ndarray:
 def keep_of(half_life: float | None) -> float:
     """ρ, what a row leaves of all before it."""
     return 1.0 if half_life is None else float(2.0 ** (-1.0 / half_life))
-
-
-def scale_flaw(scale: np.ndarray) -> str:
-    """What is wrong with scales from a file, or nothing."""
-    good = (scale >= 0.0).all() and (scale <= 1.0).all() and scale[WEIGHTS] > 0.0 and scale[MEAN] > 0.0
-    return "" if good else f"its weights have faded to {scale.tolist()}"
 
 
 @inline

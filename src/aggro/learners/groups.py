@@ -26,19 +26,20 @@ whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, part, rare, shared
+from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jumps import address_of, jump
 from aggro.engine.lanes import LANES
 from aggro.engine.qp import qp_room
 from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
 from aggro.engine.rule import LIVE, SEEN, UPDATES, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import Step
-from aggro.learners.fading import WEIGHTS, mean_terms, new_scale, scale_flaw
-from aggro.learners.group_steps import FIRST, HELD, JOINED, ONE_VS_REST, group_step, rival
+from aggro.learners.fading import WEIGHTS, Scale, mean_terms, new_scale
+from aggro.learners.group_steps import FIRST, HELD, JOINED, ONE_VS_REST, SLIDING, group_step, rival
 from aggro.learners.members import JOINT, NUMBER
 
 __all__ = ["GROUPS", "Group", "GroupParams", "Groups", "flush_groups", "group_code"]
@@ -48,27 +49,73 @@ PA1 = int(Step.PA1)
 SQUARES = 1e100  # squared norms between its inverse and this can be multiplied with each other
 
 
+# What the arrays of a group may hold.
+
+
+def held(state: Groups) -> int:
+    return int(state.group.facts[HELD])
+
+
+def size_of(state: Groups) -> int:
+    return int(state.group.targets.shape[0])
+
+
+def most_held(state: Groups) -> int:
+    """A window stays full; a group that is full is learned at once."""
+    return size_of(state) if state.group.facts[SLIDING] else size_of(state) - 1
+
+
+def first_place(state: Groups) -> int:
+    """The next row goes behind the last one, and anywhere in a full window."""
+    return 0 if held(state) == size_of(state) else held(state)
+
+
+def last_place(state: Groups) -> int:
+    return size_of(state) - 1 if held(state) == size_of(state) else held(state)
+
+
+def ascending(indices: np.ndarray, state: Groups) -> str:
+    for k, n in enumerate(state.group.lengths.tolist()):
+        if n > 1 and not (indices[k, 1:n] > indices[k, : n - 1]).all():
+            return f"holds {indices[k, :n].tolist()} as the features of a row, which should ascend"
+    return ""
+
+
+def are_classes(targets: np.ndarray, state: Groups) -> str:
+    """Numbers of classes that were seen, unless the learner has none."""
+    classes = Whole(0, max(int(state.tally.rows[LIVE]) - 1, 0))
+    return classes(targets, state) if state.tally.classes.shape[0] > 1 else ""
+
+
+def positive(values: np.ndarray, state: Groups) -> str:
+    """Of the rows that are held; the others have left no trace."""
+    return Numbers(0.0, above=True)(values[: held(state)], state)
+
+
 class Group(NamedTuple):
     """Rows that wait for their group, or that the window holds."""
 
-    facts: np.ndarray  # int64: how many, where the next one goes, whether the window slides, whether classes are joint
-    lengths: np.ndarray  # (B,) entries in each
-    indices: np.ndarray  # (B, entries) uint32, ascending
-    values: np.ndarray  # (B, entries)
-    targets: np.ndarray  # (B,)
-    weights: np.ndarray  # (B,)
-    units: np.ndarray  # (B,): m, by which values are divided
-    gram: np.ndarray  # (B, B): products of the rows, without the intercept
+    # int64: how many, where the next one goes, whether the window slides, whether classes are joint
+    facts: Annotated[np.ndarray, Each(Whole(0, most_held), Whole(first_place, last_place), Whole(0, 1), Whole(0, 1))]
+    # (B,) entries in each
+    lengths: Annotated[np.ndarray, Whole(0, lambda state: state.group.indices.shape[1])]
+    # (B, entries) uint32, ascending
+    indices: Annotated[np.ndarray, Whole(0, lambda state: max(state.W.shape[0] - 1, 0)), ascending]
+    values: Annotated[np.ndarray, Numbers()]  # (B, entries)
+    targets: Annotated[np.ndarray, Numbers(), are_classes]  # (B,)
+    weights: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,)
+    units: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,): m, by which values are divided
+    gram: Annotated[np.ndarray, Numbers()]  # (B, B): products of the rows, without the intercept
 
 
 class Groups(NamedTuple):
     """Weight vectors, one a column, and the rows that they have not learned yet."""
 
     tally: Tally
-    W: np.ndarray  # (width, columns)
-    U: np.ndarray  # (width, columns) or (0, columns): what the lazy average needs
-    b: np.ndarray  # (2, columns): intercepts, and their part of the average
-    scale: np.ndarray  # (3,): see ``learners.fading``
+    W: Annotated[np.ndarray, Numbers()]  # (width, columns)
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): what the lazy average needs
+    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their part of the average
+    scale: Scale  # (3,): see ``learners.fading``
     group: Group
 
 
@@ -279,27 +326,6 @@ def flush_groups(state: Groups, params: GroupParams) -> None:
     rows[SEEN] += 1
 
 
-def flaw(state: Groups) -> str:
-    """What is wrong with a state from a file."""
-    group, classes = state.group, int(state.tally.rows[LIVE])
-    size, entries = group.values.shape
-    held, first, sliding, _ = group.facts.tolist()
-    full = held == size
-    if not 0 <= held <= size or (full and not sliding) or not (0 <= first < size if full else first == held):
-        return f"its group holds {held} rows of {size}, and the next one goes to {first}"
-    lengths, targets, weights = group.lengths[:held], group.targets[:held], group.weights[:held]
-    if group.indices.shape != group.values.shape or not ((lengths >= 0) & (lengths <= entries)).all():
-        return f"the rows of its group have {lengths.tolist()} entries, and there is room for {entries}"
-    for indices, n in zip(group.indices, lengths, strict=False):
-        if n and not ((indices[1:n] > indices[: n - 1]).all() and indices[n - 1] < state.W.shape[0]):
-            return f"a row of its group has the features {indices[:n].tolist()}, of {state.W.shape[0]}"
-    if state.tally.classes.shape[0] > 1 and not (np.isin(targets, np.arange(classes))).all():
-        return f"the rows of its group are of the classes {targets.tolist()}, and there are {classes}"
-    if not ((weights > 0.0) & (group.units[:held] > 0.0)).all():
-        return "the rows of its group have weights that are not above 0"
-    return scale_flaw(state.scale)
-
-
 GROUPS = Rule(
     state=Groups,
     init=init,
@@ -310,7 +336,6 @@ GROUPS = Rule(
     peek=peek,
     columns=lambda state: state.W.shape[1],
     room=room,
-    flaw=flaw,
     hold=hold,
     loose=("group.indices", "group.values"),
 )

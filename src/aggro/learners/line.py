@@ -20,15 +20,16 @@ weights fade, or the mean slides: see ``learners.fading``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, rare
+from aggro.engine.fields import Numbers
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
-from aggro.learners.fading import WEIGHTS, age, as_mean, mean_share, new_scale, scale_flaw, steady
+from aggro.learners.fading import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
 
 __all__ = ["LINE", "Line", "LineParams"]
 
@@ -37,10 +38,10 @@ class Line(NamedTuple):
     """One weight vector; ``u`` gathers what the lazy average needs, or has size 0."""
 
     tally: Tally
-    w: np.ndarray  # (width,)
-    u: np.ndarray  # (width,) or (0,)
-    b: np.ndarray  # (2, 1): intercept, and its part of the average
-    scale: np.ndarray  # (3,): see ``learners.fading``
+    w: Annotated[np.ndarray, Numbers()]  # (width,)
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
+    b: Annotated[np.ndarray, Numbers()]  # (2, 1): intercept, and its part of the average
+    scale: Scale  # (3,): see ``learners.fading``
 
 
 class LineParams(NamedTuple):
@@ -213,7 +214,6 @@ LINE = Rule(
     learn=learn,
     peek=peek,
     columns=lambda state: 1,
-    flaw=lambda state: scale_flaw(state.scale),
     steady=steady,
     glance=glance,
     nudge=nudge,

@@ -238,13 +238,15 @@ class Machine(Held):
         if not params.keeps or callable(self.kernel):
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
             state, number = copy_state(state), state.marks[LAST : LAST + 1]
-            state, _ = self._block(model, run, state, params, rows, y, s, number, model.balanced, False)
+            state, bad = self._block(model, run, state, params, rows, y, s, number, model.balanced, False)
+            if bad >= 0:
+                raise doors.bad_state()
         else:
             state = enlarged(state, params, 1, self._entries(state, rows))
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
         if params.keeps and not callable(self.kernel):
-            model.learn_row(row, target, weight)
+            super()._learn_row(model, row, target, weight)
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         n = scores.shape[0]

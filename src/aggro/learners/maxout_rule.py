@@ -23,21 +23,19 @@ once and called by its address (``engine.jumps``); the pass only writes the row 
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, shared
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 from aggro.engine.jumps import address_of, jump
 from aggro.engine.lanes import LANES
 from aggro.engine.rows import HUGE, entry, largest, stored
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
 from aggro.learners.maxout_row import (
-    BORN,
-    COUNTED,
     FAR,
     FROM,
-    HELD,
     SINCE,
     UNITS,
     WAITING,
@@ -53,22 +51,57 @@ __all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean", "roo
 u8 = np.uint64
 
 
+# What the arrays may hold. Learning cuts values at FAR, so that their squares can be summed.
+SMALL = Numbers(-FAR, FAR)
+SUMMED = Numbers(lambda state: -FAR * rows_of(state), lambda state: FAR * rows_of(state))
+
+
+def rows_of(state: Maxout) -> int:
+    return max(seen(state), 1)
+
+
+def is_order(order: np.ndarray, state: Maxout) -> str:
+    """The features that have appeared are numbered from 1 on."""
+    met = np.sort(order[order != 0])
+    return "" if (met == 1 + np.arange(met.shape[0])).all() else f"numbers the features {met[:9].tolist()}"
+
+
+def second_mark(state: Maxout) -> int:
+    """The last power of two of rows, where there is an average."""
+    return 1 << (seen(state).bit_length() - 1) if seen(state) and state.lag.shape[0] else 0
+
+
 class Maxout(NamedTuple):
     """A projection and the classes' weights on it. Row 0 of the pieces is the constant, row 1 + j is feature j."""
 
     tally: Tally
-    U: np.ndarray  # (1 + width, pieces × H)
-    W: np.ndarray  # (classes, H)
-    moments: np.ndarray  # (2, width or 0): running means, and sums of squared deviations from them
-    order: np.ndarray  # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
-    marks: np.ndarray  # (7,) int64: see ``learners.maxout_steps``
-    held: np.ndarray  # (1 + width, 16): rows whose moves wait, one a column
-    moves: np.ndarray  # (pieces × H / 8, 16, 8): how far each piece is to move along them
-    shares: np.ndarray  # (16,): their weights in what the lazy mean needs
-    sums: np.ndarray  # (1 + width or 0, pieces × H): of the iterates between the two marks
-    lag: np.ndarray  # the same, less what the lazy mean needs of the moves since the second mark
-    class_sums: np.ndarray  # (classes or 0, H)
-    class_lag: np.ndarray
+    U: Annotated[np.ndarray, SMALL]  # (1 + width, pieces × H)
+    W: Annotated[np.ndarray, SMALL]  # (classes, H)
+    # (2, width or 0): running means, and sums of squared deviations from them
+    moments: Annotated[np.ndarray, Each(SMALL, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
+    # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
+    order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
+    # (7,) int64: see ``learners.maxout_steps``
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(lambda state: state.W.shape[1] - LANES + 1, lambda state: state.W.shape[1]),
+            exactly(lambda state: np.count_nonzero(state.order)),
+            exactly(lambda state: seen(state) if state.moments.shape[1] else 0),
+            exactly(lambda state: second_mark(state) // 2),
+            exactly(second_mark),
+            Whole(0, WAITING - 1),
+            Whole(0, COUNTED),
+        ),
+    ]
+    held: Annotated[np.ndarray, SMALL]  # (1 + width, 16): rows whose moves wait, one a column
+    moves: Annotated[np.ndarray, SMALL]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
+    # (16,): their weights in what the lazy mean needs
+    shares: Annotated[np.ndarray, Numbers(lambda state: -seen(state), seen)]
+    sums: Annotated[np.ndarray, SUMMED]  # (1 + width or 0, pieces × H): of the iterates between the two marks
+    lag: Annotated[np.ndarray, SUMMED]  # the same, less what the lazy mean needs of the moves since the second mark
+    class_sums: Annotated[np.ndarray, SUMMED]  # (classes or 0, H)
+    class_lag: Annotated[np.ndarray, SUMMED]
 
 
 class Ahead(NamedTuple):
@@ -241,38 +274,6 @@ def maxout_code() -> int:
     return address_of(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LEARN)
 
 
-def largest_of(array: np.ndarray) -> float:
-    return float(np.abs(array).max(initial=0.0))
-
-
-def flaw(state: Maxout) -> str:
-    """What is wrong with a state from a file."""
-    seen = int(state.tally.rows[SEEN])
-    marks: list[int] = state.marks.tolist()
-    H = state.W.shape[1]
-    if not H - LANES < marks[UNITS] <= H:
-        return f"it has {marks[UNITS]} units, and room for {H}"
-    if any(largest_of(array) > FAR for array in (state.U, state.W, state.held, state.moves, state.moments[0])):
-        return "it holds pieces, weights or means that are larger than any that are learned"
-    if any(largest_of(array) > FAR * max(seen, 1) for array in state[-4:]) or largest_of(state.shares) > seen:
-        return "the sums of its iterates are larger than iterates are"
-    order = np.sort(state.order[state.order != 0])
-    if marks[BORN] != order.shape[0] or not (order == 1 + np.arange(order.shape[0])).all():
-        return f"{marks[BORN]} features have appeared, in the order {order[:9].tolist()}"
-    squares = state.moments[1]
-    if (
-        marks[COUNTED] != (seen if squares.size else 0)
-        or not ((squares >= 0.0) & (squares <= 4e280 * (seen + 1))).all()
-    ):
-        return f"its means and deviations cannot be of {marks[COUNTED]} rows, of {seen} that were seen"
-    if not 0 <= marks[HELD] < WAITING:
-        return f"{marks[HELD]} moves wait, and there is room for {WAITING}"
-    last = 1 << (seen.bit_length() - 1) if seen and state.lag.shape[0] else 0
-    if marks[SINCE] != last or marks[FROM] != last // 2:
-        return f"its averages begin at rows {marks[FROM]} and {marks[SINCE]}, and {seen} were seen"
-    return ""
-
-
 MAXOUT = Rule(
     state=Maxout,
     init=init,
@@ -283,6 +284,5 @@ MAXOUT = Rule(
     peek=look,
     columns=lambda state: state.W.shape[0],
     room=room,
-    flaw=flaw,
     judges_mean=True,
 )

@@ -12,16 +12,17 @@ are, it enters every u_k as well, with −b_k/a_k for k = y and −c_k/a_k for t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, part, rare
+from aggro.engine.fields import Numbers
 from aggro.engine.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.learners.means_bank_steps import far_parts, learn, total
-from aggro.learners.means_pair import FIRST, SECOND, SUMS, Pair, U, V, new_shares, shares_flaw
+from aggro.learners.means_pair import FIRST, SECOND, SUMS, Pair, Shares, U, V, new_shares
 from aggro.learners.members import rival
 from aggro.learners.prototype import MeansParams
 
@@ -34,12 +35,12 @@ class Crowd(NamedTuple):
     """Several classes; columns are classes in order of appearance, in whole vectors."""
 
     tally: Tally
-    U: np.ndarray  # (width, columns)
-    S: np.ndarray  # (width, columns): the sums of the classes
-    V: np.ndarray  # (width, columns) or (0, columns): for an average
-    b: np.ndarray  # (3, columns): u, S and v of the intercept
-    shares: np.ndarray  # (6, columns): a, b, c and their sums over the rows
-    counts: np.ndarray  # (columns,): rows in each sum
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns)
+    S: Annotated[np.ndarray, Numbers()]  # (width, columns): the sums of the classes
+    V: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): for an average
+    b: Annotated[np.ndarray, Numbers()]  # (3, columns): u, S and v of the intercept
+    shares: Shares  # (6, columns): a, b, c and their sums over the rows
+    counts: Annotated[np.ndarray, Numbers(0.0)]  # (columns,): rows in each sum
 
 
 def _eights(n: int) -> int:
@@ -182,5 +183,4 @@ CROWD = Rule(
     peek=peek,
     columns=lambda state: state.counts.shape[0],
     room=room,
-    flaw=lambda state: shares_flaw(state.shares, state.counts),
 )

@@ -17,22 +17,24 @@ A feature's entries of u, S₀, S₁ and v stand side by side: a non-zero of a r
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import exact, inline, rare
+from aggro.engine.fields import Each, Numbers
 from aggro.engine.rows import HUGE, NO_ROW, TINY, column_dot, column_dot_over, entry, largest, over_squared, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
 from aggro.learners.prototype import LARGEST, MeansParams, pull, share
 
-__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "U", "V", "advance", "folds", "shares_flaw"]
+__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "Shares", "U", "V", "advance", "folds"]
 
 U, FIRST, SECOND, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE, OF_SECOND, OF_FIRST, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
 SMALL = 1e-100
 SMALL_MEAN = 1e-4
+Shares = Annotated[np.ndarray, Each(Numbers(0.0, 1.0, above=True), *[Numbers()] * 5)]
 
 u8 = np.uint64
 
@@ -41,10 +43,10 @@ class Pair(NamedTuple):
     """Two classes; the fourth column is there for an average alone."""
 
     tally: Tally
-    W: np.ndarray  # (width, 3 or 4): u, S₀, S₁, v of each feature
-    b: np.ndarray  # (3 or 4,): the same for the intercept
-    shares: np.ndarray  # (6, 1): a, b, c and their sums over the rows
-    counts: np.ndarray  # (2,): rows in S₀ and S₁
+    W: Annotated[np.ndarray, Numbers()]  # (width, 3 or 4): u, S₀, S₁, v of each feature
+    b: Annotated[np.ndarray, Numbers()]  # (3 or 4,): the same for the intercept
+    shares: Shares  # (6, 1): a, b, c and their sums over the rows
+    counts: Annotated[np.ndarray, Numbers(0.0)]  # (2,): rows in S₀ and S₁
 
 
 def init(params: MeansParams, width: int, models: int) -> Pair:
@@ -62,15 +64,6 @@ def new_shares(models: int) -> np.ndarray:
 def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
     wide = grown(state.W, (width, state.W.shape[1]))
     return Pair(grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy())
-
-
-def shares_flaw(shares: np.ndarray, counts: np.ndarray) -> str:
-    """What is wrong with scalars from a file, or nothing."""
-    if not (shares[SCALE] > 0.0).all() or not (shares[SCALE] <= 1.0).all():
-        return f"its weights have shrunk to {shares[SCALE].tolist()}"
-    if not (counts >= 0.0).all():
-        return f"its class sums have {counts.tolist()} rows"
-    return ""
 
 
 @inline
@@ -345,5 +338,4 @@ PAIR = Rule(
     learn=learn,
     peek=peek,
     columns=lambda state: 1,
-    flaw=lambda state: shares_flaw(state.shares, state.counts),
 )

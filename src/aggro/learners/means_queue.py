@@ -17,11 +17,12 @@ Two classes share one problem, kept in line 0, until a row of a third class spli
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import exact, inline, part, rare
+from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot, dot_norm_over, largest, norm, over_squared
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
@@ -37,19 +38,35 @@ ALL = 0  # the line of S with the sum of all rows; that of class c is c + 1
 u8 = np.uint64
 
 
+def next_place(places: np.ndarray, state: Any) -> str:
+    """Before the ring is full, the next place is the one behind the last."""
+    filled, after = places[:, FILLED], places[:, NEXT]
+    if not ((filled == state.ring.shape[1]) | (after == filled)).all():
+        return f"holds {places.tolist()}: a ring that is not full goes on where it ends"
+    return ""
+
+
 class Queue(NamedTuple):
     """A line for each problem; the intercept is the first column, the constant feature's."""
 
     tally: Tally
-    W: np.ndarray  # (problems, 1 + width)
-    ring: np.ndarray  # (problems, N, 1 + width)
-    total: np.ndarray  # (problems, 2, 1 + width): the sum of the ring's w/N, and what rounding took from it
-    S: np.ndarray  # (1 + classes, 1 + width): the sum of all rows, and of each class
-    U: np.ndarray  # (problems or 0, 1 + width): what the lazy average needs
-    counts: np.ndarray  # (1 + classes,): rows in each sum
-    places: np.ndarray  # (problems, 2): classifiers in the ring, and where the next goes
-    peaks: np.ndarray  # (problems,): the largest term in the sum since it was last computed anew
-    split: np.ndarray  # (1,): whether each class has a line
+    W: Annotated[np.ndarray, Numbers()]  # (problems, 1 + width)
+    ring: Annotated[np.ndarray, Numbers()]  # (problems, N, 1 + width)
+    # (problems, 2, 1 + width): the sum of the ring's w/N, and what rounding took from it
+    total: Annotated[np.ndarray, Numbers()]
+    S: Annotated[np.ndarray, Numbers()]  # (1 + classes, 1 + width): the sum of all rows, and of each class
+    U: Annotated[np.ndarray, Numbers()]  # (problems or 0, 1 + width): what the lazy average needs
+    counts: Annotated[np.ndarray, Numbers(0.0)]  # (1 + classes,): rows in each sum
+    # (problems, 2): classifiers in the ring, and where the next goes
+    places: Annotated[
+        np.ndarray,
+        Each(Whole(0, lambda state: state.ring.shape[1]), Whole(0, lambda state: state.ring.shape[1] - 1), axis=1),
+        next_place,
+    ]
+    # (problems,): the largest term in the sum since it was last computed anew
+    peaks: Annotated[np.ndarray, Numbers(0.0)]
+    # (1,): whether each class has a line
+    split: Annotated[np.ndarray, exactly(lambda state: int(state.tally.rows[LIVE] > 2))]
 
 
 def init(params: MeansParams, width: int, models: int) -> Queue:
@@ -83,17 +100,6 @@ def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
         grown(state.peaks, (lines,)),
         state.split.copy(),
     )
-
-
-def flaw(state: Queue) -> str:
-    """What is wrong with a state from a file."""
-    size = state.ring.shape[1]
-    filled, after = state.places.T
-    if not ((filled >= 0) & (filled <= size) & (after >= 0) & (after < size)).all():
-        return f"its queue of {size} has the places {state.places.tolist()}"
-    if state.split[0] != (state.tally.rows[LIVE] > 2):
-        return f"its problems are split {state.split[0]} times, for {state.tally.rows[LIVE]} classes"
-    return "" if (state.counts >= 0.0).all() else f"its class sums have {state.counts.tolist()} rows"
 
 
 def of_queue(state: Queue, average: int) -> np.ndarray:
@@ -341,5 +347,4 @@ QUEUE = Rule(
     learn=learn,
     peek=peek,
     columns=lambda state: state.W.shape[0],
-    flaw=flaw,
 )

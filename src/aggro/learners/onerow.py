@@ -169,7 +169,8 @@ class OneRow:
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         """Learn one row that came through the doors. Needs the guard."""
-        model.learn_row(row, target, weight)
+        if not model.learn_row(row, target, weight):
+            raise doors.bad_state()
 
     def _score_row(self, model: Model, row: Pinned) -> float:
         """Score one row into ``model.scores_row``; the first score, NaN if the row is not finite. Needs the guard."""

@@ -20,13 +20,17 @@ which falls as T^−½. Multiplying all rows by a number multiplies the radius b
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from aggro.engine.compile import exact
+from aggro.engine.fields import Numbers
 
-__all__ = ["RADIUS", "RATE", "learn_radius", "new_radius"]
+__all__ = ["RADIUS", "RATE", "Radius", "learn_radius", "new_radius"]
 
 RADIUS, STEPS, SPREAD, RATE = range(4)
+Radius = Annotated[np.ndarray, Numbers(0.0)]
 
 
 def new_radius() -> np.ndarray:

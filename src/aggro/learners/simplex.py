@@ -28,20 +28,41 @@ norm  Z in two parts, the level, the largest Z since it was summed, the form
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from aggro.engine.compile import exact, inline, rare
+from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.rows import HUGE, dot, dot_norm_over, largest
 
-__all__ = ["LEVEL", "REST", "SIGNED", "TOTAL", "blank", "grown_arrays", "join_all", "relevel", "score", "shift_all"]
+__all__ = [
+    "LEVEL",
+    "REST",
+    "SIGNED",
+    "TOTAL",
+    "Mass",
+    "Norm",
+    "Slope",
+    "Theta",
+    "blank",
+    "grown_arrays",
+    "join_all",
+    "relevel",
+    "score",
+    "shift_all",
+]
 
 TOTAL, REST, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
 FAR = 300.0  # logs this far above the level ask for another level
 NEAR = 100.0  # the level is 0 while the largest log is not farther from it than this
 LOST = 2.0**-30
 LEAST = 1e-300  # the mass of a corner, however far below the level; 0 is for features that are none
+
+Theta = Annotated[np.ndarray, Numbers(-HUGE, HUGE)]
+Slope = Annotated[np.ndarray, Numbers()]
+Mass = Annotated[np.ndarray, Numbers(0.0)]
+Norm = Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0), Whole(0, 1), axis=-1)]
 
 u8 = np.uint64
 

@@ -21,18 +21,19 @@ squared norm of the centre. A step moves every coordinate of the centre, and cos
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aggro.engine.compile import inline, rare
+from aggro.engine.fields import Numbers
 from aggro.engine.rows import HUGE, TINY, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.ball import judge, radius_of
 from aggro.learners.centre import NEAR, far_distance, square
-from aggro.learners.radius import learn_radius, new_radius
-from aggro.learners.simplex import REST, TOTAL, blank, grown_arrays, join_all, relevel
+from aggro.learners.radius import Radius, learn_radius, new_radius
+from aggro.learners.simplex import REST, TOTAL, Mass, Norm, Slope, Theta, blank, grown_arrays, join_all, relevel
 
 __all__ = ["PRINTED", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
 
@@ -45,12 +46,12 @@ class SimplexBall(NamedTuple):
     """A centre, U slope/Z, in the arrays of a Simplex (whose entry 0 has no use here), and what goes with it."""
 
     tally: Tally
-    theta: np.ndarray  # (1 + width,)
-    slope: np.ndarray
-    mass: np.ndarray
-    norm: np.ndarray  # (5,)
-    square: np.ndarray  # (1,): Σ slope²
-    radius: np.ndarray  # (4,): see learners.radius
+    theta: Theta  # (1 + width,)
+    slope: Slope
+    mass: Mass
+    norm: Norm  # (5,)
+    square: Annotated[np.ndarray, Numbers(0.0)]  # (1,): Σ slope²
+    radius: Radius  # (4,): see learners.radius
 
 
 class SimplexBallParams(NamedTuple):

@@ -42,7 +42,7 @@ from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.line import judge
 from aggro.learners.members import rival
-from aggro.learners.simplex import TOTAL, blank, grown_arrays, join_all, score, shift_all
+from aggro.learners.simplex import TOTAL, Mass, Norm, Slope, Theta, blank, grown_arrays, join_all, score, shift_all
 
 __all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
 
@@ -53,20 +53,20 @@ class Simplex(NamedTuple):
     """One weight vector."""
 
     tally: Tally
-    theta: np.ndarray  # (1 + width,)
-    slope: np.ndarray
-    mass: np.ndarray
-    norm: np.ndarray  # (5,)
+    theta: Theta  # (1 + width,)
+    slope: Slope
+    mass: Mass
+    norm: Norm  # (5,)
 
 
 class Simplexes(NamedTuple):
     """One weight vector for each class."""
 
     tally: Tally
-    theta: np.ndarray  # (models, 1 + width)
-    slope: np.ndarray
-    mass: np.ndarray
-    norm: np.ndarray  # (models, 5)
+    theta: Theta  # (models, 1 + width)
+    slope: Slope
+    mass: Mass
+    norm: Norm  # (models, 5)
 
 
 class SimplexParams(NamedTuple):

@@ -14,12 +14,15 @@ doubling, before compiled code runs (``enlarged``); with a budget there is never
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally
+from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.features import MAX_FEATURES
+from aggro.learners.radius import Radius
 
 __all__ = [
     "CLASSES",
@@ -39,7 +42,6 @@ __all__ = [
     "Support",
     "coefficients",
     "enlarged",
-    "flaw",
     "grow_support",
     "new_support",
     "projects",
@@ -57,28 +59,89 @@ COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
 
+# What the arrays may hold.
+
+
+def most_waiting(state: Support) -> int:
+    """A window stays full; a group that is full is learned at once. All of its rows are support vectors."""
+    size = int(state.gram.shape[0])
+    return min(size if state.marks[SLIDING] or not size else size - 1, int(state.marks[COUNT]))
+
+
+def last_feature(state: Support) -> int:
+    return max(int(state.marks[WIDTH]) - 1, 0)
+
+
+def on_the_heap(spans: np.ndarray, state: Support) -> str:
+    """Each row is within the entries there are, and no two that are held have one in common."""
+    ends, used = spans.sum(axis=1), int(state.marks[HEAP])
+    if not (ends <= used).all():
+        return f"holds rows that end at {ends.max()}, and there are {used} entries"
+    rows = spans[: int(state.marks[COUNT])]
+    rows = rows[rows[:, 1] > 0]
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    return "" if (rows[1:, 0] >= rows[:-1].sum(axis=1)).all() else "holds two rows that share an entry"
+
+
+def ascending(indices: np.ndarray, state: Support) -> str:
+    """The entries of each row that is held."""
+    starts, lengths = state.spans[: int(state.marks[COUNT])].T
+    inside = np.zeros(indices.shape[0] + 1, np.int64)  # from the second entry of a row on
+    np.add.at(inside, starts[lengths > 1] + 1, 1)
+    np.add.at(inside, (starts + lengths)[lengths > 1], -1)
+    falls = (np.cumsum(inside)[1:-1] > 0) & (indices[1:] <= indices[:-1])
+    if not falls.any():
+        return ""
+    place = int(np.argmax(falls))
+    return f"holds {indices[place : place + 2].tolist()} as features of a row one after the other, which should ascend"
+
+
+def are_answers(asked: np.ndarray, state: Support) -> str:
+    """Of the rows that wait, numbers of classes that were seen, and weights."""
+    targets, weights = asked[: int(state.marks[HELD])].T
+    fault = Numbers(0.0, above=True)(weights, state)
+    if not fault and state.tally.classes.shape[0] > 1:
+        fault = Whole(0, int(state.tally.rows[LIVE]) - 1)(targets, state)
+    return fault
+
+
 class Support(NamedTuple):
     """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
 
     tally: Tally
-    coef: np.ndarray  # (groups, columns, 32)
-    marks: np.ndarray  # (6,) int64, as above
-    gamma: np.ndarray  # (2,): γ and the number of features it was made for, where that is "auto"; else 0
-    dense: np.ndarray  # (groups, width, 32), or (0, 0, 32)
-    spans: np.ndarray  # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
-    indices: np.ndarray  # (heap,) int64
-    values: np.ndarray  # (heap,)
-    column: np.ndarray  # (room,) int64: a row's column in a given kernel matrix
-    late: np.ndarray  # (groups, columns, 32), or (0, columns, 32)
-    norms: np.ndarray  # (groups, 2, 32)
-    born: np.ndarray  # (room,) int64: how many rows had been seen before this one
-    inverse: np.ndarray  # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
-    gram: np.ndarray  # (batch, batch), or (0, 0): see ``learners.kernel_groups``
-    told: np.ndarray  # (batch, columns), or (0, columns)
-    asked: np.ndarray  # (batch, 2), or (0, 2): targets and weights
-    centre: np.ndarray  # (4,), or (0,): see ``learners.kernel_centre``
-    radius: np.ndarray  # (4,), or (0,): see ``learners.radius``
-    mean_radius: np.ndarray  # (4,), or (0,): that of the mean of the centres
+    coef: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32)
+    # (6,) int64, as above
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(0, lambda state: state.born.shape[0]),
+            Whole(0, lambda state: state.values.shape[0]),
+            Whole(0, last_feature),
+            Whole(0, MAX_FEATURES),
+            Whole(0, most_waiting),
+            Whole(0, 1),
+        ),
+    ]
+    # (2,): γ and the number of features it was made for, where that is "auto"; else 0
+    gamma: Annotated[np.ndarray, Numbers(0.0)]
+    dense: Annotated[np.ndarray, Numbers()]  # (groups, width, 32), or (0, 0, 32)
+    # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
+    spans: Annotated[np.ndarray, Whole(0, lambda state: state.values.shape[0]), on_the_heap]
+    indices: Annotated[np.ndarray, Whole(0, last_feature), ascending]  # (heap,) int64
+    values: Annotated[np.ndarray, Numbers()]  # (heap,)
+    column: Annotated[np.ndarray, Whole(0, last_feature)]  # (room,) int64: a row's column in a given kernel matrix
+    late: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32), or (0, columns, 32)
+    norms: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), axis=1)]  # (groups, 2, 32)
+    born: Annotated[np.ndarray, Whole(0, seen)]  # (room,) int64: how many rows had been seen before this one
+    # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
+    inverse: Annotated[np.ndarray, Numbers()]
+    gram: Annotated[np.ndarray, Numbers()]  # (batch, batch), or (0, 0): see ``learners.kernel_groups``
+    told: Annotated[np.ndarray, Numbers()]  # (batch, columns), or (0, columns)
+    asked: Annotated[np.ndarray, Numbers(), are_answers]  # (batch, 2), or (0, 2): targets and weights
+    # (4,), or (0,): see ``learners.kernel_centre``
+    centre: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0))]
+    radius: Radius  # (4,), or (0,): see ``learners.radius``
+    mean_radius: Radius  # (4,), or (0,): that of the mean of the centres
 
 
 def sizes(
@@ -249,33 +312,3 @@ def coefficients(state: Support, average: bool) -> np.ndarray:
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
     return flat[: int(state.marks[COUNT])].copy()
-
-
-def flaw(state: Support) -> str:
-    """What compiled code could not bear in a state from a file, or nothing."""
-    count, used = int(state.marks[COUNT]), int(state.marks[HEAP])
-    room, heap = state.born.shape[0], state.values.shape[0]
-    if not 0 <= count <= room:
-        return f"it counts {count} support vectors, and has room for {room}"
-    held, size = int(state.marks[HELD]), state.gram.shape[0]
-    if not 0 <= held <= min(size, count) or (held == size and size and not state.marks[SLIDING]):
-        return f"its group holds {held} rows of {size}, and it has {count} support vectors"
-    targets, weights = state.asked[:held].T
-    if state.tally.classes.shape[0] > 1 and not np.isin(targets, np.arange(int(state.tally.rows[LIVE]))).all():
-        return f"the rows of its group are of the classes {targets.tolist()}"
-    if not (weights > 0.0).all():
-        return "the rows of its group have weights that are not above 0"
-    if not 0 <= used <= heap:
-        return f"it counts {used} entries of support vectors, and has room for {heap}"
-    if not (state.radius >= 0.0).all() or not (state.mean_radius >= 0.0).all() or not (state.centre[:1] >= 0.0).all():
-        return "its centre or its radius cannot be"
-    if state.spans.shape[0]:
-        starts, lengths = state.spans[:, 0], state.spans[:, 1]
-        if not ((starts >= 0) & (lengths >= 0) & (starts <= used) & (lengths <= used - starts)).all():
-            return "a support vector is outside the entries there are"
-    width = int(state.marks[WIDTH])
-    if not ((state.indices >= 0) & (state.indices < max(width, 1))).all():
-        return "a support vector has an entry outside the features there are"
-    if not (state.column >= 0).all() or not (state.gamma >= 0.0).all() or not (state.norms[:, NORM] >= 0.0).all():
-        return "the numbers of its support vectors cannot be"
-    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from math import isfinite
@@ -20,6 +21,7 @@ from aggro.learners.params import Choice, Either, Kind
 
 __all__ = ["CLASS_WEIGHT", "Classifier", "Regressor"]
 
+LARGEST = sys.float_info.max
 CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
 
 
@@ -229,7 +231,7 @@ class Classifier(Learner):
 
     def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
         weight = class_weight.get(label, 1.0)
-        if not isinstance(weight, Real) or not 0.0 <= weight < np.inf:
+        if not isinstance(weight, Real) or not 0.0 <= weight <= LARGEST:
             raise ValueError(f"class_weight[{label!r}] must be a finite number and not negative, got {weight!r}.")
         return float(weight)
 

@@ -5,6 +5,7 @@ A file of an active learner is the file of the learner inside, with one part mor
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -12,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.fields import COUNTED
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, all_counts
 from aggro.learners.active import ActiveLearner
-from aggro.learners.waiting import kept
+from aggro.learners.features import MAX_FEATURES
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 
 __all__ = ["activity_of", "asking", "revived"]
 
-MOST = 2**62
+LARGEST = sys.float_info.max
 KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
 
 
@@ -76,7 +78,7 @@ def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
         active._begun()
     except (TypeError, ValueError) as error:
         raise Flaw(str(error).rstrip(".")) from error
-    gate = active.estimator_._gate._replace(seed=_whole(part["seed"]))
+    gate = active.estimator_._gate._replace(seed=_whole(part["seed"], 2**63 - 1))
     _restore(gate, part)
     inner._gate, active.estimator_ = gate, inner
     active._settle_gate()
@@ -84,8 +86,8 @@ def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
     return active
 
 
-def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2 * MOST:
+def _whole(value: Any, most: int = COUNTED) -> int:
+    if type(value) is not int or not 0 <= value <= most:
         raise Flaw(f"what it says of its questions cannot be {str(value)[:60]}")
     return value
 
@@ -111,13 +113,30 @@ def _refill(active: ActiveLearner, part: Any) -> None:
     if not isinstance(part["waiting"], list) or len(part["waiting"]) > active.waiting:
         raise Flaw("there are more questions than may wait")
     for entry in part["waiting"]:
-        if not isinstance(entry, list) or len(entry) != 3 or not isinstance(entry[2], int | float):
+        if not isinstance(entry, list) or len(entry) != 3:
             raise Flaw("a question that waits is not whole")
-        id, x, p = decode(entry[0]), decode(entry[1]), float(entry[2])
+        id, x, p = decode(entry[0]), _as_row(decode(entry[1])), entry[2]
+        if not isinstance(p, int | float) or not 0.0 < p <= 1.0:
+            raise Flaw(f"a question that waits was asked with the probability {str(p)[:60]}")
         try:
             room.check(id, x)
         except (TypeError, ValueError) as error:
             raise Flaw(str(error).rstrip(".")) from error
-        if not 0.0 < p <= 1.0 or not isinstance(x, dict | list | tuple):
-            raise Flaw("a question that waits cannot be")
-        room.put(id, kept(x), p, active.waiting)
+        room.put(id, x, float(p), active.waiting)
+
+
+def _as_row(x: Any) -> Any:
+    """A row as it was asked about: numbers by name, in order, or as (indices, values)."""
+    values = x.values() if isinstance(x, dict) else x[-1] if isinstance(x, tuple) and len(x) == 2 else x
+    good = isinstance(x, dict) or isinstance(values, list)
+    if not good or not all(isinstance(value, int | float) and -LARGEST <= value <= LARGEST for value in values):
+        raise Flaw(f"a question that waits is about {str(x)[:60]}, which is no row of numbers")
+    if isinstance(x, dict):
+        return x
+    if isinstance(x, list):
+        return np.array(x, float)
+    places = x[0]
+    fits = isinstance(places, list) and len(places) == len(values)
+    if not fits or not all(type(j) is int and 0 <= j < MAX_FEATURES for j in places):
+        raise Flaw(f"a question that waits is about {str(x)[:60]}, which is no row of numbers")
+    return np.array(places, np.int64), np.array(values, float)

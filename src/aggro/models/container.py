@@ -19,7 +19,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -85,36 +85,22 @@ def write(file: BinaryIO, text: str, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 class Container:
-    """A model file, open for reading and known to be whole: its header's text, and its arrays by name.
+    """A model file that was opened for reading, known to be whole: its header's text, and its arrays by name.
 
     Nothing is allocated that the file's real size does not warrant.
     """
 
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 - closed by close()
-        try:
-            self._start = 0
-            self.size = os.fstat(self._file.fileno()).st_size
-            raw = self._header()
-            self._verify(raw)
-            self.text, self._offsets = _table(raw, self.size - self._start)
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._start = 0
+        self.size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        raw = self._header()
+        self._verify(raw)
+        self.text, self._offsets = _table(raw, self.size - self._start)
         self.specs = {name: spec for name, (spec, _) in self._offsets.items()}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._file.close()
-
     def _header(self) -> bytes:
-        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
-            raise Flaw("this is a device or a pipe", WRONG_FILE)
         if not self.size:
             raise Flaw("the file is empty")
         head = self._file.read(8 + len(MAGIC))
@@ -139,7 +125,7 @@ class Container:
             raise Flaw("the file is damaged or cut off: its checksum is wrong")
 
     def read(self, name: str) -> np.ndarray:
-        """One array. Its spec should have been looked at before."""
+        """One array, which nobody else has. Its spec should have been looked at before."""
         spec, offset = self._offsets[name]
         array = np.empty(spec.shape, spec.dtype)
         view = array.reshape(-1).view(np.uint8).data
@@ -161,13 +147,15 @@ def opened(path: Path) -> Iterator[Container]:
     file = os.fsdecode(path)
     with blaming(file):
         try:
-            container = Container(file)
+            handle = open(file, "rb")  # noqa: SIM115 - closed below
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, "There is no such model file", file) from error
         except IsADirectoryError as error:
             raise Flaw("this is a folder", WRONG_FILE) from error
-        with container:
-            yield container
+        with handle:
+            if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+                raise Flaw("this is a device or a pipe", WRONG_FILE)
+            yield Container(handle)
 
 
 def _table(raw: bytes, room: int) -> tuple[str, dict[str, tuple[Spec, int]]]:

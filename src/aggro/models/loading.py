@@ -48,7 +48,12 @@ def load(path: Path, *, shell: bool = True) -> Any:
         your own is not in the file: what defines it must have been imported before.
     """
     with opened(path) as container:
-        return build(container, Header.parse(container.text), shell)
+        return revive(container, shell)
+
+
+def revive(container: Container, shell: bool) -> Any:
+    """The learner in an open file, with what the file says of its questions."""
+    return build(container, Header.parse(container.text), shell)
 
 
 def build(container: Container, header: Header, shell: bool) -> Any:

@@ -1,0 +1,45 @@
+"""Files and pickles of earlier versions: they load, predict as they did, and go on learning as they would have."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models.old import recipes
+
+import aggro
+from aggro.learners.registry import ACTIVE, LEARNERS
+
+OLD = Path(__file__).parent / "old"
+VERSIONS = sorted(folder.name for folder in OLD.iterdir() if (folder / "expected.json").exists())
+EXPECTED = {version: json.loads((OLD / version / "expected.json").read_text()) for version in VERSIONS}
+EVERY = [(version, title) for version in VERSIONS for title in EXPECTED[version]]
+
+
+def goes_on(title, model, expected):
+    np.testing.assert_allclose(recipes.told(title, model), expected["before"], rtol=1e-9, atol=1e-10)
+    recipes.learn_more(title, model)
+    np.testing.assert_allclose(recipes.told(title, model), expected["after"], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(("version", "title"), EVERY)
+def test_a_model_file(version, title):
+    goes_on(title, aggro.load(OLD / version / f"{title}.aggro"), EXPECTED[version][title])
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_pickles(version, protocol):
+    models = pickle.loads(gzip.decompress((OLD / version / f"models-{protocol}.pickle.gz").read_bytes()))
+    assert list(models) == list(EXPECTED[version])
+    for title, model in models.items():
+        goes_on(title, model, EXPECTED[version][title])
+
+
+def test_no_learner_was_left_out():
+    files = [aggro.load(OLD / "0.1.0" / f"{title}.aggro") for title in EXPECTED["0.1.0"]]
+    assert {type(model).__name__ for model in files} >= {entry.name for entry in (*LEARNERS, ACTIVE)}

@@ -36,8 +36,8 @@ hand-written loop and the pass is cached on disk all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,7 @@ __all__ = [
     "UPDATES",
     "Rule",
     "Tally",
+    "completed",
     "copy_state",
     "grown",
     "grown_tally",
@@ -120,6 +121,16 @@ def copy_state(state: Any) -> Any:
     return type(state)(*copied)
 
 
+def completed(state: Any) -> Any:
+    """A state of an earlier version, which may lack arrays (they are empty), as one of this version."""
+    parts = {}
+    for name, source in RULES[type(state)].added.items():
+        begin = source(state._asdict())
+        if begin is not None and not getattr(state, name).size:
+            parts[name] = getattr(state, begin).copy()
+    return state._replace(**parts)
+
+
 def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The array inside a larger one of zeros."""
     larger = np.zeros(shape, array.dtype)
@@ -157,6 +168,9 @@ class Rule:
     glance: Callable[..., Any] | None = None
     nudge: Callable[..., Any] | None = None
     hold: Callable[[Any, Any], Any] | None = None  # (state, X) -> State that has room to keep any row of X
+    # Arrays that states of earlier versions lack, each with how it begins: parts (what has a shape, by name) -> the
+    # name of the array that it begins as, or None if it is empty.
+    added: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = field(default_factory=dict)
     loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ class Ball(NamedTuple):
     scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
     facts: Facts  # (6,): see learners.centre
     radius: Radius  # (4,): see learners.radius
-    mean_radius: Radius  # (4,), or (0,): that of the mean
+    mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean
 
 
 class BallParams(NamedTuple):
@@ -153,4 +153,14 @@ def learn(state, params, X, i, y, s, out, q):
     return True
 
 
-BALL = Rule(state=Ball, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=peek, columns=lambda state: 2)
+BALL = Rule(
+    state=Ball,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: 2,
+    added={"mean_radius": lambda parts: "radius" if parts["u"].shape[0] else None},
+)

@@ -24,7 +24,7 @@ from aggro.learners.budgets import PROJECTED, place_for
 from aggro.learners.expansion import SPARE, evaluate, insert, own_value, sums_size, work_size
 from aggro.learners.kernel_centre import distances, learn_centre
 from aggro.learners.kernel_groups import group_space, learn_in_group
-from aggro.learners.support import GROUP, NUMBER, OUTLIER, WIDTH, Support, grow_support, new_support, shapes
+from aggro.learners.support import ADDED, GROUP, NUMBER, OUTLIER, WIDTH, Support, grow_support, new_support, shapes
 
 __all__ = ["EXPANSION", "KernelParams"]
 
@@ -174,5 +174,6 @@ EXPANSION = Rule(
     columns=lambda state: 2 if state.radius.shape[0] else int(state.coef.shape[1]),
     room=room,
     shapes=shapes,
+    added=ADDED,
     judges_mean=True,
 )

@@ -40,7 +40,7 @@ from aggro.engine.passes import (
     suited,
 )
 from aggro.engine.pinned import Pinned
-from aggro.engine.rule import RULES, SEEN, copy_state
+from aggro.engine.rule import RULES, SEEN, completed, copy_state
 from aggro.learners.features import Features, frozen
 from aggro.learners.forks import enlist
 from aggro.learners.labels import Labels
@@ -185,7 +185,7 @@ class Model:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
         # Pickles may lend memory that is read-only or another model's: out-of-band buffers, joblib's maps of files.
-        self.state = copy_state(self.state)
+        self.state = completed(copy_state(self.state))
         self._runtime()
 
     def copy(self) -> Model:

@@ -25,6 +25,7 @@ from aggro.learners.features import MAX_FEATURES
 from aggro.learners.radius import Radius
 
 __all__ = [
+    "ADDED",
     "CLASSES",
     "COUNT",
     "GROUP",
@@ -141,7 +142,7 @@ class Support(NamedTuple):
     # (4,), or (0,): see ``learners.kernel_centre``
     centre: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0))]
     radius: Radius  # (4,), or (0,): see ``learners.radius``
-    mean_radius: Radius  # (4,), or (0,): that of the mean of the centres
+    mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean of the centres
 
 
 def sizes(
@@ -312,3 +313,7 @@ def coefficients(state: Support, average: bool) -> np.ndarray:
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
     return flat[: int(state.marks[COUNT])].copy()
+
+
+# What states of version 0.1.0 lack.
+ADDED = {"mean_radius": lambda parts: "radius" if parts["late"].shape[0] else None}

@@ -6,16 +6,20 @@ header says is looked at, then what kinds of arrays there are, and only then are
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from aggro.engine.rule import RULES
 from aggro.learners.features import Features
 from aggro.learners.labels import Labels
 from aggro.learners.model import Model
 from aggro.learners.params import StepChoice
 from aggro.learners.registry import Entry, find
 from aggro.models.activity import revived
-from aggro.models.container import Container, Path, opened
+from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
@@ -23,6 +27,7 @@ from aggro.models.states import check_state, mould, unflatten
 
 __all__ = ["build", "load"]
 
+EMPTY = Spec(np.dtype(np.float64), (0,))
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
 
@@ -66,8 +71,12 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     labels = _labels(entry, header)
     features = _features(container, header)
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES}
-    small = mould(learner, header.state, specs, header.width, len(labels.codes))
-    state = unflatten(small, {name: container.read(name) for name in specs})
+    begins = added_since(header.state, specs)
+    wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
+    small = mould(learner, header.state, wanted, header.width, len(labels.codes))
+    arrays = {name: container.read(name) for name in specs}
+    more = {name: arrays[begin].copy() if begin else np.zeros(0) for name, begin in begins.items()}
+    state = unflatten(small, {**arrays, **more})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
@@ -77,6 +86,16 @@ def build(container: Container, header: Header, shell: bool) -> Any:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
     learner._model = model
     return learner if header.active is None else revived(learner, header.active, shell)
+
+
+def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
+    """The arrays that a file of an earlier version lacks, and what each begins as: see ``Rule.added``."""
+    added = next((rule.added for rule in RULES.values() if rule.state.__name__ == kind), {})
+    try:
+        begins = {name: source(specs) for name, source in added.items() if name not in specs}
+    except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
+        return {}
+    return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:

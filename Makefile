@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FLOOR := .venv-floor
 FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: demo test test-checked test-floor lint bench bench-streams bench-memory docs clean
+.PHONY: attack demo test test-checked test-floor lint bench bench-streams bench-memory docs clean
 
 demo: $(VENV)/.package
 	$(BIN)/aggro demo
@@ -19,6 +19,15 @@ test: $(VENV)/.test
 test-checked: export NUMBA_BOUNDSCHECK = 1
 test-checked: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
+
+# What the suite does shortly, at length. ATTACK is the number of sequences of calls and of forged files for each learner; a tenth of
+# it damaged files of each format, and a five hundredth interruptions of each kind.
+ATTACK ?= 100000
+attack: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python tests/attack/calls.py --count $(ATTACK)
+	$(BIN)/python tests/attack/forged_models.py --count $(ATTACK)
+	$(BIN)/python tests/attack/damaged_files.py --count $$(($(ATTACK) / 10))
+	$(BIN)/python tests/attack/interruptions.py --count $$(($(ATTACK) / 500))
 
 test-floor: $(FLOOR)/.test
 	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup $(FLOOR_TESTS) $(PYTEST)

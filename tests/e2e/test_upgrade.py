@@ -11,6 +11,8 @@ import zipfile
 
 from pages import ROOT
 
+import aggro
+
 SCRIPT = """
 import numpy as np
 import aggro
@@ -28,7 +30,7 @@ def wheel(folder, version: str, edits: dict[str, tuple[str, str]]):
     """A wheel of the package as it is, but for its version and some edits; all its files are of one time."""
     path = folder / f"aggro-{version}-py3-none-any.whl"
     info = f"aggro-{version}.dist-info"
-    edits = {"aggro/__init__.py": ('__version__ = "0.1.0"', f'__version__ = "{version}"'), **edits}
+    edits = {"aggro/__init__.py": (f'__version__ = "{aggro.__version__}"', f'__version__ = "{version}"'), **edits}
     files = {}
     for file in sorted((ROOT / "src").rglob("*.py")):
         name = file.relative_to(ROOT / "src").as_posix()

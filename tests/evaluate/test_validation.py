@@ -31,7 +31,7 @@ def one_by_one(model, stream, error):
 
 def test_a_classifiers_curve_counts_each_row_before_it_is_learned():
     def mistake(model, x, y):
-        return 1.0 if "_model" not in model.__dict__ else y * model.decision_one(x) <= 0.0
+        return y != model.predict_one(x)
 
     curve = progressive(PAClassifier(), twonorm(500, chunk=64))
     assert curve.n_rows == 500
@@ -67,7 +67,7 @@ def test_an_estimator_that_learned_before_starts_a_new_curve():
 
 def test_an_averaged_learner_is_judged_by_its_average():
     def mistake(model, x, y):
-        return 1.0 if "_model" not in model.__dict__ else y * model.decision_one(x) <= 0.0
+        return y != model.predict_one(x)
 
     stream = list(twonorm(200, chunk=1))
     curve = progressive(PAClassifier(average=True), stream)

@@ -10,7 +10,7 @@ import numpy as np
 from aggro.engine.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import MISTAKES, UPDATES, judge, look, room
+from aggro.engine.rule import UPDATES, judge, look, room
 
 __all__ = ["cycle", "largest_first", "trace", "worst"]
 
@@ -19,18 +19,24 @@ u8 = np.uint64
 
 @kernel
 def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses, mistakes):
-    """``run``, and the loss and mistake of each row before it was learned; the history's losses are not kept."""
+    """``run``, and the loss of each row and the rule's own judgement of it before it was learned.
+
+    The history's losses are not kept. A judgement is by the scores alone: the pass itself counts as mistakes what would
+    have been predicted wrongly, which is another thing as long as one class is known.
+    """
     tally = state.tally
     total = tally.loss[0]
+    out = np.empty(room(state))
     bad = np.int64(-1)
     for t in range(start, stop):
         tally.loss[0] = 0.0  # so that the loss of this row is there as it was judged, not as a difference of sums
-        before = tally.rows[MISTAKES]
+        i = u8(order[t]) if order.shape[0] else u8(t)
+        look(state, params, X, i, out)
+        _, mistakes[t] = judge(state, params, y[t], out)
         bad = run(state, params, X, y, s, order, t, t + 1, balanced, averaged)
         if bad >= 0:
             break
         losses[t] = tally.loss[0]
-        mistakes[t] = tally.rows[MISTAKES] > before
         total += losses[t]
     tally.loss[0] = total
     return bad

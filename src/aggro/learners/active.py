@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import DELTA, LAST, Gate, Strategy, all_counts
+from aggro.engine.gate import DELTA, LAST, OPEN, Gate, Strategy, all_counts
 from aggro.engine.pinned import Pinned
 from aggro.engine.rule import MISTAKES, SEEN
 from aggro.learners.around import Around
@@ -361,11 +361,11 @@ class ActiveLearner(Around):
         """The learner inside, while no other thread asks or answers."""
         lock = self.__dict__.get("_lock")
         if lock is None:
-            with FIRST:
+            with FIRST.lock:
                 lock = self.__dict__.setdefault("_lock", Turn())
         if lock.is_mine():
             raise RuntimeError(NESTED)
-        with lock:
+        with lock.lock:
             yield self._begun()
 
     def _begun(self) -> Any:
@@ -403,7 +403,7 @@ class ActiveLearner(Around):
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
             target=float(self.target_rate or 0.0),
-            counts=all_counts(gate.counts),
+            counts=gate.counts if gate.counts.shape[0] > OPEN else all_counts(gate.counts),  # a pickle of 0.1.0
         )
 
     def _settle_gate(self) -> None:

@@ -135,7 +135,7 @@ def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop:
             view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True)
             live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
-        with learner._model.guard if knows else FIRST:
+        with learner._model.guard if knows else FIRST.lock:
             found = int(first_asked(gate, scores, weights, live))
         if found >= 0:
             return start + found

@@ -274,7 +274,7 @@ class Learner(OneRow, Columns, Counted):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None, in_stream: bool = False
     ) -> Self:
         if "_model" not in self.__dict__:
-            with FIRST:
+            with FIRST.lock:
                 if "_model" not in self.__dict__:
                     model = self._new_model()
                     self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)

@@ -26,26 +26,23 @@ AFTER: list[tuple[Callable[[], Any], Callable[[], Any]]] = []  # the fork: in th
 
 
 class Turn:
-    """A lock that may be held for long, and that a child gets anew if another thread holds it."""
+    """A lock that may be held for long, and that a child gets anew if another thread holds it.
+
+    Use it as ``with turn.lock``: methods of Python's own to enter and leave could be interrupted half-way.
+    """
 
     def __init__(self) -> None:
-        self._lock: Any = threading.RLock()
+        self.lock: Any = threading.RLock()
         with ENLISTING:
             TURNS.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
     def is_mine(self) -> bool:
         """Whether this very thread holds it."""
-        return bool(self._lock._is_owned())
+        return bool(self.lock._is_owned())
 
     def renew(self) -> None:
         """Nobody holds it."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
 
 def enlist(model: Any) -> None:
@@ -89,7 +86,7 @@ def before() -> None:
     AFTER.append((ENLISTING.release, ENLISTING.release))
     wait(PLACING)
     for turn in list(TURNS):
-        take(turn._lock, turn.renew)
+        take(turn.lock, turn.renew)
 
 
 def in_parent() -> None:

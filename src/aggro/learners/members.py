@@ -135,7 +135,11 @@ def suffer(state, params, y, s, scores, aims):
             else:
                 loss = (spread(params.edge) - aim * f) * (aim * aim)  # nothing for a class that was not seen yet
             if params.problem == TWO_CLASSES:
-                mistakes = load(suffered, wrong + g) + spread(s) * not_positive(aim * f)
+                # As the pass counts them: the first row of a class is one, and none of the only class there is.
+                known = state.tally.classes[0] > 0.0 and state.tally.classes[1] > 0.0
+                same = 1.0 if state.tally.classes[u8(np.int64(y))] == 0.0 else 0.0
+                mistaken = not_positive(aim * f) if known else spread(same)
+                mistakes = load(suffered, wrong + g) + spread(s) * mistaken
                 store(suffered, wrong + g, least(mistakes, spread(HUGE)))
             loss = least(most(spread(0.0), loss), spread(HUGE))
             store(suffered, g, least(load(suffered, g) + spread(s) * loss, spread(HUGE)))

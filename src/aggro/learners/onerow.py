@@ -119,7 +119,7 @@ class OneRow:
         return self
 
     def _learn_first(self, x: Any, y: Any, weight: float) -> None:
-        with FIRST:
+        with FIRST.lock:
             model: Model | None = self.__dict__.get("_model")
             if model is None:
                 model = self._new_model()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 import pytest
 from commands import COMMANDS
@@ -12,6 +13,7 @@ from runner import good, run
 
 from aggro import cli
 from aggro.cli import checkpoints, outputs
+from aggro.cli.commands import signals
 from aggro.models import saving
 
 
@@ -158,3 +160,24 @@ def test_a_door_is_left_as_it_was(monkeypatch):
     with pytest.raises(SystemExit):
         cli.main(["show", "nowhere.aggro"])
     assert (sys.stdout, sys.stderr, signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_python_drops_comes_again(number):
+    """What is raised while an object is taken away is only reported; the request to end must not be lost with it."""
+
+    class Leaving:
+        def __del__(self):
+            os.kill(os.getpid(), number)
+            for _ in range(100):
+                pass  # the handler raises in here
+
+    def work():
+        Leaving()
+        for _ in range(500):
+            time.sleep(0.01)
+
+    hook = sys.unraisablehook
+    with signals(), pytest.raises(KeyboardInterrupt):
+        work()
+    assert sys.unraisablehook is hook

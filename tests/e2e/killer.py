@@ -28,6 +28,7 @@ from typing import Any
 from aggro import cli
 
 SHARE = 0.6  # of an uninterrupted run's time: the longest that a run is let live
+LONG = 4.0  # the same, once it was stopped often enough: then it is to get through
 ENDING = ".checkpoint"
 DONE = "\nmodel      "  # the last line of a run's result
 
@@ -117,7 +118,9 @@ class Plan:
             again = ["--resume"] if os.path.exists(self.pieces + ENDING) else []
             child = fork([*command, *again], self.log)
             number = moments.choice(self.signals)
-            status = killed_after(child, moments.uniform(0.0, SHARE * usual), number)
+            enough = result["kills"] >= plan["kills"] and result["resumed"] >= plan["resumed"]
+            longest = (LONG if enough else SHARE) * usual
+            status = killed_after(child, moments.uniform(0.0, longest), number)
             self.look(status, number)
         # The last signal may have come after the model was saved and before its checkpoint was deleted.
         if not self.is_whole() or os.path.exists(self.pieces + ENDING):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,8 @@ from aggro.cli.console import Mistake, kept
 from aggro.cli.outputs import Uses, check, identity_of, option, outputs_of, uses_of
 
 __all__ = ["App", "Unread"]
+
+SOON = 0.01  # seconds
 
 
 class Unread(Exception):
@@ -104,6 +107,17 @@ def signals() -> Iterator[None]:
     def come(number: int, frame: Any) -> None:
         raise Signalled(number)
 
+    def dropped(report: Any) -> None:
+        """Python drops what is raised where something is taken away; a request to end comes again a moment later."""
+        if not issubclass(report.exc_type, KeyboardInterrupt):
+            hook(report)
+            return
+        number = getattr(report.exc_value, "signal", signal.SIGINT)
+        timer = threading.Timer(SOON, os.kill, (os.getpid(), number))
+        timer.daemon = True
+        timer.start()
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     before = {}
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
@@ -113,5 +127,6 @@ def signals() -> Iterator[None]:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -144,6 +144,6 @@ def _features(container: Container, header: Header) -> Features:
     elif NAMES in container.specs:
         raise Flaw("there are feature names, and the header says that there are none")
     features.n = header.n_features
-    if not least <= features.n <= header.width:
+    if not least <= features.n <= header.width or (least and features.n > least):
         raise Flaw(f"{features.n} features do not fit a width of {header.width} with {least} reserved")
     return features

@@ -23,9 +23,9 @@ except ImportError as error:
 
 def detector_of_river() -> type[Any]:
     """What River's anomaly detectors are made of; its place changed with River 0.26."""
-    if hasattr(base, "AnomalyDetector"):
-        return base.AnomalyDetector
-    return import_module("river.anomaly.base").AnomalyDetector  # type: ignore[no-any-return]
+    home: Any = base if hasattr(base, "AnomalyDetector") else import_module("river.anomaly.base")
+    found: type[Any] = home.AnomalyDetector
+    return found
 
 
 if TYPE_CHECKING:

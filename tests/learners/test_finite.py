@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+import aggro
 from aggro.learners.registry import LEARNERS
 from aggro.models.states import check_state
 from aggro.testing.kit import arrays, decisions, variants
@@ -96,3 +97,15 @@ def test_rows_of_any_size_give_numbers(variant):
                 assert len(model.predict(X)) == len(asked)
         for x, row in zip(ones, asked, strict=True):
             assert_explained(model, variant, x, np.abs(row).max())
+
+
+@pytest.mark.parametrize("step", ["pa", "pa2", "ls"])
+def test_the_sums_of_an_average_stay_finite(step, tmp_path):
+    """What the lazy average gathers is each step times the rows before it: more than a float holds."""
+    model = aggro.PARegressor(1e300, step=step, epsilon=0.0, average=True)
+    for k in range(40):
+        model.learn_one({"x": 1.0, "y": 1e-5, "z": 1e3}, 1.7e308 * (-1) ** k)
+        model.partial_fit(np.array([[1.0, 2.0, 0.0]]), [1.7e308])
+    assert all(np.isfinite(array).all() for array in arrays(model._model.state))
+    model.save(tmp_path / "m.aggro")
+    assert np.isfinite(aggro.load(tmp_path / "m.aggro").predict_one({"x": 1.0}))

@@ -26,12 +26,27 @@ import numpy as np
 
 from aggro.engine.compile import inline, rare
 from aggro.engine.fields import Numbers
-from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot_norm, dot_norm_over, largest, over_squared
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    add,
+    add_over,
+    dot_norm,
+    dot_norm_over,
+    entry,
+    largest,
+    over_squared,
+    stored,
+)
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 from aggro.learners.fading import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
 
 __all__ = ["LINE", "Line", "LineParams"]
+
+FAR = 1e280  # a step from here on may not be a float when it is counted once for every row so far
+MOST = np.finfo(np.float64).max
 
 
 class Line(NamedTuple):
@@ -169,7 +184,7 @@ def learn(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, f, q, 1.0) / state.scale[WEIGHTS]
     if a == 0.0:
         return False
-    if not abs(a) < HUGE:
+    if not abs(a) < (FAR if state.u.shape[0] else HUGE):
         return learn_far(state, params, X, i, y, s, f, q)
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
@@ -178,6 +193,20 @@ def learn(state, params, X, i, y, s, out, q):
         add(X, i, a, state.u)
         state.b[1, 0] += a * params.bias
     return True
+
+
+@inline
+def finite(a):
+    """A number that may have become infinite, cut at the largest float."""
+    return min(max(a, -MOST), MOST)
+
+
+@rare
+def keep_finite(X, i, w):
+    """Cut the weights of a row's features at the largest float."""
+    for k in range(*stored(X, i)):
+        j, _ = entry(X, i, k)
+        w[j] = finite(w[j])
 
 
 @rare
@@ -197,11 +226,13 @@ def learn_far(state, params, X, i, y, s, f, q):
     if a == 0.0 or not np.isfinite(a):
         return False
     add_over(X, i, a, m, state.w)
-    state.b[0, 0] += a * params.bias / m
+    state.b[0, 0] = finite(state.b[0, 0] + a * params.bias / m)
+    keep_finite(X, i, state.w)
     if state.u.shape[0]:
-        a *= mean_share(state, params)
+        a = finite(a * mean_share(state, params))
         add_over(X, i, a, m, state.u)
-        state.b[1, 0] += a * params.bias / m
+        state.b[1, 0] = finite(state.b[1, 0] + a * params.bias / m)
+        keep_finite(X, i, state.u)
     return True
 
 

@@ -206,7 +206,8 @@ class Classifier(Learner):
                 self._warn_of_keys(next(iter(after.codes)))
             by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
             by_row = by_code[codes.astype(np.int64)]
-            s = by_row if not s.shape[0] else s * by_row
+            with np.errstate(over="ignore"):
+                s = by_row if not s.shape[0] else np.minimum(s * by_row, LARGEST)
             if not by_code.all():  # rows of such a class are not there at all
                 after, codes, firsts = labels.encode(y, s)
         return after, codes, s, firsts
@@ -218,7 +219,7 @@ class Classifier(Learner):
         if isinstance(class_weight, Mapping):
             if first:
                 self._warn_of_keys(y)
-            weight *= self._class_weight(class_weight, y)
+            weight = min(weight * self._class_weight(class_weight, y), LARGEST)
         return labels, float(code), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:

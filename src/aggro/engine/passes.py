@@ -125,7 +125,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
             if c >= known:
                 rows[LIVE] = c + 1
             if balanced:
-                weight = min(weight * (seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0)), HUGE)
+                weight = min(weight * ((seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0))), HUGE)
         if averaged:
             peek(state, params, X, i, mean)
             loss, mistake = judge(state, params, y[t], mean)

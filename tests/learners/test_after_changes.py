@@ -22,6 +22,7 @@ from aggro import (
     PAMeansClassifier,
     PAMOClassifier,
 )
+from aggro.streams import Chunk
 
 
 @each(PLAIN)
@@ -124,6 +125,30 @@ def test_parameters_set_during_a_pass_count_after_it(monkeypatch):
     model.partial_fit(np.ones((4000, 3)), np.arange(4000) % 2)  # larger than the state: learned into a copy
     model.predict(np.eye(3))
     assert model._model.params.C == 0.25
+
+
+@pytest.mark.parametrize("columns", [3, 2500], ids=["in place", "in a copy"])
+def test_a_refused_chunk_leaves_nothing_though_others_learned_meanwhile(columns, monkeypatch):
+    model = PAClassifier().learn_chunk(Chunk(np.ones((2, 3000)), ["a", "b"], None, [f"f{j}" for j in range(3000)]))
+    model.learn_one({"f0": 1.0, "last": 1.0}, "a")  # there is room for more features than these now
+    for k in range(6):
+        model.learn_one({"f0": 1.0, "f1": 2.0}, "ab"[k % 2])
+    check = PAClassifier._check_targets
+
+    def check_beside_another_thread(*given):
+        thread = threading.Thread(target=lambda: model.learn_one({"f0": 3.0, "f1": 1.0}, "a"))
+        thread.start()
+        thread.join(20)
+        return check(*given)
+
+    monkeypatch.setattr(PAClassifier, "_check_targets", check_beside_another_thread)
+    rows = np.ones((2, columns))
+    rows[1, 2] = np.nan
+    names = ["f0", "new", *(f"n{j}" for j in range(columns - 2))]
+    with pytest.raises(ValueError, match="nothing was learned"):
+        model.learn_chunk(Chunk(rows, ["a", "b"], None, names))
+    assert (model.n_seen_, model.n_features_in_) == (10, 3001)
+    assert model.feature_names_in_[-1] == "last"
 
 
 def test_threads_ask_and_answer():

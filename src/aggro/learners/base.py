@@ -307,11 +307,13 @@ class Learner(OneRow, Columns, Counted):
                 raise doors.bad_value(rows, bad, model.features.names, self._least())
             with model.guard:
                 if not model.readers[0]:
+                    model.begin()
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
                     return
         try:
             with model.guard:
                 model.busy = True
+                model.begin()
                 state = copy_state(model.state)
             self._learn(model, rows, targets, weights, NO_ORDER, state, labels)
         finally:

@@ -121,6 +121,7 @@ class Model:
         self.guard = threading.RLock()
         self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
         self.busy = False  # a pass is learning into a copy of the state
+        self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout: Layout = ()
@@ -155,7 +156,12 @@ class Model:
         features = self.features
         names = None if features.names is None else len(features.names)
         seen = int(self.state.tally.rows[SEEN])
+        self.began = None
         return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
+
+    def begin(self) -> None:
+        """From now on nobody else learns until this call ends. Needs the guard."""
+        self.began = int(self.state.tally.rows[SEEN])
 
     def go_back(self, moment: Moment) -> None:
         """Undo what a call did that failed or was interrupted, unless it had learned: then all of it is done.
@@ -163,9 +169,12 @@ class Model:
         A state learns in place only when labels, features and room are settled, and in one piece.
         """
         with self.guard:
-            if int(self.state.tally.rows[SEEN]) == moment.seen:
+            seen = int(self.state.tally.rows[SEEN])
+            if self.began is None or seen == self.began:
                 self.features.forget_from(moment.n_features, moment.n_names)
-                self.swap(moment.state, moment.params, moment.labels, moment.width)
+                self.stale |= self.params is not moment.params
+                if seen == moment.seen:  # else other threads learned rows before it began, and those stay
+                    self.swap(moment.state, moment.params, moment.labels, moment.width)
             self.features.forget_plans()
             self.dense_shape, self.dense_pinned = NO_SHAPE, None
 

@@ -150,6 +150,7 @@ class OneRow:
         self._prepare(model)
         moment = model.moment()
         try:
+            model.begin()
             labels, target, weight = self._encode_one(model.labels, y, weight)
             if weight == 0.0:
                 return

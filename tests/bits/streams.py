@@ -1,0 +1,86 @@
+"""What every learner knows after fixed streams, to the bit.
+
+``python tests/bits/streams.py`` records it in ``expected.json``, for a change that is meant to change bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+from scipy.sparse import csr_matrix
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kit import ALL, Variant, arrays, as_dicts, decisions, learn_rows, stream
+
+import aggro
+
+EXPECTED = Path(__file__).with_name("expected.json")
+ROWS = 90
+
+
+def machine() -> str:
+    """What compiled code depends on: only machines of the same name round alike."""
+    features = json.dumps(dict(llvmlite.binding.get_host_cpu_features()), sort_keys=True)
+    about = (llvmlite.binding.get_host_cpu_name(), features, platform.libc_ver(), numba.__version__, np.__version__)
+    return hashlib.sha256(repr(about).encode()).hexdigest()[:16]
+
+
+def streams(variant: Variant) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray | None]]:
+    """Forms of rows, weights, two classes and three, and rows whose squared norm is no float."""
+    X, y = stream(variant, n=ROWS)
+    weights = np.where(np.arange(ROWS) % 7 == 3, 0.0, 0.5 + np.arange(ROWS) % 3)
+    yield "dense", X, y, None
+    yield "sparse-weighted", csr_matrix(X), y, weights
+    yield "single", X.astype(np.float32), y, None
+    if variant.classifies:
+        yield "two-classes", *stream(variant, n=ROWS, classes=2), None
+    if variant.new()._least() < 0.0:  # others take only rows of moderate size
+        far = X * 10.0 ** (170.0 * (np.arange(ROWS) % 9 == 4) - 170.0 * (np.arange(ROWS) % 11 == 5))[:, None]
+        yield "far", far, y, None
+
+
+def known(variant: Variant) -> Iterator[tuple[str, Any]]:
+    """A model for each stream: chunks first, then rows one by one."""
+    for title, X, y, weights in streams(variant):
+        model, half = variant.new(), ROWS // 2
+        for rows in (slice(half), slice(half, ROWS - 10)):
+            model.partial_fit(X[rows], y[rows], sample_weight=None if weights is None else weights[rows])
+        last = X[ROWS - 10 :]
+        learn_rows(model, last.toarray() if hasattr(last, "toarray") else last, y[ROWS - 10 :])
+        yield title, model
+    X, y = stream(variant, n=ROWS)
+    yield "dicts", learn_rows(variant.new(), as_dicts(X), y)
+    if variant.classifies and variant == next(one for one in ALL if one.entry is variant.entry):
+        yield "active", aggro.ActiveLearner(variant.new(), random_state=0).partial_fit(X, y).estimator_
+
+
+def found(variant: Variant) -> dict[str, list[Any]]:
+    """For each stream, a digest of the state, and some scores for machines that round otherwise."""
+    X, _ = stream(variant, n=ROWS)
+    told = {}
+    for title, model in known(variant):
+        digest = hashlib.sha256()
+        for array in arrays(model._model.state):
+            digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+        asked = as_dicts(X[:2]) if title == "dicts" else X[:2]
+        scores = [model.decision_one(row) for row in asked] if title == "dicts" else decisions(model, asked)
+        told[title] = [digest.hexdigest()[:16], *np.ravel(scores).tolist()[:3]]
+    return told
+
+
+if __name__ == "__main__":
+    told = {str(variant): found(variant) for variant in ALL}
+    lines = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(value)}" for name, value in {"machine": machine(), **told}.items()
+    )
+    EXPECTED.write_text("{\n" + lines + "\n}\n")

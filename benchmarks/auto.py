@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from peers import best, labels
 
 from aggro import PAClassifier, streams
-from aggro.learners.weights import C_GRID
+from aggro.learners.linear.base import C_GRID
 
 SETS = ("svmguide1", "ijcnn1", "a9a", "w7a")
 SHUFFLES = 5

@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from aggro import KernelPAClassifier, streams
-from aggro.learners.budgets import Policy
-from aggro.testing.kit import arrays
+from aggro.learners.kernel.budget import Policy
+from aggro.testing.variants import arrays
 
 REPEATS = 3
 ROWS, TENTHS = 1_000_000, 10

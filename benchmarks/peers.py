@@ -68,10 +68,10 @@ def sparse(rng: np.random.Generator) -> list[dict]:
 
     from aggro import PAClassifier
     from aggro.engine.passes import run
-    from aggro.learners.doors import as_rows
-    from aggro.learners.features import frozen
-    from aggro.learners.line import LINE, LineParams
-    from aggro.learners.model import NO_ORDER, NO_WEIGHTS
+    from aggro.learners.linear.vector import LINE, LineParams
+    from aggro.learners.shared.features import frozen
+    from aggro.learners.shared.inputs import as_rows
+    from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS
 
     n, d, k = 200_000, 47_000, 70
     # Words of a text: few common, many rare; repeated words of a row are merged.

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
-from aggro.engine.ownsteps import OWN_STEPS
+from aggro.engine.user_steps import OWN_STEPS
 from aggro.learners.registry import OWN
 
 settings.register_profile(

@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS, Entry
-from aggro.testing.kit import GRIDS, Variant, as_dicts, decisions, learn_rows, stream
+from aggro.testing.variants import GRIDS, Variant, as_dicts, decisions, learn_rows, stream
 
 ROWS, WIDTH = 24, 5
 

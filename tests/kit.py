@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aggro.learners.registry import LEARNERS
-from aggro.testing.kit import (
+from aggro.testing.variants import (
     AT_RANDOM,
     GRIDS,
     HIDDEN_ITERATE,

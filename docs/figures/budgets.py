@@ -14,7 +14,7 @@ import numpy as np
 from draw import Theme, plain, save
 
 from aggro import KernelPAClassifier, streams
-from aggro.learners.budgets import Policy
+from aggro.learners.kernel.budget import Policy
 
 BUDGETS = (50, 100, 200, 500, 1000)
 SEEDS = range(3)

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from draw import Theme, save
 from matplotlib.colors import ListedColormap, to_rgba
 
-from aggro.cli.demo.bend import REACH, chase
+from aggro.cli.demo.drift import REACH, chase
 
 
 def picture(theme: Theme) -> Any:

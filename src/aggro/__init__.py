@@ -5,32 +5,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import aggro.moved  # noqa: F401  # old names of modules are found from here on
 from aggro.learners.registry import ACTIVE, LEARNERS
 
 if TYPE_CHECKING:
-    from aggro.batch import fit_until
-    from aggro.engine.ownsteps import step
-    from aggro.learners.active import ActiveLearner
-    from aggro.learners.kernel import KernelPAClassifier, KernelPARegressor
-    from aggro.learners.kernel_uniclass import KernelPAUniclass
-    from aggro.learners.linear import PAClassifier, PARegressor
-    from aggro.learners.maxout import PAMOClassifier
-    from aggro.learners.means import PAMeansClassifier
-    from aggro.learners.multiplicative import MultiplicativePAClassifier, MultiplicativePARegressor
-    from aggro.learners.multiplicative_uniclass import MultiplicativePAUniclass
-    from aggro.learners.own import register
-    from aggro.learners.uniclass import PAUniclass
+    from aggro.engine.user_steps import step
+    from aggro.learners.active.learner import ActiveLearner
+    from aggro.learners.kernel.estimators import KernelPAClassifier, KernelPARegressor
+    from aggro.learners.kernel.uniclass import KernelPAUniclass
+    from aggro.learners.linear.estimators import PAClassifier, PARegressor
+    from aggro.learners.maxout.estimator import PAMOClassifier
+    from aggro.learners.means.estimator import PAMeansClassifier
+    from aggro.learners.multiplicative.estimators import MultiplicativePAClassifier, MultiplicativePARegressor
+    from aggro.learners.multiplicative.uniclass import MultiplicativePAUniclass
+    from aggro.learners.register import register
+    from aggro.learners.uniclass.estimator import PAUniclass
     from aggro.models import load
+    from aggro.theory.batch_conversion import fit_until
 
 __version__ = "0.2.0"
 
 # Nothing heavy is imported until it is asked for.
 _HOMES = {
     **{entry.name: "aggro.estimators" for entry in (*LEARNERS, ACTIVE)},
-    "fit_until": "aggro.batch",
+    "fit_until": "aggro.theory.batch_conversion",
     "load": "aggro.models",
-    "register": "aggro.learners.own",
-    "step": "aggro.engine.ownsteps",
+    "register": "aggro.learners.register",
+    "step": "aggro.engine.user_steps",
 }
 _MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 

@@ -28,9 +28,9 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS
-from aggro.models.states import flatten
+from aggro.models.state_check import flatten
 from aggro.streams import Chunk
-from aggro.testing.kit import Variant, arrays, variants
+from aggro.testing.variants import Variant, arrays, variants
 
 EXPECTED = (ValueError, TypeError, KeyError, MemoryError, NotImplementedError)
 CALLS = 8

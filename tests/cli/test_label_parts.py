@@ -10,7 +10,7 @@ import pytest
 from aggro import streams
 from aggro.cli.console import Mistake
 from aggro.cli.labelling.choices import CLASS, NEW, QUIT, SKIP, UNDO, Choices, Reply, as_label, classes_given
-from aggro.cli.labelling.gain import Gain, mistakes_in
+from aggro.cli.labelling.estimate import Gain, mistakes_in
 from aggro.cli.labelling.journal import Event, Journal
 from aggro.cli.labelling.session import APART, KEPT, Session
 from aggro.cli.labelling.walk import Place, Walk

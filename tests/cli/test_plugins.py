@@ -7,7 +7,7 @@ import sys
 import pytest
 from runner import good, mistake
 
-from aggro.engine.ownsteps import OWN_STEPS
+from aggro.engine.user_steps import OWN_STEPS
 
 STEP = """
 import aggro

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro.learners.registry import LEARNERS
-from aggro.testing.kit import GRIDS
+from aggro.testing.variants import GRIDS
 
 WEIGHTS = "a weight scales C: to learn a row with weight 2 is not to learn it twice"
 # A check that is expected to fail needs its reason here: {learner: {check: reason}}.

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from kit import FEW, PLAIN, arrays, as_dicts, decisions, each, learn_rows, reading, stream
 
-import aggro.learners.base
+import aggro.learners.shared.learner
 from aggro.streams import Chunk
 
 
@@ -73,7 +73,7 @@ def test_predictions_are_those_of_a_model_between_two_rows(variant, threads):
 def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
     """What ``ask`` returns in another thread while ``learn`` is inside its compiled pass."""
     answers = []
-    run = aggro.learners.base.run
+    run = aggro.learners.shared.learner.run
 
     def interrupted(state, params, X, y, s, order, start, stop, *rest):
         half = (start + stop) // 2
@@ -81,7 +81,7 @@ def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
         answers.append(threads.submit(ask).result(timeout=60))
         return bad if bad >= 0 else run(state, params, X, y, s, order, half, stop, *rest)
 
-    monkeypatch.setattr(aggro.learners.base, "run", interrupted)
+    monkeypatch.setattr(aggro.learners.shared.learner, "run", interrupted)
     learn()
     assert answers, "the pass was not interrupted"
     return answers

@@ -22,7 +22,8 @@ print(round(one.predict_one({"a": 1.0}), 6))
 WITHOUT = """
 import numpy as np
 from aggro import PARegressor
-from aggro.engine import passes, pinned
+from aggro.engine import passes
+from aggro.engine.jit import pinned
 
 model = PARegressor(epsilon=0.0, fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])
 model.learn_one(np.ones(1), 1.0)

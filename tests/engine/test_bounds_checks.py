@@ -18,11 +18,11 @@ import pytest
 import aggro
 from aggro.engine.passes import run, score
 from aggro.engine.steps import Step
-from aggro.learners.bank import GRID, BankParams
-from aggro.learners.features import frozen
-from aggro.learners.line import LINE, LineParams
-from aggro.learners.members import Problem, members_table
-from aggro.learners.model import NO_ORDER
+from aggro.learners.linear.bank import GRID, BankParams
+from aggro.learners.linear.grid import Problem, members_table
+from aggro.learners.linear.vector import LINE, LineParams
+from aggro.learners.shared.features import frozen
+from aggro.learners.shared.model import NO_ORDER
 
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from aggro.engine import fine_qp, qp, twofold
-from aggro.engine.compile import from_python
+from aggro.engine.jit.compile import from_python
+from aggro.engine.solve import box_qp as qp
+from aggro.engine.solve import double_floats as twofold
+from aggro.engine.solve import fine_box_qp as fine_qp
 
 pytestmark = pytest.mark.xdist_group("minibatch")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numba
 import pytest
 
-from aggro.engine import folder as folders
-from aggro.engine.folder import CompiledCodeWarning, exposed, folder_for
-from aggro.engine.stamp import settings, sources, stamp
+from aggro.engine.jit import cache_folder as folders
+from aggro.engine.jit.cache_folder import CompiledCodeWarning, exposed, folder_for
+from aggro.engine.jit.stamp import settings, sources, stamp
 
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and permissions are POSIX's")
 
@@ -226,7 +226,7 @@ def test_settings_that_do_not_leave_it(monkeypatch):
 
 @pytest.mark.parametrize("what", ["numba", "llvmlite", "numpy", "python"])
 def test_versions_change_the_stamp(what, monkeypatch):
-    from aggro.engine import stamp as module
+    from aggro.engine.jit import stamp as module
 
     before = stamp("code")
     owner, name = {

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from aggro.engine.compile import kernel
-from aggro.engine.jumps import address_of, jump
+from aggro.engine.jit.compile import kernel
+from aggro.engine.jit.jumps import address_of, jump
 
 
 class Pair(NamedTuple):

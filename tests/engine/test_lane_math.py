@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from aggro.engine.lane_math import exponential, root, total
-from aggro.engine.lanes import LANES, PLAIN, load, store
+from aggro.engine.jit.lane_math import exponential, root, total
+from aggro.engine.jit.lanes import LANES, PLAIN, load, store
 
 u8 = np.uint64
 

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from aggro.engine import lanes
-from aggro.engine.lanes import LANES, load, madd, spread, store
+from aggro.engine.jit import lanes
+from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 
 HARD = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310])
 EASY = np.array([1.0, 2.0, 1.5, -4.0, 3.0, -np.inf, 0.5, 2e-310])

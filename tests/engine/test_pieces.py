@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from aggro.engine.compile import inline, kernel, part, rare
-from aggro.engine.pieces import PieceLibrary
+from aggro.engine.jit.compile import inline, kernel, part, rare
+from aggro.engine.jit.partial import PieceLibrary
 
 
 @part

@@ -16,12 +16,12 @@ WITH_ENGINE = os.pathsep.join([str(TESTS / "engine"), os.environ.get("PYTHONPATH
 # Names that are no longer where they were.
 HIDING = """
 import runpy, sys
-from aggro.engine import insides
+from aggro.engine.jit import private_names as insides
 
 for group in ("PIECES", "ADDRESSES"):
     getattr(insides, group).append("numba.core.codegen:LibraryOfAnotherName")
 import test_jumps, test_pieces
-from aggro.engine.compile import from_python
+from aggro.engine.jit.compile import from_python
 
 test_jumps.test_a_jump_is_a_call()
 test_jumps.test_an_error_behind_a_jump_arrives()
@@ -58,7 +58,7 @@ def test_without_numbas_insides_results_are_the_same(tmp_path):
 ALONE = """
 import sys
 import numpy as np
-from aggro.engine import insides
+from aggro.engine.jit import private_names as insides
 insides.KEPT.append("numba.core.codegen:LibraryOfAnotherName")
 from aggro.engine.rows import pointers_ascend
 assert pointers_ascend(np.array([0, 2, 5]))
@@ -73,14 +73,14 @@ def test_code_that_cannot_be_kept_is_compiled_in_each_process(tmp_path):
 
 BROKEN = """
 import numpy as np
-from aggro.engine import pieces
+from aggro.engine.jit import partial as pieces
 
 def no_longer(self):
     raise AttributeError("'PieceLibrary' object has no attribute '_reload_init'")
 
 pieces.PieceLibrary._finalize_final_module = no_longer
 from test_pieces import halved, summed
-from aggro.engine.compile import from_python
+from aggro.engine.jit.compile import from_python
 assert from_python(summed)(np.array([2.0, 4.0])) == 5.0
 assert halved(3.0) == 1.5
 """
@@ -92,6 +92,6 @@ def test_a_piece_that_cannot_be_left_half_compiled_goes_the_whole_way():
 
 @pytest.mark.parametrize("group", ["PIECES", "ADDRESSES", "KEPT"])
 def test_this_numba_is_built_as_expected(group):
-    from aggro.engine.insides import is_there
+    from aggro.engine.jit.private_names import is_there
 
     assert is_there(group)

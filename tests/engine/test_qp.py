@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import minimize
 
-from aggro.engine import qp
-from aggro.engine.compile import from_python
-from aggro.engine.qp import qp_room
+from aggro.engine.jit.compile import from_python
+from aggro.engine.solve import box_qp as qp
+from aggro.engine.solve.box_qp import qp_room
 
 box_qp, ridge_solve = from_python(qp.box_qp), from_python(qp.ridge_solve)
 

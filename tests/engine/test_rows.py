@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from aggro.engine.rows import first_bad
-from aggro.learners.doors import as_rows
+from aggro.learners.shared.inputs import as_rows
 
 
 @pytest.mark.parametrize("spelled", [np.asarray, csr_matrix, lambda X: X.astype(np.float32)])

@@ -12,7 +12,7 @@ from attack.calls import Liar, Pairs
 from scipy.sparse import csr_matrix
 
 from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, PAMOClassifier, PARegressor
-from aggro.learners import doors
+from aggro.learners.shared import inputs
 
 
 def weights_by_names(model):
@@ -244,17 +244,17 @@ def test_what_is_no_label_is_refused_clearly(label):
 def test_indices_are_copied_where_others_may_change_them():
     """Between the look at the indices and their use another thread may write to them."""
     X = csr_matrix(np.eye(3))
-    alone = doors.as_rows(X, "a learner")
+    alone = inputs.as_rows(X, "a learner")
     assert np.shares_memory(alone.indices, X.indices)
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        beside = doors.as_rows(X, "a learner")
+        beside = inputs.as_rows(X, "a learner")
         y = np.array([0, 1, 1])
-        targets = doors.as_labels(y, 3, "a learner")
+        targets = inputs.as_labels(y, 3, "a learner")
         weights = np.ones(3)
-        weighed = doors.as_weights(weights, 3)
+        weighed = inputs.as_weights(weights, 3)
     finally:
         done.set()
         thread.join()
@@ -269,11 +269,11 @@ def test_indices_in_memory_that_is_not_numpys_are_copied(tmp_path):
     mapped = np.memmap(tmp_path / "indices", np.int32, "w+", shape=X.indices.shape)
     mapped[:] = X.indices
     X.indices = mapped
-    assert not np.shares_memory(doors.as_rows(X, "a learner").indices, mapped)
+    assert not np.shares_memory(inputs.as_rows(X, "a learner").indices, mapped)
 
 
 def test_the_indices_of_a_pair_are_copied_before_they_are_checked():
-    from aggro.learners.features import checked_pair
+    from aggro.learners.shared.features import checked_pair
 
     indices, values = np.arange(3), np.ones(3)
     for part, given in zip(checked_pair(indices, values), (indices, values), strict=True):

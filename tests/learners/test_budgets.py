@@ -8,8 +8,8 @@ from naive_kernels import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPAClassifier, KernelPARegressor
-from aggro.learners.support import WIDE
-from aggro.testing.kit import arrays, assert_same_model
+from aggro.learners.kernel.support_set import WIDE
+from aggro.testing.variants import arrays, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
 POLICIES = ["oldest", "random", "smallest", "project", "merge"]

@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS
-from aggro.models.states import check_state
-from aggro.testing.kit import arrays, decisions, variants
+from aggro.models.state_check import check_state
+from aggro.testing.variants import arrays, decisions, variants
 
 SIZES = [1.7e308, 1e308, 1e200, 1e155, 1e154, 1e150, 1e100, 1e15, 1.0, 0.5, 1e-100, 1e-155, 1e-200, 1e-308, 1e-320, 0.0]
 TARGETS = [0.0, 1.0, -3.0, 1e10, 1e150, -1e300, 1e-300]

@@ -158,7 +158,7 @@ def test_a_fork_waits_for_what_is_being_compiled():
 
 
 def test_a_child_is_told_that_it_cannot_read_its_parents_stream():
-    from aggro.streams.ahead import ahead
+    from aggro.streams.io.prefetch import ahead
 
     results = ahead(lambda x: x, iter(range(1000)))
     assert next(results) == 0

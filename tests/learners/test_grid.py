@@ -8,7 +8,7 @@ from kit import learn_rows
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor
-from aggro.learners.weights import C_GRID
+from aggro.learners.linear.base import C_GRID
 
 CS = [0.003, 0.05, 1.0]
 

@@ -17,7 +17,7 @@ import aggro
 from aggro import ActiveLearner, PAClassifier, PARegressor
 from aggro.learners.registry import LEARNERS
 from aggro.streams import Chunk
-from aggro.testing.kit import Variant
+from aggro.testing.variants import Variant
 
 OURS = str(Path(aggro.__file__).parent / "learners")
 

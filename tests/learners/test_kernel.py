@@ -8,8 +8,8 @@ from naive_kernels import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
-from aggro.learners.support import WIDE
-from aggro.testing.kit import as_dicts, assert_same_model
+from aggro.learners.kernel.support_set import WIDE
+from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
 KERNELS = [

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
-from aggro.learners.support import WIDE
+from aggro.learners.kernel.support_set import WIDE
 
 pytestmark = pytest.mark.xdist_group("kernel")
 RNG = np.random.default_rng(0)

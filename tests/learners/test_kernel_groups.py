@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
-from aggro.testing.kit import assert_same_model
+from aggro.testing.variants import assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
 each_window = pytest.mark.parametrize("window", ["disjoint", "sliding"])

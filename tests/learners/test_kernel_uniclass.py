@@ -8,7 +8,7 @@ from naive_kernels import kernel
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPAUniclass, PAUniclass
-from aggro.learners.support import WIDE
+from aggro.learners.kernel.support_set import WIDE
 
 pytestmark = pytest.mark.xdist_group("kernel")
 

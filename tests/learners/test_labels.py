@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggro.learners.labels import LETTERS, SEARCHED, Labels
+from aggro.learners.shared.labels import LETTERS, SEARCHED, Labels
 
 rng = np.random.default_rng(0)
 WORDS = ["", "a", "ab", "b", "é", "\N{GRINNING FACE}", "a" * LETTERS, "a" * (LETTERS - 1) + "b"]

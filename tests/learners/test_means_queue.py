@@ -8,7 +8,7 @@ from kit import snapshot
 from naive_means import rows
 
 from aggro import PAMeansClassifier
-from aggro.testing.kit import assert_same_model
+from aggro.testing.variants import assert_same_model
 
 pytestmark = pytest.mark.xdist_group("means")
 

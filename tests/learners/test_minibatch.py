@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix, random_array
 
 import aggro
 from aggro import PAClassifier, PARegressor
-from aggro.learners.line import Line
+from aggro.learners.linear.vector import Line
 from aggro.models import ModelFileError
 from aggro.theory import unrealizable_bound
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier
 from aggro.learners.registry import LEARNERS
-from aggro.testing.kit import Variant, learn_rows
+from aggro.testing.variants import Variant, learn_rows
 
 CLASSIFIERS = [entry for entry in LEARNERS if entry.task == "classification"]
 SETTINGS = [{}, {"average": True}, {"C": "auto"}, {"batch_size": 3}, {"multi_class": "joint"}]

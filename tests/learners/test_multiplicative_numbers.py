@@ -11,7 +11,7 @@ from kit import assert_same_model, learn_rows
 from scipy.sparse import csr_matrix
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor
-from aggro.learners.simplex import LEVEL, REST, TOTAL
+from aggro.learners.multiplicative.weights import LEVEL, REST, TOTAL
 from aggro.streams import Chunk
 
 LABELS = np.array(["m", "k", "z", "a", "q"])

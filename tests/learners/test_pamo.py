@@ -296,7 +296,7 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
     weights = np.where(np.arange(300) % 50 == 33, 0.0, 1.0)
 
     def learned(form, cuts, many):
-        monkeypatch.setattr("aggro.learners.maxout.MANY", many)
+        monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", many)
         model = PAMOClassifier(random_state=0, **settings)
         for part in np.split(np.arange(300), cuts):
             model.partial_fit(form(X[part]), y[part], sample_weight=weights[part])
@@ -309,7 +309,7 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
 
 
 def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
-    monkeypatch.setattr("aggro.learners.maxout.MANY", 0)
+    monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", 0)
     X, y = rows(n=300)
     model = PAMOClassifier(random_state=0).partial_fit(X, y)
     before = model.decision_function(X)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, random_array
 from sklearn.exceptions import NotFittedError
 
 from aggro import PAUniclass
-from aggro.learners.radius import RATE
+from aggro.learners.shared.radius import RATE
 
 STEPS = ["pa", "pa1", "pa2"]
 FORMS = {"dense": np.asarray, "csr": csr_matrix}

@@ -19,7 +19,7 @@ from aggro.engine.rule import MARKS, RULES, SEEN, Rule, Tally, new_tally
 from aggro.learners.registry import LEARNERS
 from aggro.models import ModelFileError
 from aggro.models.errors import Flaw
-from aggro.models.states import check_state
+from aggro.models.state_check import check_state
 
 OLD = recipes.Path(__file__).parent / "old" / "0.1.0"
 PACKAGE = "aggro."

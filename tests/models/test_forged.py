@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 import aggro
 from aggro import models
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
-from aggro.learners.doors import as_rows, bad_value
+from aggro.learners.shared.inputs import as_rows, bad_value
 from aggro.models import ModelFileError
 
 FILES: dict[str, bytes] = {}

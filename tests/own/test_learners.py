@@ -11,9 +11,9 @@ from pages import ROOT, save_files
 
 import aggro
 from aggro.engine.rule import RULES, Rule
-from aggro.learners.line import Line
+from aggro.learners.linear.vector import Line
 from aggro.learners.registry import OWN, find
-from aggro.learners.tasks import Regressor
+from aggro.learners.shared.tasks import Regressor
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner
 
@@ -101,7 +101,7 @@ def test_a_learner_that_breaks_the_contract_is_told_what_it_breaks(mine, monkeyp
             state.w[j] += 1e-3 * s
         return True
 
-    from aggro.engine.compile import inline
+    from aggro.engine.jit.compile import inline
 
     kinds = {"init": lambda *given: Hasty(*mine.init(*given)), "grow": lambda *given: Hasty(*mine.grow(*given))}
     hasty_look = inline(look)

@@ -16,12 +16,12 @@ from sklearn.model_selection import GridSearchCV
 
 import aggro
 from aggro import PAClassifier, PARegressor
-from aggro.engine.ownsteps import OWN_STEPS, StepError
-from aggro.learners.line import Line
+from aggro.engine.user_steps import OWN_STEPS, StepError
+from aggro.learners.linear.vector import Line
 from aggro.learners.registry import find
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner, check_step
-from aggro.testing.kit import HALF_LIFE, NO_C, NOT_PASSIVE, variants
+from aggro.testing.variants import HALF_LIFE, NO_C, NOT_PASSIVE, variants
 
 # Each process compiles such steps anew: one of them is enough.
 pytestmark = pytest.mark.xdist_group("steps of one's own")

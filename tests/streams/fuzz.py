@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from streams import twins
 
-from aggro.streams import svmlight, vw
-from aggro.streams.block import Block, Parsed
+from aggro.streams.io.block import Block, Parsed
+from aggro.streams.parse import svmlight, vw
 
 SEEDS = {
     "svmlight": [

@@ -15,8 +15,8 @@ from math import isfinite
 
 import numpy as np
 
-from aggro.streams import svmlight
-from aggro.streams.block import Block
+from aggro.streams.io.block import Block
+from aggro.streams.parse import svmlight
 
 
 def float_of(bits: int) -> float:

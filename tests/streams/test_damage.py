@@ -11,9 +11,9 @@ import pytest
 import zstandard
 
 import aggro.streams
-from aggro.streams import arrow_messages, parquet_pages
-from aggro.streams.files import Source
-from aggro.streams.json_tables import DEEPEST
+from aggro.streams.io.files import Source
+from aggro.streams.tables import arrow_messages, parquet_pages
+from aggro.streams.tables.json_tables import DEEPEST
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
@@ -178,7 +178,7 @@ def test_pages_that_say_they_are_huge(tmp_path, monkeypatch):
 
 def biggest_batch(path, monkeypatch, **options) -> tuple[int, int]:
     """(bytes of the largest batch that pyarrow made, rows that were read)"""
-    from aggro.streams import column_tables
+    from aggro.streams.tables import column_tables
 
     sizes = [0]
     cut = column_tables._cut
@@ -225,7 +225,7 @@ def test_chunks_of_arrow_end_where_their_text_is_long(tmp_path, kind):
 
 
 def test_rows_of_endless_text_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aggro.streams.column_tables.LONGEST_LINE", 1000)
+    monkeypatch.setattr("aggro.streams.tables.column_tables.LONGEST_LINE", 1000)
     table = pa.table({"t": ["x" * 600, "x" * 600], "u": ["x", "x" * 401], "y": [0, 1]})
     pq.write_table(table.slice(0, 1), tmp_path / "a.parquet")
     assert len(read(tmp_path / "a.parquet")) == 1
@@ -283,7 +283,7 @@ def test_zstd_blocks_are_unpacked_one_by_one(tmp_path):
 
 
 def test_zstd_frames_of_every_shape():
-    from aggro.streams.zstd import ZstdFile
+    from aggro.streams.io.zstd import ZstdFile
 
     data = os.urandom(5000) + b"text " * 100_000
     for checksum in (False, True):

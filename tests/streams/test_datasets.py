@@ -11,7 +11,7 @@ import pytest
 
 from aggro import streams
 from aggro.streams import datasets
-from aggro.streams.fetch import digest_of
+from aggro.streams.io.fetch import digest_of
 
 HAVE = os.environ.get("AGGRO_DATA") or next(
     (str(p) for p in [Path(__file__).parents[3] / "shared" / "data"] if p.is_dir()), None

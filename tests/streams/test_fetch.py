@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from aggro.streams import fetch as fetching
-from aggro.streams.fetch import FetchError, digest_of, fetch
+from aggro.streams.io import fetch as fetching
+from aggro.streams.io.fetch import FetchError, digest_of, fetch
 
 BODY = bytes(range(256)) * 4000
 

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from aggro.streams.files import Source
-from aggro.streams.find import find
-from aggro.streams.lines import whole_lines
+from aggro.streams.io.files import Source
+from aggro.streams.io.find import find
+from aggro.streams.io.lines import whole_lines
 
 LINES = b"".join(b"%d 1:%d 2:0.5\n" % (i % 2, i * i) for i in range(3000))
 
@@ -67,7 +67,7 @@ def test_lines_longer_than_a_block(tmp_path):
 
 
 def test_endless_lines_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aggro.streams.lines.LONGEST_LINE", 10_000)
+    monkeypatch.setattr("aggro.streams.io.lines.LONGEST_LINE", 10_000)
     (tmp_path / "f").write_bytes(b"x" * 20_000)
     with pytest.raises(ValueError, match="longer than 10000 bytes"):
         texts(Source(str(tmp_path / "f")))

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import aggro.streams
-from aggro.streams.find import find
+from aggro.streams.io.find import find
 
 ROWS = b"1 1:1\n-1 2:1\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 import aggro.streams
 from aggro import PAClassifier
-from aggro.learners.labels import sorted_names
+from aggro.learners.shared.labels import sorted_names
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402

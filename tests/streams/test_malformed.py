@@ -27,7 +27,7 @@ def labels(stream) -> list:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("chunk_bytes", [40, 700, 2**20])
 def test_exactly_the_malformed_csv_lines_are_left_out(tmp_path, monkeypatch, seed, chunk_bytes):
-    monkeypatch.setattr("aggro.streams.text_tables.SAMPLE", 5000)  # bytes that settle the types
+    monkeypatch.setattr("aggro.streams.tables.text_tables.SAMPLE", 5000)  # bytes that settle the types
     rng = random.Random(seed)
     lines, good, bad = [b"a,d,ok,word,y"], [], []
     share = rng.choice((0.02, 0.5, 1.0))
@@ -74,7 +74,7 @@ def test_exactly_the_malformed_csv_lines_are_left_out(tmp_path, monkeypatch, see
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("chunk_bytes", [40, 700, 2**20])
 def test_exactly_the_malformed_json_lines_are_left_out(tmp_path, monkeypatch, seed, chunk_bytes):
-    monkeypatch.setattr("aggro.streams.text_tables.SAMPLE", 5000)
+    monkeypatch.setattr("aggro.streams.tables.text_tables.SAMPLE", 5000)
     rng = random.Random(seed)
     lines, good, bad = [], [], []
     share = rng.choice((0.02, 0.5, 1.0))

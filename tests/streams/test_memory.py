@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from aggro.streams.memory import KEPT, LARGE, SMALL, _left, copied, room
+from aggro.streams.io.buffers import KEPT, LARGE, SMALL, _left, copied, room
 
 
 def address(array: np.ndarray) -> int:

@@ -7,7 +7,7 @@ import struct
 import pytest
 from streams import hard_numbers
 
-from aggro.streams.numbers import FIVES, LEAST, parse_float
+from aggro.streams.parse.numbers import FIVES, LEAST, parse_float
 
 GOOD = ["0", "-0", "1", "-1", "+1", "1.", ".5", "-.5", "0.1", "1e5", "1E5", "1e+5", "1e-5", "1e-400", "1e-324"]
 GOOD += ["4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324"]  # the smallest float and half of it

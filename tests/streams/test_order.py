@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from aggro.streams.order import SHORT, tidy
+from aggro.streams.parse.sort_rows import SHORT, tidy
 
 
 def test_rows_are_sorted_and_repeats_summed():

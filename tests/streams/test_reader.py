@@ -15,7 +15,7 @@ import pytest
 
 import aggro.streams
 from aggro.streams import BadLine, Position
-from aggro.streams.ahead import ahead
+from aggro.streams.io.prefetch import ahead
 
 
 def write(path, n: int = 4000, seed: int = 0):

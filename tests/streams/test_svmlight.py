@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from streams import fuzz
 
-from aggro.streams import BadLine, problems, svmlight
-from aggro.streams.block import Block
-from aggro.streams.problems import describe
+from aggro.streams import BadLine, bad_lines
+from aggro.streams.bad_lines import describe
+from aggro.streams.io.block import Block
+from aggro.streams.parse import svmlight
 
 
 def rows(text: bytes, **options) -> list:
@@ -59,31 +60,31 @@ def test_largest_index():
 @pytest.mark.parametrize(
     ("line", "code", "column"),
     [
-        (b"1 1:1 0:1", problems.ZERO_INDEX, 7),
-        (b"1 1:1 -3:1", problems.NEGATIVE_INDEX, 7),
-        (b"1 2147483648:1", problems.HUGE_INDEX, 3),
-        (b"1 18446744073709551617:1", problems.HUGE_INDEX, 3),
-        (b"1 1:x", problems.BAD_VALUE, 5),
-        (b"1 1:", problems.BAD_VALUE, 5),
-        (b"1 1:nan", problems.BAD_VALUE, 5),
-        (b"1 1:inf", problems.BAD_VALUE, 5),
-        (b"1 1:0x1", problems.BAD_VALUE, 6),
-        (b"1 1:1_0", problems.BAD_VALUE, 6),
-        (b"1 1:1e999", problems.LARGE_VALUE, 5),
-        (b"1 1:1:1", problems.BAD_VALUE, 6),
-        (b"1 1 2:1", problems.BAD_PAIR, 3),
-        (b"1 :1", problems.BAD_PAIR, 3),
-        (b"1 a:1", problems.BAD_PAIR, 3),
-        (b"1 1.5:1", problems.BAD_PAIR, 3),
-        (b"spam 1:1", problems.BAD_LABEL, 1),
-        (b"1,2 1:1", problems.BAD_LABEL, 1),
-        (b"nan 1:1", problems.BAD_LABEL, 1),
-        (b"1e999 1:1", problems.LARGE_LABEL, 1),
-        (b"1:1 2:1", problems.NO_LABEL, 1),
-        (b"1 1:1 qid:3", problems.BAD_PAIR, 7),
-        (b"1 qid:x 1:1", problems.BAD_QUERY, 3),
-        (b"1 1:1\0 2:1", problems.BAD_VALUE, 6),
-        (b"1 1:1 # \0", problems.NUL, 9),
+        (b"1 1:1 0:1", bad_lines.ZERO_INDEX, 7),
+        (b"1 1:1 -3:1", bad_lines.NEGATIVE_INDEX, 7),
+        (b"1 2147483648:1", bad_lines.HUGE_INDEX, 3),
+        (b"1 18446744073709551617:1", bad_lines.HUGE_INDEX, 3),
+        (b"1 1:x", bad_lines.BAD_VALUE, 5),
+        (b"1 1:", bad_lines.BAD_VALUE, 5),
+        (b"1 1:nan", bad_lines.BAD_VALUE, 5),
+        (b"1 1:inf", bad_lines.BAD_VALUE, 5),
+        (b"1 1:0x1", bad_lines.BAD_VALUE, 6),
+        (b"1 1:1_0", bad_lines.BAD_VALUE, 6),
+        (b"1 1:1e999", bad_lines.LARGE_VALUE, 5),
+        (b"1 1:1:1", bad_lines.BAD_VALUE, 6),
+        (b"1 1 2:1", bad_lines.BAD_PAIR, 3),
+        (b"1 :1", bad_lines.BAD_PAIR, 3),
+        (b"1 a:1", bad_lines.BAD_PAIR, 3),
+        (b"1 1.5:1", bad_lines.BAD_PAIR, 3),
+        (b"spam 1:1", bad_lines.BAD_LABEL, 1),
+        (b"1,2 1:1", bad_lines.BAD_LABEL, 1),
+        (b"nan 1:1", bad_lines.BAD_LABEL, 1),
+        (b"1e999 1:1", bad_lines.LARGE_LABEL, 1),
+        (b"1:1 2:1", bad_lines.NO_LABEL, 1),
+        (b"1 1:1 qid:3", bad_lines.BAD_PAIR, 7),
+        (b"1 qid:x 1:1", bad_lines.BAD_QUERY, 3),
+        (b"1 1:1\0 2:1", bad_lines.BAD_VALUE, 6),
+        (b"1 1:1 # \0", bad_lines.NUL, 9),
     ],
 )
 def test_malformed_lines(line, code, column):

@@ -248,7 +248,7 @@ def test_quotes_that_are_never_closed(tmp_path, monkeypatch):
     assert [y for chunk in stream for y in chunk.y] == [1, 0, 0]  # the line after it is a row of its own
     assert stream.bad_lines == 1
     path.write_bytes(b'text,y\n"x,1\n' + b"y,0\n" * 5000)
-    monkeypatch.setattr("aggro.streams.csv_tables.LONGEST_ROW", 10_000)
+    monkeypatch.setattr("aggro.streams.tables.csv_tables.LONGEST_ROW", 10_000)
     with pytest.raises(ValueError, match=r"longer than 10000 bytes, from byte 7 on.*quotes that are closed"):
         tables(path, chunk_bytes=1000)
 
@@ -258,7 +258,7 @@ def test_rows_end_where_pyarrow_ends_them():
 
     import pyarrow.csv
 
-    from aggro.streams.quotes import row_ends
+    from aggro.streams.parse.quotes import row_ends
 
     rng = random.Random(0)
     for _ in range(2000):
@@ -302,8 +302,8 @@ def test_chunks_bring_their_cells_along_if_asked(tmp_path, ending):
 
 
 def test_words_have_the_places_that_features_are_named_by(tmp_path):
-    from aggro.streams.encode import WORD_BITS
-    from aggro.streams.words import places_of
+    from aggro.streams.parse.words import places_of
+    from aggro.streams.tables.encode import WORD_BITS
 
     text = "Free FREE entry2 — Gänse & £5, it's"
     (tmp_path / "t.csv").write_text(f'text\n"{text}"\n', encoding="utf-8")

@@ -7,9 +7,10 @@ import pytest
 from streams import fuzz, twins
 
 import aggro.streams
-from aggro.streams import problems, vw
-from aggro.streams.block import Block
-from aggro.streams.problems import describe
+from aggro.streams import bad_lines
+from aggro.streams.bad_lines import describe
+from aggro.streams.io.block import Block
+from aggro.streams.parse import vw
 
 
 def rows(text: bytes) -> list:
@@ -53,20 +54,20 @@ def test_hashes_spread_evenly():
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (b"1 2", problems.NO_BAR),
-        (b"x |a b", problems.BAD_HEAD),
-        (b"1:2 |a b", problems.BAD_HEAD),
-        (b"1 -1 |a b", problems.BAD_HEAD),
-        (b"1 1 1 1 |a b", problems.BAD_HEAD),
-        (b"nan |a b", problems.BAD_HEAD),
-        (b"1 |a b:x", problems.BAD_VALUE),
-        (b"1 |a b:nan", problems.BAD_VALUE),
-        (b"1 |a b:1:2", problems.BAD_VALUE),
-        (b"1 |a b:1e999", problems.LARGE_VALUE),
-        (b"1 |a:1e200 b:1e200", problems.LARGE_VALUE),
-        (b"1 |a:x b", problems.BAD_VALUE),
-        (b"1 |a :1", problems.LOST_TEXT),
-        (b"1 |a b\0c", problems.LOST_TEXT),
+        (b"1 2", bad_lines.NO_BAR),
+        (b"x |a b", bad_lines.BAD_HEAD),
+        (b"1:2 |a b", bad_lines.BAD_HEAD),
+        (b"1 -1 |a b", bad_lines.BAD_HEAD),
+        (b"1 1 1 1 |a b", bad_lines.BAD_HEAD),
+        (b"nan |a b", bad_lines.BAD_HEAD),
+        (b"1 |a b:x", bad_lines.BAD_VALUE),
+        (b"1 |a b:nan", bad_lines.BAD_VALUE),
+        (b"1 |a b:1:2", bad_lines.BAD_VALUE),
+        (b"1 |a b:1e999", bad_lines.LARGE_VALUE),
+        (b"1 |a:1e200 b:1e200", bad_lines.LARGE_VALUE),
+        (b"1 |a:x b", bad_lines.BAD_VALUE),
+        (b"1 |a :1", bad_lines.LOST_TEXT),
+        (b"1 |a b\0c", bad_lines.LOST_TEXT),
     ],
 )
 def test_malformed_lines(line, code):

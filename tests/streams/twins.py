@@ -6,7 +6,7 @@ import re
 from math import isinf
 from typing import NamedTuple
 
-from aggro.streams import problems
+from aggro.streams import bad_lines
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 BLANKS = re.compile(rb"[ \t\r]*")
@@ -42,7 +42,7 @@ def number(line: bytes, at: int, bad: int, large: int) -> tuple[float, int]:
 def comment(line: bytes, at: int) -> None:
     nul = line.find(b"\0", at)
     if nul >= 0:
-        raise Wrong(problems.NUL, nul)
+        raise Wrong(bad_lines.NUL, nul)
 
 
 def svmlight_line(line: bytes, base: int) -> tuple[float, list] | None:
@@ -52,9 +52,9 @@ def svmlight_line(line: bytes, base: int) -> tuple[float, list] | None:
     if line[at : at + 1] == b"#":
         comment(line, at)
         return None
-    label, end = number(line, at, problems.BAD_LABEL, problems.LARGE_LABEL)
+    label, end = number(line, at, bad_lines.BAD_LABEL, bad_lines.LARGE_LABEL)
     if line[end : end + 1] not in (b"", b" ", b"\t", b"\r", b"#"):
-        raise Wrong(problems.NO_LABEL if line[end : end + 1] == b":" else problems.BAD_LABEL, at)
+        raise Wrong(bad_lines.NO_LABEL if line[end : end + 1] == b":" else bad_lines.BAD_LABEL, at)
     at = end
     pairs: list = []
     queries = 0
@@ -66,24 +66,24 @@ def svmlight_line(line: bytes, base: int) -> tuple[float, list] | None:
             comment(line, at)
             return label, pairs
         if pairs and at == end and not line[at : at + 1].isdigit():
-            raise Wrong(problems.BAD_VALUE, at)
+            raise Wrong(bad_lines.BAD_VALUE, at)
         if line[at : at + 1] == b"q" and not pairs and not queries:
             match = QUERY.match(line, at)
             if not match:
-                raise Wrong(problems.BAD_QUERY, at)
+                raise Wrong(bad_lines.BAD_QUERY, at)
             queries, at = 1, match.end()
             continue
         if re.match(rb"-\d", line[at:]):
-            raise Wrong(problems.NEGATIVE_INDEX, at)
+            raise Wrong(bad_lines.NEGATIVE_INDEX, at)
         match = PAIR.match(line, at)
         digits = match[1]
         if not digits or not match[0].endswith(b":"):
-            raise Wrong(problems.BAD_PAIR, at)
-        if len(digits) > 18 or int(digits) - base > problems.LARGEST_INDEX:
-            raise Wrong(problems.HUGE_INDEX, at)
+            raise Wrong(bad_lines.BAD_PAIR, at)
+        if len(digits) > 18 or int(digits) - base > bad_lines.LARGEST_INDEX:
+            raise Wrong(bad_lines.HUGE_INDEX, at)
         if int(digits) < base:
-            raise Wrong(problems.ZERO_INDEX, at)
-        value, end = number(line, match.end(), problems.BAD_VALUE, problems.LARGE_VALUE)
+            raise Wrong(bad_lines.ZERO_INDEX, at)
+        value, end = number(line, match.end(), bad_lines.BAD_VALUE, bad_lines.LARGE_VALUE)
         pairs.append((int(digits) - base, value))
         at = end
 
@@ -141,27 +141,27 @@ def vw_head(line: bytes, at: int) -> tuple[float, float, int]:
             break
         first, at = at, HEAD_WORD.match(line, at).end()
         if line[at : at + 1] == b"\0":
-            raise Wrong(problems.NUL, at)
+            raise Wrong(bad_lines.NUL, at)
         if line[at : at + 1] == b"|":
             break
         after = BLANKS.match(line, at).end()
         if after == len(line):
-            raise Wrong(problems.NO_BAR, start)
+            raise Wrong(bad_lines.NO_BAR, start)
         if line[first : first + 1] == b"'" and line[after : after + 1] == b"|":
             at = after
             break
         match = NUMBER.fullmatch(line[first:at])
         if match is None or isinf(float(match[0])) or len(given) == 3 or (len(given) == 1 and float(match[0]) < 0):
-            raise Wrong(problems.BAD_HEAD, first)
+            raise Wrong(bad_lines.BAD_HEAD, first)
         given.append(float(match[0]))
     nan = float("nan")
     return given[0] if given else nan, given[1] if len(given) > 1 else nan, at
 
 
 def vw_value(line: bytes, at: int) -> tuple[float, int]:
-    value, end = number(line, at, problems.BAD_VALUE, problems.LARGE_VALUE)
+    value, end = number(line, at, bad_lines.BAD_VALUE, bad_lines.LARGE_VALUE)
     if line[end : end + 1] not in (b"", b" ", b"\t", b"\r", b"|"):
-        raise Wrong(problems.BAD_VALUE, at)
+        raise Wrong(bad_lines.BAD_VALUE, at)
     return value, end
 
 
@@ -182,16 +182,16 @@ def vw_line(line: bytes) -> tuple[float, list, float] | None:
             if line[at : at + 1] == b":":
                 scale, at = vw_value(line, at + 1)
             if line[at : at + 1] not in (b"", b" ", b"\t", b"\r", b"|"):
-                raise Wrong(problems.BAD_NAMESPACE, at)
+                raise Wrong(bad_lines.BAD_NAMESPACE, at)
             continue
         match = NAME.match(line, at)
         if not match[0]:
-            raise Wrong(problems.LOST_TEXT, at)
+            raise Wrong(bad_lines.LOST_TEXT, at)
         value, end = 1.0, match.end()
         if line[end : end + 1] == b":":
             value, end = vw_value(line, end + 1)
         if isinf(value * scale):
-            raise Wrong(problems.LARGE_VALUE, at)
+            raise Wrong(bad_lines.LARGE_VALUE, at)
         features.append(((space, match[0]), value * scale))
         at = end
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from aggro import PAClassifier, PARegressor, theory
-from aggro.theory.nearest import least_relative, nearest_without_loss
+from aggro.theory.find_comparator import least_relative, nearest_without_loss
 from aggro.theory.problems import Classification, Regression, Uniclass
 
 REALIZED = [theory.realizable_bound, theory.norm_bound]
@@ -251,7 +251,7 @@ def test_the_best_comparator_of_theorem_3_is_where_the_slope_is_0(make, wide):
 
 
 def test_a_search_that_needs_too_much_memory_says_so(monkeypatch, separable):
-    monkeypatch.setattr("aggro.theory.nearest.LARGEST", 100)
+    monkeypatch.setattr("aggro.theory.find_comparator.LARGEST", 100)
     with pytest.raises(ValueError, match=r"too much memory here: 0 rows with 5 weights.* Give one"):
         theory.realizable_bound(PAClassifier(step="pa"), *separable)
 

@@ -12,7 +12,7 @@ import typer
 
 from aggro.cli.console import Mistake, console, json_text
 from aggro.cli.help import complete_settings
-from aggro.cli.learners import make_learner, split_learners
+from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import PLOT, Writes
 
@@ -105,7 +105,7 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
 
 def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
     """The curve of each."""
-    from aggro.cli.ledger import ledger
+    from aggro.cli.progress_lines import ledger
     from aggro.evaluate.validation import compare as compare_all
 
     def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
@@ -136,7 +136,7 @@ def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
 
 
 def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
-    from aggro.cli.ledger import counts
+    from aggro.cli.progress_lines import counts
 
     now = counts(learner)
     return {
@@ -152,7 +152,7 @@ def print_table(title: str, figures: dict[str, dict[str, Any]], task: str, plot:
     from rich import box
     from rich.table import Table
 
-    from aggro.cli.ledger import COUNTED
+    from aggro.cli.progress_lines import COUNTED
 
     rows = next(iter(figures.values()))["rows"]
     table = Table(title=f"{title}, {rows:,} rows", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)

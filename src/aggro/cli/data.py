@@ -141,8 +141,8 @@ def fetch(
 
 def fetch_part(url: str, folder: Path, part: Any) -> str:
     """Download one file, with a bar; its path."""
-    from aggro.streams.fetch import FetchError, fetch
     from aggro.streams.formats import COMPRESSED
+    from aggro.streams.io.fetch import FetchError, fetch
 
     ending = next((ending for ending in COMPRESSED if url.endswith(ending)), "")
     target = folder / (part.file + ending)
@@ -159,7 +159,7 @@ def fetch_part(url: str, folder: Path, part: Any) -> str:
 
 def wrong_with(file: str, part: Any) -> str | None:
     """What is wrong with a downloaded file; where no checksum is known, its lines are counted."""
-    from aggro.streams.fetch import digest_of
+    from aggro.streams.io.fetch import digest_of
 
     try:
         digest = digest_of(file)

@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from aggro.cli.learners import parameters_of
+from aggro.cli.learner_spec import parameters_of
 from aggro.cli.options import meanings
 from aggro.learners.registry import learners
 

@@ -90,12 +90,12 @@ def label(
     answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
     and at the end the result, as one line of JSON.
     """
-    from aggro.cli.labelling.beginning import Gating
     from aggro.cli.labelling.choices import classes_given
     from aggro.cli.labelling.journal import Journal
     from aggro.cli.labelling.keys import Interrupted, Interrupts
+    from aggro.cli.labelling.run import Gating
     from aggro.cli.labelling.screen import Screen
-    from aggro.cli.ledger import patience
+    from aggro.cli.progress_lines import patience
 
     given = classes_given(classes)
     if strategy is not None and strategy not in STRATEGIES:
@@ -136,7 +136,7 @@ def taken_up(
     seeds: list[str] | None,
 ) -> Session:
     """A session, new or gone on with; it is not yet where the journal ends."""
-    from aggro.cli.labelling.beginning import Run, loaded_model, saved_moment
+    from aggro.cli.labelling.run import Run, loaded_model, saved_moment
     from aggro.cli.labelling.session import Session
     from aggro.cli.labelling.source import hidden_column, open_rows
     from aggro.cli.labelling.walk import Walk
@@ -192,8 +192,8 @@ class Conversation:
         """Go on until the end; which end it was."""
         from aggro.cli.labelling.choices import QUIT
         from aggro.cli.labelling.keys import Interrupted
-        from aggro.cli.labelling.reasons import question_of
-        from aggro.cli.ledger import patience
+        from aggro.cli.labelling.question import question_of
+        from aggro.cli.progress_lines import patience
 
         session = self.session
         texts = tuple(session.walk.stream.options["text"])
@@ -252,7 +252,7 @@ class Conversation:
             self.screen.echo(f"took back {what}")
 
     def _standing(self) -> Any:
-        from aggro.cli.labelling.gain import gain_of, mistakes_in
+        from aggro.cli.labelling.estimate import gain_of, mistakes_in
         from aggro.cli.labelling.screen import Standing
 
         session = self.session
@@ -299,9 +299,9 @@ class Conversation:
 
 def summary(result: dict[str, Any]) -> str:
     """The result for people."""
-    from aggro.cli.labelling.gain import Gain, Mistakes
+    from aggro.cli.labelling.estimate import Gain, Mistakes
     from aggro.cli.labelling.screen import error_text
-    from aggro.cli.learners import spelled
+    from aggro.cli.learner_spec import spelled
 
     share = result["answered"] / max(result["rows"], 1)
     skipped = f", {result['skipped']:,} skipped" if result["skipped"] else ""

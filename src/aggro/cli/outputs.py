@@ -204,7 +204,7 @@ def check_streams(inputs: Mapping[str, Mapping[Identity, str]]) -> None:
 
 def read_by(use: Reads, value: Any) -> dict[Identity, str]:
     """The files that a parameter names, and how it calls them."""
-    from aggro.streams.find import STDIN, find
+    from aggro.streams.io.find import STDIN, find
 
     found: dict[Identity, str] = {}
     for name in value if isinstance(value, list | tuple) else [] if value is None else [value]:

@@ -134,7 +134,7 @@ def checkpoint_line(passes: int, stream: list[int]) -> str:
 
 
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
-    from aggro.cli.learners import parameters_of, spelled
+    from aggro.cli.learner_spec import parameters_of, spelled
     from aggro.cli.train import listed
     from aggro.learners.registry import learners
 

@@ -13,7 +13,7 @@ import typer
 from aggro.cli.checkpoints import ENDING, Checkpoints, Place
 from aggro.cli.console import Mistake, facts, json_text, kept, shown
 from aggro.cli.help import complete_settings
-from aggro.cli.learners import make_learner, spelled
+from aggro.cli.learner_spec import make_learner, spelled
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import MODEL, Reads, Writes
 
@@ -142,7 +142,7 @@ class Run:
             self.learner, self.place = found
 
     def learn(self) -> None:
-        from aggro.cli.ledger import ledger
+        from aggro.cli.progress_lines import ledger
 
         start = time.perf_counter()
         with ledger(self.task) as lines:
@@ -167,7 +167,7 @@ class Run:
             self._rate = (self.learner.n_seen_ - self._warm[1]) / max(end - self._warm[0], 1e-9)
 
     def _one_pass(self, number: int, lines: Any) -> None:
-        from aggro.cli.ledger import counts
+        from aggro.cli.progress_lines import counts
         from aggro.cli.reading import Rows
         from aggro.evaluate.validation import blocks
         from aggro.streams import Position
@@ -207,7 +207,7 @@ class Run:
         return f"{self.learner.n_seen_:,} rows{of}"
 
     def result(self) -> dict[str, Any]:
-        from aggro.cli.ledger import counts
+        from aggro.cli.progress_lines import counts
 
         learner, now = self.learner, counts(self.learner)
         classifies, detects = self.task == "classification", self.task == "outlier"

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel, quick
-from aggro.engine.jumps import jump
-from aggro.engine.pinned import content
+from aggro.engine.jit.compile import inline, kernel, quick
+from aggro.engine.jit.jumps import jump
+from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 

@@ -1,7 +1,7 @@
 """The two loops over rows, one that learns and one that scores, and their one-row calls.
 
 They serve every rule. Those of this package find their compiled code on disk; for a rule, or a step, from outside
-it, the same functions are compiled in each process: see ``engine.compile.afresh``.
+it, the same functions are compiled in each process: see ``engine.jit.compile.afresh``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.compile import afresh, inline, is_outside, kernel, quick
-from aggro.engine.dicts import read_dict
-from aggro.engine.jumps import jump
-from aggro.engine.pinned import content
+from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
+from aggro.engine.jit.dicts import read_dict
+from aggro.engine.jit.jumps import jump
+from aggro.engine.jit.pinned import content
 from aggro.engine.rows import HUGE, n_rows
 from aggro.engine.rule import (
     LIVE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.compile import inline, kernel
+from aggro.engine.jit.compile import inline, kernel
 
 __all__ = ["permutation", "uniform"]
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.compile import exact, inline, kernel
-from aggro.engine.lanes import LANES, any_set, load, madd, spread, store
+from aggro.engine.jit.compile import exact, inline, kernel
+from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
 
 __all__ = ["CSR", "HUGE", "LANES", "TINY"]
 

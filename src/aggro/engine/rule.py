@@ -43,8 +43,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from aggro.engine.compile import INLINE, inline
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
+from aggro.engine.jit.compile import INLINE, inline
 
 __all__ = [
     "LIVE",

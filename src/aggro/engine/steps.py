@@ -14,7 +14,7 @@ ls     min ½‖w − w_t‖² + C r²,  residual = r      r_t / (q + 1/(2C)), s
 A weight s on the row scales C and nothing else. When the row was divided by m (see ``rows``), ℓ and
 q are those of the divided row and the same solution reads with C·m for pa1 and C·m² for pa2 and ls.
 
-A step of one's own (``engine.ownsteps``) stands where a built-in step's number does, as a tuple of a type of its
+A step of one's own (``engine.user_steps``) stands where a built-in step's number does, as a tuple of a type of its
 own, by which Numba finds its function when it compiles the pass.
 """
 
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from aggro.engine.compile import INLINE, inline
+from aggro.engine.jit.compile import INLINE, inline
 
 __all__ = ["OwnCode", "Step", "has_hinge", "right_at_zero", "step_size"]
 

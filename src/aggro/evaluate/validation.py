@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from aggro.evaluate.curve import Curve, Points
-from aggro.learners.base import Learner
-from aggro.learners.outliers import Detector
-from aggro.learners.tasks import Classifier
+from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.tasks import Classifier
 from aggro.streams import Chunk
 
 __all__ = ["compare", "progressive"]

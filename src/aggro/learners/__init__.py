@@ -1,1 +1,1 @@
-"""The learners: one family, one file. Nothing here imports scikit-learn; the shells do."""
+"""The learners: a folder for each family, over ``shared``. Nothing here imports scikit-learn; the shells do."""

@@ -1,7 +1,7 @@
 """The one list of learners. Contract tests, command line, docs and benchmarks all read it.
 
 A line is: the name users type, where the class is, which task it has. Nothing is imported until a
-learner is asked for. Learners from outside the library come in through ``aggro.register`` (see ``own``),
+learner is asked for. Learners from outside the library come in through ``aggro.register`` (see ``register``),
 and those of installed packages through the entry points ``aggro.learners``, when their name is asked for.
 """
 
@@ -20,7 +20,7 @@ class Entry:
     """One learner of the library, or of its user's own."""
 
     name: str  # the class's name
-    module: str
+    module: str  # its file or folder in ``learners``
     task: str  # "classification", "regression" or "outlier"
     own: type[Any] | None = None  # the class, if it is from outside the library
 
@@ -38,10 +38,10 @@ LEARNERS = (
     Entry("PAUniclass", "uniclass", "outlier"),
     Entry("MultiplicativePAClassifier", "multiplicative", "classification"),
     Entry("MultiplicativePARegressor", "multiplicative", "regression"),
-    Entry("MultiplicativePAUniclass", "multiplicative_uniclass", "outlier"),
+    Entry("MultiplicativePAUniclass", "multiplicative", "outlier"),
     Entry("KernelPAClassifier", "kernel", "classification"),
     Entry("KernelPARegressor", "kernel", "regression"),
-    Entry("KernelPAUniclass", "kernel_uniclass", "outlier"),
+    Entry("KernelPAUniclass", "kernel", "outlier"),
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
 )

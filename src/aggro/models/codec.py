@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.ownsteps import OwnStep
+from aggro.engine.user_steps import OwnStep
 from aggro.models.errors import Flaw
 
 __all__ = ["decode", "dumps", "encode", "is_name", "loads"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from aggro.learners.features import MAX_FEATURES
+from aggro.learners.shared.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
@@ -32,7 +32,7 @@ class Header:
     n_iter: int
     state: str  # name of the state's type
     position: Any = None  # of a checkpoint: where its stream stands, any JSON
-    active: Any = None  # of a learner inside an ActiveLearner: see ``models.activity``; else absent
+    active: Any = None  # of a learner inside an ActiveLearner: see ``models.active_header``; else absent
 
     def text(self) -> str:
         """The header as JSON."""

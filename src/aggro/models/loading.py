@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import RULES
-from aggro.learners.features import Features
-from aggro.learners.labels import Labels
-from aggro.learners.model import Model
-from aggro.learners.params import StepChoice
 from aggro.learners.registry import Entry, find
-from aggro.models.activity import revived
+from aggro.learners.shared.features import Features
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.model import Model
+from aggro.learners.shared.params import StepChoice
+from aggro.models.active_header import revived
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.states import check_state, mould, unflatten
+from aggro.models.state_check import check_state, mould, unflatten
 
 __all__ = ["build", "load"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.active import ActiveLearner
-from aggro.learners.model import Model
+from aggro.learners.active.learner import ActiveLearner
 from aggro.learners.registry import learners
-from aggro.models.activity import activity_of, asking
+from aggro.learners.shared.model import Model
+from aggro.models.active_header import activity_of, asking
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, packed_names
-from aggro.models.states import check_state, flatten, mould, specs_of
+from aggro.models.state_check import check_state, flatten, mould, specs_of
 
 __all__ = ["save"]
 

@@ -1,9 +1,9 @@
 """Where examples come from. A stream is an iterable of chunks."""
 
+from aggro.streams.bad_lines import BadLine
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.datasets import load
 from aggro.streams.generators import drifting, rotating_xor, sparse_text, twonorm
-from aggro.streams.problems import BadLine
 from aggro.streams.reader import Stream, open
 
 __all__ = [

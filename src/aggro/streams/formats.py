@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from aggro.streams.chunk import Chunk
-from aggro.streams.files import Source
+from aggro.streams.io.files import Source
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -45,16 +45,16 @@ def _first_line(head: bytes) -> bytes:
 
 
 def _svmlight(stream: Stream) -> Iterator[Chunk]:
-    from aggro.streams import svmlight
-    from aggro.streams.text import read_lines
+    from aggro.streams.line_formats import read_lines
+    from aggro.streams.parse import svmlight
 
     parse = partial(svmlight.parse, zero_based=stream.options["zero_based"], skip_bad=stream.skip_bad)
     return read_lines(stream, parse)
 
 
 def _vw(stream: Stream) -> Iterator[Chunk]:
-    from aggro.streams import vw
-    from aggro.streams.text import read_lines
+    from aggro.streams.line_formats import read_lines
+    from aggro.streams.parse import vw
 
     bits, named = stream.options["bits"], stream.options["named"]
     parse = partial(vw.parse, bits=bits, named=named, skip_bad=stream.skip_bad)

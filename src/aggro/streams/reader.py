@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from aggro.streams.bad_lines import BadLine
 from aggro.streams.chunk import Chunk, Position
-from aggro.streams.files import Source
-from aggro.streams.find import Paths, find
 from aggro.streams.formats import find_format
-from aggro.streams.problems import BadLine
+from aggro.streams.io.files import Source
+from aggro.streams.io.find import Paths, find
 
 __all__ = ["CHUNK_BYTES", "Stream", "open"]
 

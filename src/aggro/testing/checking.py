@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from numba.core.errors import NumbaError
 
-from aggro.engine.compile import from_python
-from aggro.engine.ownsteps import OwnStep, StepError, reason
+from aggro.engine.jit.compile import from_python
 from aggro.engine.steps import OWN_SIZES
+from aggro.engine.user_steps import OwnStep, StepError, reason
 from aggro.learners.registry import Entry, learners
 from aggro.testing.checks import CHECKS
-from aggro.testing.kit import expect, variants
+from aggro.testing.variants import expect, variants
 
 __all__ = ["ContractError", "Report", "check_learner", "check_step"]
 

@@ -1,6 +1,6 @@
 """All the checks."""
 
-from aggro.testing import lessons, streams
-from aggro.testing.claims import CHECKS, Check
+from aggro.testing import checks_rows, checks_streams
+from aggro.testing.check import CHECKS, Check
 
-__all__ = ["CHECKS", "Check", "lessons", "streams"]
+__all__ = ["CHECKS", "Check", "checks_rows", "checks_streams"]

@@ -1,6 +1,5 @@
 """Loss bounds: what was proved about a learner, beside what it did on a stream."""
 
-from aggro.theory.bound import Bound, Comparator
 from aggro.theory.bounds import (
     hinge_bound,
     mistake_bound,
@@ -10,6 +9,7 @@ from aggro.theory.bounds import (
     squared_hinge_bound,
     unrealizable_bound,
 )
+from aggro.theory.result import Bound, Comparator
 
 __all__ = [
     "Bound",

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.base import Learner
-from aggro.learners.linear import PAClassifier, PARegressor
-from aggro.learners.multiplicative import Multiplicative
-from aggro.learners.uniclass import PAUniclass
-from aggro.theory.bound import Bound
+from aggro.learners.linear.estimators import PAClassifier, PARegressor
+from aggro.learners.multiplicative.estimators import Multiplicative
+from aggro.learners.shared.learner import Learner
+from aggro.learners.uniclass.estimator import PAUniclass
 from aggro.theory.comparators import BETTER, as_vector, without_loss
 from aggro.theory.entropy import STATEMENT
-from aggro.theory.nearest import least_relative
+from aggro.theory.find_comparator import least_relative
+from aggro.theory.result import Bound
 from aggro.theory.theorems import compared, lemma_2, theorem_1, theorem_3
 from aggro.theory.trial import Trial, learn
 

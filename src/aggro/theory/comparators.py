@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.theory.nearest import ROUNDING, nearest_without_loss
-from aggro.theory.settings import Additive, Setting
+from aggro.theory.find_comparator import ROUNDING, nearest_without_loss
+from aggro.theory.setting import Additive, Setting
 
 __all__ = ["BETTER", "as_vector", "without_loss"]
 

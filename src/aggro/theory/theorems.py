@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.steps import Step
-from aggro.theory.bound import Bound, Comparator
 from aggro.theory.problems import Problem
+from aggro.theory.result import Bound, Comparator
 
 __all__ = ["Geometry", "compared", "euclid", "lemma_2", "most_updates", "theorem_1", "theorem_3"]
 

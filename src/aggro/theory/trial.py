@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import SEEN
-from aggro.engine.trials import trace
-from aggro.learners import doors
-from aggro.learners.base import Learner
-from aggro.learners.model import NO_ORDER
+from aggro.engine.watched_passes import trace
+from aggro.learners.shared import inputs
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import NO_ORDER
 from aggro.theory.problems import Uniclass
-from aggro.theory.settings import Multiplicative, Setting, as_matrix, setting_of, vector
+from aggro.theory.setting import Multiplicative, Setting, as_matrix, setting_of, vector
 
 __all__ = ["Trial", "learn"]
 
@@ -39,9 +39,9 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
     model = learner._begin()
     begun = model.state.tally.rows[SEEN] > 0
     rows = learner._rows_to_learn(model, X)
-    n = doors.n_rows_of(rows)
+    n = inputs.n_rows_of(rows)
     targets = learner._check_targets(y, n)
-    weights = doors.as_weights(sample_weight, n)
+    weights = inputs.as_weights(sample_weight, n)
     labels, codes, s, _ = learner._encode(model.labels, targets, weights)
     live = np.flatnonzero(s) if s.shape[0] else np.arange(n)
     if live.shape[0] == 0:

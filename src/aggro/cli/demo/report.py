@@ -6,8 +6,8 @@ import platform
 from collections.abc import Sequence
 
 from aggro import __version__
-from aggro.cli.demo.bend import EVERY, ROWS, TURN, Chase, chart
-from aggro.cli.demo.claims import Claim
+from aggro.cli.demo.drift import EVERY, ROWS, TURN, Chase, chart
+from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Result
 from aggro.cli.demo.show import error, speed, speed_line
 from aggro.evaluate.chart import Line, error_chart

@@ -9,8 +9,8 @@ from rich import box
 from rich.table import Table
 
 from aggro.cli.console import console, json_text
-from aggro.cli.demo.bend import EVERY, Chase
-from aggro.cli.demo.claims import Claim
+from aggro.cli.demo.drift import EVERY, Chase
+from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Race, Result
 
 __all__ = ["as_json", "error", "speed", "speed_line", "tables"]

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from aggro.cli.console import console, shown, visible
-from aggro.cli.labelling.gain import Gain, Mistakes
-from aggro.cli.labelling.reasons import Question
+from aggro.cli.labelling.estimate import Gain, Mistakes
+from aggro.cli.labelling.question import Question
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.choices import Choices

@@ -228,7 +228,7 @@ class Session:
             self._keep()
 
     def _keep(self) -> None:
-        from aggro.learners.model import size_of
+        from aggro.learners.shared.model import size_of
 
         self.moments.append(Moment(copy.deepcopy(self.active), self.place, self.events))
         self.moments = [moment for moment in self.moments if moment.events % self._apart(moment) == 0]

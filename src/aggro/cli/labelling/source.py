@@ -83,7 +83,7 @@ def hidden_column(stream: Stream) -> str | None:
     """The column with labels, which people must not see."""
     if stream.format in ("svmlight", "vw"):
         return None
-    from aggro.streams.encode import Roles
+    from aggro.streams.tables.encode import Roles
 
     first = first_chunk(stream)
     if first is None:

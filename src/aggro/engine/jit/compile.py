@@ -1,0 +1,230 @@
+"""How this package talks to Numba: the only place that knows its settings.
+
+Learners compile their steps with :func:`inline`; the functions that Python calls, the pass, the scorer and a few
+more, are compiled with :func:`kernel` and kept on disk between processes (``engine.jit.disk_cache``).
+
+``fastmath`` lets sums be re-ordered and fused, but never assumes that NaN or infinity is absent:
+the passes find bad rows by looking for them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache, wraps
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from numba import njit
+from numba.core import types
+from numba.extending import register_jitable
+
+from aggro.engine.jit.private_names import is_there, options_there
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "BY_ADDRESS",
+    "afresh",
+    "compiled_for",
+    "direct",
+    "exact",
+    "from_python",
+    "inline",
+    "is_outside",
+    "kernel",
+    "literal",
+    "part",
+    "quick",
+    "rare",
+    "roomy",
+    "shared",
+]
+
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
+PIECE: dict[str, Any] = dict(COMMON)
+if is_there("PIECES"):
+    from aggro.engine.jit.partial import PieceCompiler
+
+    PIECE |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
+# Without these two a call between small jitted functions costs reference counting.
+INLINE = {**PIECE, **options_there({"forceinline": True, "_nrt": False})}
+# Whether compiled code is called by its address, and reads tuples that stay unpacked.
+BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
+KEPT = not numba.config.DISABLE_JIT and is_there("KEPT")
+if KEPT:
+    from numba.core.compiler_lock import global_compiler_lock
+
+    from aggro.engine.jit.disk_cache import WAYS, KeptCode
+
+    WAYS.extend((sorted(INLINE), BY_ADDRESS))
+    if hasattr(os, "register_at_fork"):  # a child must not begin with another thread's compiling half done
+        os.register_at_fork(
+            before=global_compiler_lock.acquire,
+            after_in_parent=global_compiler_lock.release,
+            after_in_child=global_compiler_lock.release,
+        )
+
+
+ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
+
+
+def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    if numba.config.DISABLE_JIT:
+        return quietly(function)
+    compiled = njit(**settings)(function)
+    ENTRY_POINTS.add(id(compiled))
+    if KEPT and not is_outside(function) and function.__closure__ is None:
+        compiled._cache = KeptCode(function)
+        if fcntl is not None:
+            take_turns(compiled)
+    return compiled
+
+
+def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it is written, without NumPy's warnings: compiled code has none."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return call
+
+
+def take_turns(compiled: Any) -> None:
+    """Let one process compile for a signature, and others wait and find it on disk.
+
+    It saves their time.
+    """
+    compile_or_load = compiled.compile
+
+    def in_turn(signature: Any) -> Any:
+        if tuple(signature) in compiled.overloads:
+            return compile_or_load(signature)
+        # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
+        with global_compiler_lock:
+            path = compiled._cache.path(signature, compiled.targetctx.codegen())
+            if path is None or path.exists():
+                return compile_or_load(signature)
+            try:
+                turn = path.with_suffix(".turn").open("w")
+            except OSError:  # nothing can be kept there either
+                return compile_or_load(signature)
+            with turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                try:
+                    return compile_or_load(signature)
+                finally:
+                    fcntl.flock(turn, fcntl.LOCK_UN)  # a child of this process may have the file open too
+
+    compiled.compile = in_turn
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point: called from Python, GIL released, cached on disk."""
+    return entry_point(function, COMMON)
+
+
+def quick(function: Callable[..., Any]) -> Any:
+    """Compile an entry point that is over in less time than handing over the GIL takes."""
+    return entry_point(function, {**COMMON, "nogil": False})
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a piece of a kernel; it disappears into its caller."""
+    return njit(**INLINE)(function)
+
+
+@cache
+def afresh(compiled: Any) -> Any:
+    """The same entry point, and those it calls, compiled in this process and never cached on disk.
+
+    For code from outside this package, whose files are no part of the stamp: what was kept would be what a user's
+    file said before its last edit.
+    """
+    if numba.config.DISABLE_JIT:
+        return compiled
+    function = compiled.py_func
+    names = dict(function.__globals__)
+    used = (name for name in function.__code__.co_names if id(names.get(name)) in ENTRY_POINTS)
+    names |= {name: afresh(names[name]) for name in used}
+    again = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    settings = {name: value for name, value in compiled.targetoptions.items() if name != "nopython"}
+    return njit(**settings)(again)
+
+
+def from_python(piece: Any) -> Any:
+    """A piece as a function that Python may call; compiled in this process and not cached."""
+    return njit(**COMMON)(lambda *args: piece(*args))
+
+
+def is_outside(kind: Any) -> bool:
+    """Whether a type or a function comes from outside this package."""
+    return str(kind.__module__).partition(".")[0] != "aggro"
+
+
+def direct(compiled: Any, *args: Any) -> Callable[..., Any]:
+    """The machine code of ``compiled`` for arguments of these types, without the type dispatch.
+
+    Numba's dispatcher spends microseconds on finding out the types of a state of arrays, which is
+    more than learning one row costs. The caller promises to pass arguments of the same types. Where there are no
+    addresses it is the function as it is written, in Python: what it jumps to is compiled.
+    """
+    if not BY_ADDRESS:
+        function = getattr(compiled, "py_func", compiled)
+        return lambda *args: as_python(function(*args))
+    return compiled_for(compiled, *args).entry_point  # type: ignore[no-any-return]
+
+
+def as_python(result: Any) -> Any:
+    """A number as compiled code hands it to Python: a float, an int or a bool."""
+    return result.item() if isinstance(result, np.generic) else result
+
+
+def compiled_for(compiled: Any, *args: Any) -> Any:
+    """What Numba made of an entry point for arguments of these types."""
+    signature = tuple(numba.typeof(arg) for arg in args)
+    if signature not in compiled.overloads:
+        compiled.compile(types.void(*signature).args)
+    return compiled.overloads[signature]
+
+
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile a piece of a kernel to the letter: for rows where re-ordering would overflow."""
+    return njit(**{**INLINE, "fastmath": False})(function)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile a piece that stays a function: large ones would be compiled anew in every caller."""
+    return njit(**{**INLINE, "forceinline": False})(function)
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """Leave a function as it is, for Python to call, and a piece where compiled code calls it."""
+    return register_jitable(**INLINE)(function)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """Compile a seldom needed piece to the letter; it stays a function, so the loop around it stays small.
+
+    A compiled function takes over its caller's ``forceinline`` and ``_nrt`` unless it says otherwise.
+    """
+    return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
+
+
+def literal(function: Callable[..., Any]) -> Any:
+    """Compile a large piece to the letter: it gives the same bits wherever it is called from."""
+    return rare(function)
+
+
+def roomy(function: Callable[..., Any]) -> Any:
+    """Compile a seldom needed piece that makes arrays of its own."""
+    return njit(**{**INLINE, "fastmath": False, "forceinline": False, "_nrt": True})(function)

@@ -1,0 +1,132 @@
+"""Compiled code on disk: one file for each entry point, list of types and processor, checked before it is read.
+
+It takes the place of Numba's own files, through the few methods that a dispatcher calls. A file begins with a checksum
+of its name and content. What is cut, changed or in the wrong place is compiled again and written anew: it never
+reaches ``pickle``, nor the processor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from numba.core import types
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from aggro.engine.jit.cache_folder import folder_for, say
+from aggro.engine.jit.stamp import sources, stamp
+
+__all__ = ["KeptCode"]
+
+MAGIC = b"aggro compiled code\n"
+SIZE = hashlib.sha256().digest_size
+SOURCES = sources()  # at import: what is compiled later is this code, even if the files change meanwhile
+WAYS: list[object] = []  # to compile, where there are several: see ``engine.jit.private_names``
+
+
+@cache
+def home() -> Path | None:
+    """The folder of this process's stamp."""
+    if not SOURCES:
+        say("Compiled code is not kept, and each process compiles anew, since the files of aggro cannot be read.")
+        return None
+    return folder_for(stamp(SOURCES, *WAYS))
+
+
+def told(kind: Any) -> str:
+    """A type in full: classes of tuples with their modules, since two may have one name."""
+    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+        made = getattr(kind, "instance_class", tuple)
+        return f"{made.__module__}.{made.__qualname__}({', '.join(map(told, kind))})"
+    held = getattr(kind, "held", None)
+    return f"{type(kind).__name__}({told(held)})" if held is not None else str(kind)
+
+
+def checked(name: str, payload: bytes) -> bytes:
+    """The checksum of an entry."""
+    return hashlib.sha256(name.encode() + b"\n" + payload).digest()
+
+
+class KeptCode:
+    """What a dispatcher of Numba asks for compiled code, and gives it to."""
+
+    def __init__(self, function: Any) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where the files are; None if nothing is kept."""
+        folder = home()
+        return None if folder is None else str(folder)
+
+    def path(self, signature: Any, codegen: Any) -> Path | None:
+        """The file for arguments of these types on this processor; None if nothing is kept."""
+        folder = home()
+        if folder is None or not self._enabled:
+            return None
+        kinds = ", ".join(map(told, getattr(signature, "args", signature)))
+        key = hashlib.sha256(repr((self._name, kinds, codegen.magic_tuple())).encode()).hexdigest()[:32]
+        return folder / f"{self._name.rpartition('.')[2].partition(':')[0]}-{key}.code"
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The code for arguments of these types, or None if it is not there or not whole."""
+        target_context.refresh()
+        path = self.path(signature, target_context.codegen())
+        if path is None:
+            return None
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        payload = content[len(MAGIC) + SIZE :]
+        if content[: len(MAGIC) + SIZE] != MAGIC + checked(path.name, payload):
+            return None
+        try:
+            result = CompileResult._rebuild(target_context, *pickle.loads(payload))
+        except Exception:  # it was whole when it was written, and cannot be used: then it is made again
+            return None
+        return result if result.signature.args == tuple(getattr(signature, "args", signature)) else None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep what was compiled; if that cannot be, say so once."""
+        path = self.path(signature, result.library.codegen)
+        if path is None or result.library.has_dynamic_globals or sources() != SOURCES:
+            return
+        payload = dumps(result._reduce())
+        try:
+            write(path, MAGIC + checked(path.name, payload) + payload)
+        except OSError as error:
+            say(f"Compiled code cannot be kept in {path.parent}: {error.strerror or error}.")
+
+    def enable(self) -> None:
+        """Use the files from now on."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Use no files from now on."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Forget nothing: under its stamp, no code is out of date."""
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file in its place, whole."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)  # someone may have cleaned up
+    temporary = path.with_name(f"{token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,266 @@
+"""Eight numbers at once: vectors that stay in the machine's registers.
+
+LLVM turns a loop into vector code along the axis that it prefers, and for many models over one row it prefers
+the wrong one: it gathers a column of weights instead of broadcasting x_j over a run of them (measured: three
+times slower), or it keeps the sums in memory because it cannot prove that two arrays do not overlap. A value
+of this type is one vector of ``LANES`` doubles, so the code says which axis is meant:
+
+    sums = spread(0.0)
+    for j in range(d):
+        sums = madd(spread(x[j]), load(W, j * models), sums)
+
+``load`` and ``store`` count in numbers from the start of a C-contiguous array and, like all compiled code here,
+check nothing unless NUMBA_BOUNDSCHECK is set. All of them are written straight into the code of their caller, since
+Numba takes a tenth of a second for every function, however small. Nothing is re-ordered, so each lane holds what a
+plain loop would have given it, whatever the machine. With the JIT off a value is a NumPy array of eight. All this
+stands on the extension interface that Numba documents.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model, type_callable
+
+from aggro.engine.jit.compile import INLINE
+
+__all__ = [
+    "LANES",
+    "all_below",
+    "any_set",
+    "least",
+    "load",
+    "madd",
+    "most",
+    "not_positive",
+    "signed",
+    "size",
+    "spread",
+    "store",
+    "where_equal",
+]
+
+LANES = 8
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+u8 = np.uint64
+
+
+class LanesType(types.Type):
+    """The type of eight doubles in a register."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):
+    """To compiled code, LLVM's vector type."""
+
+    def __init__(self, dmm: Any, fe_type: LanesType) -> None:
+        super().__init__(dmm, fe_type, VECTOR)
+
+
+lanes = LanesType()
+
+
+# Memory -----------------------------------------------------------------------------------------------
+
+
+def _address(context: Any, builder: Any, typ: types.Type, array: Any, offset: Any) -> Any:
+    data = context.make_array(typ)(context, builder, array).data
+    place = builder.gep(data, [offset], inbounds=True)
+    return builder.bitcast(place, VECTOR.as_pointer())
+
+
+def _loading(typingctx, array, offset):
+    def codegen(context, builder, signature, args):
+        place = _address(context, builder, signature.args[0], *args)
+        return builder.load(place, align=8)
+
+    return lanes(array, types.uint64), codegen
+
+
+def _storing(typingctx, array, offset, value):
+    def codegen(context, builder, signature, args):
+        place = _address(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, lanes), codegen
+
+
+def load(array, offset):
+    """The eight numbers that begin here."""
+    return array.reshape(-1)[offset : offset + u8(LANES)].copy()
+
+
+def store(array, offset, value):
+    """Write eight numbers here."""
+    array.reshape(-1)[offset : offset + u8(LANES)] = value
+
+
+# Arithmetic: first as it is with the JIT off, on arrays of eight ----------------------------------------
+
+
+def spread(value):
+    """The same number in every lane."""
+    return np.full(LANES, value)
+
+
+def madd(a, b, c):
+    """a·b + c, rounded once where the machine can."""
+    return a * b + c
+
+
+def size(value):
+    """Each lane without its sign."""
+    return np.abs(value)
+
+
+def signed(value, like):
+    """The size of one vector with the signs of another."""
+    return np.copysign(value, like)
+
+
+def most(a, b):
+    """The larger of each pair."""
+    return np.where(a > b, a, b)
+
+
+def least(a, b):
+    """The smaller of each pair."""
+    return np.where(a < b, a, b)
+
+
+def where_equal(a, b, value):
+    """The value in the lanes where a and b are equal, 0 in the others."""
+    return np.where(a == b, value, 0.0)
+
+
+def not_positive(value):
+    """1 for each lane that is not above zero, else 0."""
+    return np.where(value > 0.0, 0.0, 1.0)
+
+
+def all_below(value, bound):
+    """Whether every lane is below the bound; a NaN is not."""
+    return bool((value < bound).all())
+
+
+def any_set(value):
+    """Whether any lane is not zero."""
+    return bool((value != 0.0).any())
+
+
+# And then as compiled code ------------------------------------------------------------------------------
+
+PLAIN: dict[str, Any] = {}  # what compiled code is tested against
+ZERO = ir.Constant(VECTOR, [0.0] * LANES)
+ONE = ir.Constant(VECTOR, [1.0] * LANES)
+NOWHERE = ir.Constant(ir.IntType(LANES), 0)
+EVERYWHERE = ir.Constant(ir.IntType(LANES), -1)
+
+
+def _of_llvm(builder: Any, name: str, arguments: int) -> Any:
+    function = ir.FunctionType(VECTOR, [VECTOR] * arguments)
+    return cgutils.get_or_insert_function(builder.module, function, f"{name}.v{LANES}f64")
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    nothing = ir.Constant(VECTOR, ir.Undefined)
+    one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def _where(builder: Any, bits: Any) -> Any:
+    """One bit a lane, as an integer."""
+    return builder.bitcast(bits, ir.IntType(LANES))
+
+
+def _emits(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
+    """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes."""
+    PLAIN[function.__name__] = function
+    if numba.config.DISABLE_JIT:
+        return function
+
+    def codegen(context, builder, signature, args):
+        return emit(builder, *args)
+
+    def of_one(typingctx, a):
+        return result(*takes), codegen
+
+    def of_two(typingctx, a, b):
+        return result(*takes), codegen
+
+    def of_three(typingctx, a, b, c):
+        return result(*takes), codegen
+
+    typed = (of_one, of_two, of_three)[len(takes) - 1]
+    typed.__name__, typed.__doc__ = function.__name__, function.__doc__
+    return intrinsic(typed)
+
+
+one, two = (lanes,), (lanes, lanes)
+spread = _emits(spread, lanes, (types.float64,), _spread)
+madd = _emits(madd, lanes, (lanes, lanes, lanes), lambda b, *args: b.call(_of_llvm(b, "llvm.fmuladd", 3), args))
+size = _emits(size, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.fabs", 1), [v]))
+signed = _emits(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.copysign", 2), args))
+most = _emits(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
+least = _emits(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
+not_positive = _emits(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
+where_equal = _emits(
+    where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO)
+)
+all_below = _emits(
+    all_below,
+    types.boolean,
+    two,
+    lambda b, v, bound: b.icmp_unsigned("==", _where(b, b.fcmp_ordered("<", v, bound)), EVERYWHERE),
+)
+any_set = _emits(
+    any_set, types.boolean, one, lambda b, v: b.icmp_unsigned("!=", _where(b, b.fcmp_unordered("!=", v, ZERO)), NOWHERE)
+)
+
+
+def _operator(symbol: Any, name: str) -> None:
+    @type_callable(symbol)
+    def typed(context):
+        return lambda a, b: lanes if a == b == lanes else None
+
+    @lower_builtin(symbol, LanesType, LanesType)
+    def lowered(context, builder, sig, args):
+        return getattr(builder, name)(*args)
+
+
+for _symbol, _name in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("truediv", "fdiv")):
+    _operator(getattr(operator, _symbol), _name)
+
+
+if numba.config.BOUNDSCHECK and not numba.config.DISABLE_JIT:
+    _load, _store = intrinsic(_loading), intrinsic(_storing)
+
+    @overload(load, jit_options=INLINE)
+    def _checked_load(array, offset):
+        def checked(array, offset):
+            if offset + LANES > array.size:
+                raise IndexError("eight numbers beyond the end of an array")
+            return _load(array, u8(offset))
+
+        return checked
+
+    @overload(store, jit_options=INLINE)
+    def _checked_store(array, offset, value):
+        def checked(array, offset, value):
+            if offset + LANES > array.size:
+                raise IndexError("eight numbers beyond the end of an array")
+            _store(array, u8(offset), value)
+
+        return checked
+
+elif not numba.config.DISABLE_JIT:
+    load, store = intrinsic(_loading), intrinsic(_storing)

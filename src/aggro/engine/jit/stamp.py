@@ -1,0 +1,84 @@
+"""A name for all that compiled code depends on: two processes with the same stamp compile the same.
+
+Numba stamps what it keeps with the one file that defines an entry point, and knows nothing of the files of what that
+calls. Here it is every file of the package, by its content: neither sizes nor times tell two wheels apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+
+__all__ = ["PACKAGE", "settings", "sources", "stamp"]
+
+PACKAGE = Path(__file__).resolve().parent.parent
+FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
+
+# Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
+ELSEWHERE = (
+    *("CACHE_", "COLOR_SCHEME", "DEBUG_CACHE", "DUMP_", "FULL_TRACEBACKS", "GDB_", "HIGHLIGHT_", "SHOW_HELP", "_"),
+    *("CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA", "NVIDIA_", "NUM", "THREADING_"),
+)
+
+
+def files(folder: str, inside: str = "") -> Iterator[tuple[str, str]]:
+    """The files that Python reads a package from, in a fixed order: their paths, and their names in the package."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from files(entry.path, f"{inside}{entry.name}/")
+        elif entry.name.endswith((".py", ".pyc")):
+            yield entry.path, inside + entry.name
+
+
+def content(path: str) -> bytes:
+    """All of a file; plainly, since there are many and each process reads them."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        parts = []
+        while part := os.read(file, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
+
+
+def sources(package: Path = PACKAGE) -> str:
+    """A hash of a package's files, or of the archive that it is in; empty if neither can be read."""
+    told = hashlib.sha256()
+    try:
+        try:
+            found = list(files(str(package)))
+        except NotADirectoryError:
+            found = [(str(parent), parent.name) for parent in package.parents if parent.is_file()]
+        for path, name in found:
+            text = content(path)
+            told.update(f"{len(name)} {name} {len(text)} ".encode())
+            told.update(text)
+    except OSError:
+        return ""
+    return told.hexdigest() if found else ""
+
+
+def settings() -> dict[str, Any]:
+    """The settings of Numba, by name."""
+    plain = (int, float, str, type(None))
+    named = {name: value for name, value in vars(numba.config).items() if name.isupper() and isinstance(value, plain)}
+    return {name: value for name, value in sorted(named.items()) if not name.startswith(ELSEWHERE)}
+
+
+def stamp(code: str, *ways: object) -> str:
+    """One name for a package's code, the versions and settings that it is compiled with, and the ways it is."""
+    versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    told = repr((FORMAT, code, versions, settings(), ways))
+    return hashlib.sha256(told.encode()).hexdigest()[:24]

@@ -1,0 +1,111 @@
+"""Kernels: the inner product of two rows in another space, from their product in this one.
+
+=========== ==================================
+kernel      k(x, z)
+=========== ==================================
+linear      x·z
+poly        (γ x·z + c₀)^degree
+rbf         exp(−γ‖x − z‖²)
+sigmoid     tanh(γ x·z + c₀), no inner product in general
+cosine      x·z/(‖x‖‖z‖), 0 for a row of zeros
+given       from a matrix that holds k(x, z) itself
+=========== ==================================
+
+All are written for eight rows z at once (``engine.jit.lanes``), and for one. Values are cut at ±1e150, so that sums of
+them are numbers.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.jit.compile import exact
+from aggro.engine.jit.lane_math import exponential, root
+from aggro.engine.jit.lanes import least, most, spread
+
+__all__ = ["GIVEN", "RBF", "Kernel", "kernel_lanes", "kernel_matrix", "kernel_value"]
+
+LIMIT = 1e150
+
+
+class Kernel(IntEnum):
+    """The kernels, as compiled code knows them."""
+
+    LINEAR = 0
+    POLY = 1
+    RBF = 2
+    SIGMOID = 3
+    COSINE = 4
+    GIVEN = 5
+
+
+LINEAR, POLY, RBF, SIGMOID, COSINE, GIVEN = map(int, Kernel)
+
+
+@exact
+def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
+    """k(x, z) for eight rows z: ``t`` is x·z, with RBF ‖x − z‖²; ``q`` is ‖x‖² and ``norms`` are ‖z‖²."""
+    if kind == RBF:
+        return exponential(t * spread(-gamma))
+    if kind in (LINEAR, GIVEN):
+        k = t
+    elif kind == COSINE:
+        k = t / most(spread(np.sqrt(q)) * root(norms), spread(1e-300))
+    else:
+        base = t * spread(gamma) + spread(coef0)
+        if kind == POLY:
+            k = base
+            for _ in range(degree - 1):
+                k = k * base
+        else:  # tanh z = 1 − 2/(e^2z + 1)
+            k = spread(1.0) - spread(2.0) / (exponential(base + base) + spread(1.0))
+    return least(most(k, spread(-LIMIT)), spread(LIMIT))
+
+
+@exact
+def kernel_value(kind, gamma, coef0, degree, dot, q, norm):
+    """k(x, z) from x·z, ‖x‖² and ‖z‖²."""
+    if kind == RBF:
+        return np.exp(-gamma * max(q + norm - 2.0 * dot, 0.0))
+    if kind == LINEAR:
+        k = dot
+    elif kind == COSINE:
+        k = dot / max(np.sqrt(q) * np.sqrt(norm), 1e-300)
+    else:
+        base = gamma * dot + coef0
+        if kind == POLY:
+            k = base
+            for _ in range(degree - 1):
+                k *= base
+        else:
+            k = np.tanh(base)
+    return min(max(k, -LIMIT), LIMIT)
+
+
+def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
+    """k(x, z) of every row of X with every row of Z, both arrays or both sparse matrices; cut at ±1e150."""
+    with np.errstate(all="ignore"):
+        k = _values(kind, gamma, coef0, degree, X, Z)
+    return np.asarray(np.clip(np.nan_to_num(k), -LIMIT, LIMIT))
+
+
+def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
+    if kind == RBF and isinstance(X, np.ndarray) and X.shape[0] == 1:
+        return np.asarray(np.exp(-gamma * ((Z - X) ** 2).sum(axis=1)))[None]
+    if kind == RBF and isinstance(X, np.ndarray) and Z.shape[0]:
+        centre = Z.mean(axis=0)  # distances stay, and large features that hardly vary do not drown them
+        X, Z = X - centre, Z - centre
+    product = X @ Z.T
+    dot = np.asarray(product.todense() if hasattr(product, "todense") else product)
+    q, norm = (np.asarray((M.multiply(M) if hasattr(M, "multiply") else M * M).sum(axis=1)).ravel() for M in (X, Z))
+    if kind == RBF:
+        return np.asarray(np.exp(-gamma * np.maximum(q[:, None] + norm - 2.0 * dot, 0.0)))
+    if kind == LINEAR:
+        return dot
+    if kind == COSINE:
+        return np.asarray(dot / np.maximum(np.sqrt(q)[:, None] * np.sqrt(norm), 1e-300))
+    base = gamma * dot + coef0
+    return np.asarray(base**degree if kind == POLY else np.tanh(base))

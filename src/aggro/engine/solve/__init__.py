@@ -1,0 +1,1 @@
+"""Solvers of small problems: a quadratic one in a box, in floats and in pairs of them, and a symmetric matrix."""

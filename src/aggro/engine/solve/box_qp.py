@@ -1,0 +1,357 @@
+"""The small quadratic problems of a group of rows, solved to the last digits.
+
+Learning n rows at once (``learners.linear.minibatch``) asks for coefficients β, one a row, that solve
+
+    max  −½ βᵀ(G + diag ρ)β + βᵀr − Σ_k ε_k|β_k|     s.t.  lo ≤ β ≤ hi
+
+where G_jk = x̃_j·x̃_k, or any kernel; the weights then move by Σ β_k x̃_k. With f_k the scores before the move:
+
+================ ============ ========= ====== =======================
+problem          r_k          ρ_k       ε_k    lo_k, hi_k
+================ ============ ========= ====== =======================
+classes, pa1     m y_k − f_k  0         0      between 0 and s_k C y_k
+classes, pa2     m y_k − f_k  1/(2s_kC) 0      between 0 and ∞ y_k
+numbers, pa1     y_k − f_k    0         ε      −s_k C, s_k C
+numbers, pa2     y_k − f_k    1/(2s_kC) ε      −∞, ∞
+================ ============ ========= ====== =======================
+
+(β_k = y_k τ_k of the papers' τ; so G needs no signs.) ``box_qp`` solves these, ``ridge_solve`` the step ``ls``,
+(G + diag ρ)β = r. The optimality conditions are, with g = r − (G + diag ρ)β,
+
+    β_k < hi_k  ⇒  g_k ≤ +ε_k (−ε_k where β_k < 0)        β_k > lo_k  ⇒  g_k ≥ −ε_k (+ε_k where β_k > 0)
+
+How. Coordinates are scaled so that the matrix has a diagonal of ones. Coordinate ascent finds out which of them stop at
+a bound or at 0, and a Newton step on the others, cut where one of them would pass a bound, lands on the maximum of that
+face. Both only ever go up, so no face comes twice, and there are finitely many. Where the matrix is singular on a face
+(rows that come twice), the step follows a direction in which the problem is linear, until it meets a bound.
+
+Limits. In units in which the diagonal and the largest r are 1, a bound beyond 1e12 is taken as 1e12: floats do not tell
+more. It ends after ``ROUNDS`` rounds at most; β is then feasible and at least as good as 0, and the residual that
+is returned says how far the conditions are from being met. Coordinates without a diagonal (rows of zeros) get 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import part, shared
+from aggro.engine.solve.eigen import pseudo_solve
+
+__all__ = ["box_qp", "holds", "qp_room", "ridge_solve"]
+
+u8 = np.uint64
+
+ROUNDS = 60
+SWEEPS = 25  # of coordinate ascent in a round
+TARGET = 1e-13  # of the residual, relative to the largest sum of terms in a condition
+ENOUGH = 3e-12  # if no round makes it better
+FLAT = 1e-13  # a pivot below this, of a matrix with ones on its diagonal, is 0
+DISTINCT = 1e-7  # a smallest pivot above this is safe to divide by
+FAR = 1e12
+ROUNDING = 4e-15
+LOST = 4e-16  # of a product of two rows, and of the terms of its sums
+EXACT = 1e-10  # of the largest r: what a condition may be off by
+HUGE = 1e300
+
+
+@shared
+def qp_room(n):
+    """How many numbers of work space n rows need."""
+    return 2 * n * n + 12 * n
+
+
+@part
+def scaled(n, G, ridge, M, scale):
+    """M = S(G + diag ρ)S with ones on the diagonal; S, or 0 for coordinates without a diagonal that is a number."""
+    for k in range(n):
+        diagonal = G[k, k] + ridge[k]
+        scale[k] = 1.0 / np.sqrt(diagonal) if 1.0 / HUGE < diagonal < HUGE else 0.0
+    for k in range(n):
+        for j in range(n):
+            M[k * n + j] = G[k, j] * scale[k] * scale[j]
+        M[k * n + k] = 1.0
+
+
+@part
+def ascend(n, M, x, g, lo, hi, eps):
+    """One sweep of coordinate ascent; whether a coordinate came to a bound or to 0, or left one."""
+    changed = False
+    for k in range(n):
+        best = x[k] + g[k]
+        if best > eps[k]:
+            best -= eps[k]
+        elif best < -eps[k]:
+            best += eps[k]
+        else:
+            best = 0.0
+        best = min(max(best, lo[k]), hi[k])
+        move = best - x[k]
+        if move != 0.0:
+            changed |= stops(best, lo[k], hi[k], eps[k]) or stops(x[k], lo[k], hi[k], eps[k])
+            x[k] = best
+            for j in range(n):
+                g[j] -= move * M[k * n + j]
+    return changed
+
+
+@part
+def stops(x, lo, hi, eps):
+    """Whether a coordinate is where its derivative jumps."""
+    return x <= lo or x >= hi or (x == 0.0 and eps > 0.0)
+
+
+@part
+def factor(n, M, free, count, L, left):
+    """Cholesky with the largest pivot first, of the ``free`` coordinates, which are put in that order; the rank.
+
+    Row k of L is that of coordinate k. ``left`` is room for n numbers.
+    """
+    for i in range(count):
+        left[u8(free[i])] = 1.0
+    for p in range(count):
+        at = p
+        for i in range(p + u8(1), count):
+            if left[u8(free[i])] > left[u8(free[at])]:
+                at = i
+        free[p], free[at] = free[at], free[p]
+        k = u8(free[p])
+        if not left[k] > FLAT:
+            return p
+        root = np.sqrt(left[k])
+        L[k * n + p] = root
+        for i in range(p + u8(1), count):
+            j = u8(free[i])
+            v = M[j * n + k]
+            for t in range(p):
+                v -= L[j * n + t] * L[k * n + t]
+            v /= root
+            L[j * n + p] = v
+            left[j] -= v * v
+    return count
+
+
+@part
+def back(n, L, free, rank, d):
+    """Solve L₁₁ᵀ d = d for the first ``rank`` of the free coordinates."""
+    for i in range(rank):
+        p = rank - u8(1) - i
+        k = u8(free[p])
+        v = d[k]
+        for t in range(p + u8(1), rank):
+            v -= L[u8(free[t]) * n + p] * d[u8(free[t])]
+        d[k] = v / L[k * n + p]
+
+
+@part
+def direction(n, M, free, count, slope, terms, L, left, d):
+    """Where to go on a face, from the slopes of its coordinates: to its top, or along what is linear."""
+    rank = factor(n, M, free, count, L, left)
+    steepest, worst = u8(0), 0.0
+    for p in range(count):  # L d = slope; what is left over of the others is the slope along what is linear
+        k = u8(free[p])
+        v, size = slope[k], terms[k]
+        for t in range(min(p, rank)):
+            v -= L[k * n + t] * d[u8(free[t])]
+            size += abs(L[k * n + t] * d[u8(free[t])])
+        if p < rank:
+            d[k] = v / L[k * n + p]
+        else:
+            d[k] = 0.0
+            if abs(v) > max(abs(worst), ROUNDING * size):
+                steepest, worst = k, v
+    if worst != 0.0:
+        sign = 1.0 if worst > 0.0 else -1.0
+        for p in range(rank):
+            d[u8(free[p])] = -sign * L[steepest * n + p]
+        d[steepest] = sign
+    back(n, L, free, rank, d)
+
+
+@part
+def climb(n, M, r, x, g, lo, hi, eps, L, free, left, slope, d, terms):
+    """To the maximum of the face that x is on, or of one that the way there ends on."""
+    for _ in range(n):  # each time but the last, a coordinate comes to a bound
+        count = u8(0)
+        for k in range(n):
+            if not stops(x[k], lo[k], hi[k], eps[k]):
+                free[count] = k
+                count += u8(1)
+                slope[k] = g[k] - (eps[k] if x[k] > 0.0 else -eps[k])
+        if count == u8(0):
+            return
+        direction(n, M, free, count, slope, terms, L, left, d)
+        rise, bend = 0.0, 0.0
+        step = np.inf
+        for i in range(count):
+            k = u8(free[i])
+            rise += slope[k] * d[k]
+            for j in range(count):
+                bend += d[k] * M[k * n + u8(free[j])] * d[u8(free[j])]
+            step = min(step, way(x[k], d[k], lo[k], hi[k], eps[k]))
+        top = rise / bend if bend > 0.0 else np.inf
+        if not (rise > 0.0 and min(step, top) < HUGE):
+            return
+        for i in range(count):
+            k = u8(free[i])
+            if way(x[k], d[k], lo[k], hi[k], eps[k]) <= min(step, top):
+                x[k] = jump(x[k], d[k], lo[k], hi[k], eps[k])
+            else:
+                x[k] += min(step, top) * d[k]
+        gradient(n, M, r, x, g, terms)
+        if top < step:
+            return
+
+
+@part
+def jump(x, d, lo, hi, eps):
+    """Where the derivative jumps next on the way along d."""
+    if eps > 0.0 and x * d < 0.0:
+        return min(max(0.0, lo), hi)
+    return hi if d > 0.0 else lo
+
+
+@part
+def way(x, d, lo, hi, eps):
+    """How far it is to there, in steps of d."""
+    return (jump(x, d, lo, hi, eps) - x) / d if d != 0.0 else np.inf
+
+
+@part
+def gradient(n, M, r, x, g, terms):
+    """g = r − M x, and the sizes of the terms in each."""
+    for k in range(n):
+        total, size = 0.0, 0.0
+        for j in range(n):
+            v = M[k * n + j] * x[j]
+            total += v
+            size += abs(v)
+        g[k] = r[k] - total
+        terms[k] = size + abs(r[k])
+
+
+@part
+def violation(n, x, g, lo, hi, eps, terms):
+    """The largest derivative in a direction that is free and goes up, relative to the terms that it is made of."""
+    worst = 0.0
+    for k in range(n):
+        if x[k] < hi[k] and g[k] > (eps[k] if x[k] >= 0.0 else -eps[k]):
+            worst = max(worst, (g[k] - (eps[k] if x[k] >= 0.0 else -eps[k])) / terms[k])
+        if x[k] > lo[k] and g[k] < (eps[k] if x[k] > 0.0 else -eps[k]):
+            worst = max(worst, ((eps[k] if x[k] > 0.0 else -eps[k]) - g[k]) / terms[k])
+    return worst
+
+
+@part
+def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
+    """Write the solution into ``beta``; the largest violation of the conditions, relative to their terms.
+
+    All but ``n`` are float64 arrays, of which the first n entries (n rows and columns of G) are read; lo ≤ 0 ≤ hi.
+    ``work`` has room for ``qp_room(n)`` numbers.
+    """
+    n = u8(n)
+    square = n * n
+    M, L = work[:square], work[square : u8(2) * square]
+    rest = work[u8(2) * square :]
+    scale, aim, x, g, low = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :], rest[u8(4) * n :]
+    high, bar, free, left = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(7) * n :], rest[u8(8) * n :]
+    slope, d, terms = rest[u8(9) * n :], rest[u8(10) * n :], rest[u8(11) * n :]
+    scaled(n, G, ridge, M, scale)
+    unit = 0.0
+    for k in range(n):
+        aim[k] = min(max(r[k] * scale[k], -HUGE), HUGE)
+        unit = max(unit, abs(aim[k]))
+    unit = unit if unit > 0.0 else 1.0
+    for k in range(n):  # in units in which the largest aim is 1
+        aim[k] /= unit
+        x[k], g[k], terms[k] = 0.0, aim[k], abs(aim[k])
+        low[k], high[k], bar[k] = 0.0, 0.0, 0.0
+        if scale[k] > 0.0:
+            bar[k] = eps[k] * scale[k] / unit
+            low[k] = max(lo[k] / scale[k] / unit, -FAR)
+            high[k] = min(hi[k] / scale[k] / unit, FAR)
+    worst = violation(n, x, g, low, high, bar, terms)
+    last = np.inf
+    for _ in range(ROUNDS):
+        if worst <= TARGET or (worst <= ENOUGH and worst > 0.5 * last):
+            break
+        for _ in range(SWEEPS):
+            if not ascend(n, M, x, g, low, high, bar):
+                break
+        climb(n, M, aim, x, g, low, high, bar, L, free, left, slope, d, terms)
+        last = worst
+        gradient(n, M, aim, x, g, terms)
+        worst = violation(n, x, g, low, high, bar, terms)
+    for k in range(n):
+        beta[k] = min(max(x[k] * unit * scale[k], lo[k], -HUGE), hi[k], HUGE)
+        if x[k] != 0.0 and (x[k] == high[k] < FAR or x[k] == low[k] > -FAR):
+            beta[k] = min(hi[k], HUGE) if x[k] > 0.0 else max(lo[k], -HUGE)  # the bound itself, not rounded twice
+    return worst
+
+
+@part
+def ridge_solve(n, G, ridge, r, beta, work):
+    """Write the solution of (G + diag ρ)β = r into ``beta``; arguments as those of ``box_qp``.
+
+    By Cholesky, or, where that would divide by next to nothing, by the pseudo-inverse: with H = R^{-½} G R^{-½} and
+    R = diag ρ / max ρ, coordinates of R^{½}β along eigenvectors that H does not tell from null ones are 0. Those would
+    not move the weights, since Σ β_k x̃_k is 0 along them.
+    """
+    n = u8(n)
+    square = n * n
+    M, L = work[:square], work[square : u8(2) * square]
+    rest = work[u8(2) * square :]
+    scale, aim, x, g = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :]
+    free, left, terms = rest[u8(4) * n :], rest[u8(5) * n :], rest[u8(6) * n :]
+    scaled(n, G, ridge, M, scale)
+    count = u8(0)
+    for k in range(n):
+        aim[k] = min(max(r[k] * scale[k], -HUGE), HUGE)
+        x[k] = 0.0
+        beta[k] = 0.0
+        if scale[k] > 0.0:
+            free[count] = k
+            count += u8(1)
+    rank = factor(n, M, free, count, L, left)
+    if rank < count or (count > u8(0) and L[u8(free[count - u8(1)]) * n + count - u8(1)] ** 2 < DISTINCT):
+        pseudo_solve(n, G, ridge, r, beta, M, L, scale, x)
+        return
+    for _ in range(2):  # once, and once more for the last digits
+        gradient(n, M, aim, x, g, terms)
+        for p in range(count):
+            k = u8(free[p])
+            for t in range(p):
+                g[k] -= L[k * n + t] * g[u8(free[t])]
+            g[k] /= L[k * n + p]
+        back(n, L, free, count, g)
+        for p in range(count):
+            x[u8(free[p])] += g[u8(free[p])]
+    for k in range(n):
+        beta[k] = min(max(x[k] * scale[k], -HUGE), HUGE)
+
+
+@part
+def holds(n, G, ridge, r, eps, lo, hi, beta):
+    """Whether the conditions hold to 1e-10 of the largest r, also for the G that was rounded to this one.
+
+    Rounding a term of a condition is as good as changing it by the digits that a float does not have. Where the terms
+    Σ_j |G_kj β_j| are far above r, as beside a large, nearly constant column, those digits are the solution. True for
+    numbers so large or small that pairs of floats (``engine.solve.fine_box_qp``) would do no better.
+    """
+    n = u8(n)
+    most, worst = 0.0, 0.0
+    for k in range(n):
+        most = max(most, abs(r[k]))
+        if not 1.0 / HUGE < G[k, k] + ridge[k] < HUGE:
+            continue
+        total, size = ridge[k] * beta[k], abs(ridge[k] * beta[k])
+        for j in range(n):
+            v = G[k, j] * beta[j]
+            total += v
+            size += abs(v)
+        g, up, down = r[k] - total, 0.0, 0.0
+        if beta[k] < hi[k]:
+            up = g - (eps[k] if beta[k] >= 0.0 else -eps[k])
+        if beta[k] > lo[k]:
+            down = (eps[k] if beta[k] > 0.0 else -eps[k]) - g
+        worst = max(worst, max(up, down, 0.0) + LOST * size)
+    return worst <= EXACT * most or not 1e-140 < most < 1e140

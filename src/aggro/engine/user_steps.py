@@ -1,0 +1,211 @@
+"""Steps of one's own: a Python function τ(loss, q, C), compiled into the pass like a built-in step.
+
+For a row with loss ℓ and direction v, ‖v‖² = q, the new weights are w + τv; see ``engine.steps`` for the built-in
+ones. C comes scaled by the row's weight. A step has a type of its own (a subclass of ``OwnCode``), which the settings
+carry; Numba finds the function by that type, so the step costs what a built-in one costs.
+
+A row divided by m (see ``rows``) has loss ℓ/m and squared norm q/m², and a step along it is m times as long. Nothing
+is known about how a foreign step scales, so it is asked about the row as it was, τ' = m τ(ℓ, q, C), where q is infinite
+if it is no float. A step that is not finite, or that would move the weights by ‖τv‖ ≥ 1e150, is not taken: the row
+is passed over.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.errors import NumbaError
+
+from aggro.engine.jit.compile import inline
+from aggro.engine.rows import HUGE
+from aggro.engine.steps import OWN_SIZES, OwnCode, Step
+
+__all__ = ["OWN_STEPS", "OwnStep", "StepError", "code_of", "name_of", "step", "step_of"]
+
+OWN_STEPS: dict[str, OwnStep] = {}  # those of this process, by name
+BUILT_IN = tuple(one.name.lower() for one in Step)
+NUMBERS = (types.Float, types.Integer, types.Boolean)
+NOISE = re.compile(r"\x1b\[\d*m|^Failed in .*|^Unknown attribute of.*", re.MULTILINE)
+
+
+class StepError(TypeError):
+    """A function that cannot be a step; the message says why and what to do."""
+
+
+class OwnStep:
+    """A step of one's own, made by :func:`step`; call it to ask for τ. It is equal to its name."""
+
+    def __init__(self, function: Callable[[float, float, float], float], name: str, hinge: bool) -> None:
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
+        self.__name__, self.__wrapped__ = name, function
+        self.hinge = hinge
+        # Numba names machine code after the names of types: a step that is made again needs a new one.
+        kind = type(f"{name}_{len(OWN_SIZES)}", (OwnCode,), {"__slots__": (), "__module__": function.__module__})
+        self.code: OwnCode = kind(int(hinge))
+        OWN_SIZES[kind] = sized(compiled(function, name))
+
+    def __call__(self, loss: float, q: float, C: float) -> float:
+        """τ, by the function as it is written."""
+        return self.__wrapped__(loss, q, C)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, str) and other == self.__name__)
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def __copy__(self) -> OwnStep:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> OwnStep:
+        return self
+
+    def __reduce__(self) -> tuple:
+        return recalled, (self.__name__, self.__module__)
+
+
+def recalled(name: str, module: str) -> OwnStep:
+    """The step of this name, out of a pickle; importing its module registers it."""
+    if name not in OWN_STEPS:
+        import_module(module)
+    return OWN_STEPS[name]
+
+
+def step(function: Any = None, *, name: str | None = None, hinge: bool = True) -> Any:
+    """Make a step of one's own of a function τ(loss, q, C).
+
+    The function gets three floats and returns a number: how far to move along the row, w ← w + τv. It is compiled
+    when it is decorated, so it may use numbers, ``math``, NumPy's functions of numbers, and functions that are
+    compiled themselves (``numba.njit``); names from outside it are constants, as they are at that moment.
+
+    Use it wherever a step is asked for, itself or by its name: ``PAClassifier(step=capped)``,
+    ``PARegressor(step="capped")``.
+
+    Parameters
+    ----------
+    function : callable
+        τ(loss, q, C). ``loss`` is the row's loss, ``q`` the squared norm of the direction v, and ``C`` the
+        aggressiveness times the row's weight. A result that is not finite passes the row over.
+    name : str, default=None
+        What it is called in model files and on the command line; the function's own name if not given.
+    hinge : bool, default=True
+        Whether rows without loss are passed over. Without a hinge, the step is asked for every row, and ``loss`` is
+        the signed gap margin − y·f in classification and |y − f|, without epsilon, in regression.
+
+    Returns
+    -------
+    step : OwnStep
+        The step; call it to ask for τ.
+
+    Examples
+    --------
+    >>> import aggro
+    >>> @aggro.step
+    ... def half(loss, q, C):
+    ...     return min(C, 0.5 * loss / q)
+    >>> half(1.0, 2.0, C=1.0)
+    0.25
+    >>> model = aggro.PAClassifier(step=half)
+    >>> model.learn_one({"good": 1.0}, "+").learn_one({"bad": 1.0}, "-").predict_one({"bad": 1.0})
+    '-'
+    """
+    if function is None:
+        return lambda decorated: step(decorated, name=name, hinge=hinge)
+    function = getattr(function, "py_func", function)
+    if not inspect.isfunction(function):
+        raise StepError(f"A step is made of a function of (loss, q, C), got {function!r}.")
+    name = function.__name__ if name is None else name
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise StepError(f"A step needs a name such as 'capped', got {name!r}. Use @aggro.step(name=...).")
+    taken = OWN_STEPS.get(name)
+    if name.lower() in (*BUILT_IN, "auto") or (taken and origin(taken.__wrapped__) != origin(function)):
+        owner = f"{taken.__module__!r} has a step of that name" if taken else "it is a built-in step"
+        raise StepError(f"The name {name!r} is taken: {owner}. Choose another with @aggro.step(name=...).")
+    OWN_STEPS[name] = made = OwnStep(function, name, bool(hinge))  # the same again, edited, takes its own place
+    return made
+
+
+def origin(function: Any) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+def step_of(chosen: str | OwnStep) -> Step | OwnStep:
+    """The step that a parameter names."""
+    if isinstance(chosen, OwnStep):
+        return chosen
+    return Step[chosen.upper()] if chosen in BUILT_IN else OWN_STEPS[chosen]
+
+
+def code_of(chosen: Step | OwnStep) -> int | OwnCode:
+    """The step as the settings carry it."""
+    return chosen.code if isinstance(chosen, OwnStep) else int(chosen)
+
+
+def name_of(chosen: Step | OwnStep) -> str:
+    """The step as users write it."""
+    return repr(chosen) if isinstance(chosen, OwnStep) else chosen.name.lower()
+
+
+def compiled(function: Any, name: str) -> Any:
+    """The function for compiled code; one clear error if it cannot be."""
+    takes = list(inspect.signature(function).parameters.values())
+    positional = [p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(positional) != 3 or len(takes) != 3:
+        listed = ", ".join(map(str, takes))
+        raise StepError(f"The step {name!r} must take three arguments (loss, q, C), and takes ({listed}).")
+    if any(instruction.opname in ("RAISE_VARARGS", "RERAISE") for instruction in dis.get_instructions(function)):
+        raise StepError(
+            f"The step {name!r} must return a number for every row and cannot raise. "
+            "Return 0.0, or nan, to pass a row over."
+        )
+    jitted = inline(function)
+    if numba.config.DISABLE_JIT:
+        return jitted
+    try:
+        jitted.compile((types.float64,) * 3)
+    except (NumbaError, NotImplementedError) as error:
+        raise StepError(f"The step {name!r} cannot be compiled{place(error)}: {reason(error)}") from None
+    (returned,) = {overload.signature.return_type for overload in jitted.overloads.values()}
+    if not isinstance(returned, NUMBERS):
+        raise StepError(f"The step {name!r} must return a number whatever it is asked, and returns {returned}.")
+    return jitted
+
+
+def reason(error: Exception) -> str:
+    """The first thing that Numba says, without the page around it, and a hint where there is one."""
+    lines = [line.strip() for line in NOISE.sub("", str(error)).splitlines()]
+    said = next((line for line in lines if line), type(error).__name__)
+    hints = {
+        "Untyped global name": "A function it calls must be compiled too: decorate that with @numba.njit",
+        "NRT required": "A step works with numbers and cannot make arrays, lists or text",
+        "No implementation of function": "A step works with numbers and cannot make arrays, lists or text",
+    }
+    hint = next((f" {what}." for sign, what in hints.items() if sign in str(error)), "")
+    return f"{said.rstrip('.:')}.{hint}"
+
+
+def place(error: Exception) -> str:
+    found = re.search(r'File "[^"]*", line (\d+)', str(error))
+    return f" (line {found[1]})" if found else ""
+
+
+def sized(tau: Any) -> Any:
+    """The step for a row that was divided by m."""
+
+    @inline
+    def size(loss, q, C, m):
+        move = m * np.float64(tau(loss * m, q * m * m, C))
+        return move if move * move * q < HUGE else np.nan
+
+    return size

@@ -1,0 +1,108 @@
+"""Passes that watch the learner row by row, for every rule: losses written down, rows chosen by their loss.
+
+Each row that is learned goes through ``run``, so its step and its counters are those of an ordinary pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import kernel
+from aggro.engine.passes import run
+from aggro.engine.rows import n_rows
+from aggro.engine.rule import UPDATES, judge, look, room
+
+__all__ = ["cycle", "largest_first", "trace", "worst"]
+
+u8 = np.uint64
+
+
+@kernel
+def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses, mistakes):
+    """``run``, and the loss of each row and the rule's own judgement of it before it was learned.
+
+    The history's losses are not kept. A judgement is by the scores alone: the pass itself counts as mistakes what would
+    have been predicted wrongly, which is another thing as long as one class is known.
+    """
+    tally = state.tally
+    total = tally.loss[0]
+    out = np.empty(room(state))
+    bad = np.int64(-1)
+    for t in range(start, stop):
+        tally.loss[0] = 0.0  # so that the loss of this row is there as it was judged, not as a difference of sums
+        i = u8(order[t]) if order.shape[0] else u8(t)
+        look(state, params, X, i, out)
+        _, mistakes[t] = judge(state, params, y[t], out)
+        bad = run(state, params, X, y, s, order, t, t + 1, balanced, averaged)
+        if bad >= 0:
+            break
+        losses[t] = tally.loss[0]
+        total += losses[t]
+    tally.loss[0] = total
+    return bad
+
+
+@kernel
+def present(state, params, X, y, none, order, i):
+    """Learn row i; whether it moved the weights."""
+    before = state.tally.rows[UPDATES]
+    run(state, params, X, y, none, order, np.int64(i), np.int64(i) + 1, False, False)
+    return state.tally.rows[UPDATES] > before
+
+
+@kernel
+def cycle(state, params, X, y, none, order, floor, most):
+    """One pass in which rows with ℓ² > ``floor`` are learned, at most ``most`` of them.
+
+    Returns how many were, whether any of them moved the weights, and -1 or the first row that is not finite.
+    ``none`` and ``order`` are empty.
+    """
+    out = np.empty(room(state))
+    learned = 0
+    moved = False
+    for i in range(u8(n_rows(X))):
+        q = look(state, params, X, i, out)
+        if q != q:
+            return learned, moved, np.int64(i)
+        loss, _ = judge(state, params, y[i], out)
+        if loss * loss > floor:
+            if learned == most:
+                break
+            moved |= present(state, params, X, y, none, order, i)
+            learned += 1
+    return learned, moved, np.int64(-1)
+
+
+@kernel
+def worst(state, params, X, y):
+    """The row with the largest loss (the first of equals), that loss, and -1 or the first row that is not finite."""
+    out = np.empty(room(state))
+    row = u8(0)
+    top = -1.0
+    for i in range(u8(n_rows(X))):
+        q = look(state, params, X, i, out)
+        if q != q:
+            return row, top, np.int64(i)
+        loss, _ = judge(state, params, y[i], out)
+        if loss > top:
+            row, top = i, loss
+    return row, top, np.int64(-1)
+
+
+@kernel
+def largest_first(state, params, X, y, none, order, floor, most):
+    """Learn the row with the largest loss, as long as its ℓ² > ``floor``, at most ``most`` times.
+
+    Returns as ``cycle`` does. Each update costs one scoring of all rows.
+    """
+    learned = 0
+    moved = False
+    while learned < most:
+        row, loss, bad = worst(state, params, X, y)
+        if bad >= 0 or not loss * loss > floor:
+            return learned, moved, bad
+        learned += 1
+        if not present(state, params, X, y, none, order, row):
+            break
+        moved = True
+    return learned, moved, np.int64(-1)

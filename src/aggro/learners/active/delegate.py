@@ -1,0 +1,135 @@
+"""What a learner around another passes on to it: predictions, and what was counted."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.engine.gate import ASKED, DELTA, OPEN, PASSED, WEIGHT, WRONG
+from aggro.learners.shared.one_row import Explanation
+
+__all__ = ["Around"]
+
+
+class Around:
+    """A learner around ``estimator_``, once there is one."""
+
+    estimator_: Any
+    strategy: str
+    _copy_of_estimator: Any
+
+    # Predicting -----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted class of each row."""
+        return np.asarray(self._inside().predict(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of each row, as those of the learner inside."""
+        return np.asarray(self._inside().decision_function(X))
+
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The predicted class of each row of a chunk."""
+        return np.asarray(self._inside().predict_chunk(chunk))
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The scores of each row of a chunk."""
+        return np.asarray(self._inside().decision_chunk(chunk))
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one row; None if nothing was learned yet."""
+        return self._inside().predict_one(x)
+
+    def decision_one(self, x: Any) -> Any:
+        """The score of one row."""
+        return self._inside().decision_one(x)
+
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """Each feature's contribution to the score of one row."""
+        explanation: Explanation = self._inside().explain_one(x, label)
+        return explanation
+
+    def flush(self) -> Self:
+        """Learn the rows that wait for their group to be complete, where the learner inside has groups."""
+        flush = getattr(self._inside(), "flush", None)
+        if flush is not None:
+            flush()
+        return self
+
+    # What was counted -----------------------------------------------------------------------------
+
+    @property
+    def n_seen_(self) -> int:
+        """Rows that came."""
+        return int(self._known()._gate.counts[PASSED])
+
+    @property
+    def n_queries_(self) -> int:
+        """Rows that were asked about."""
+        return int(self._known()._gate.counts[ASKED])
+
+    @property
+    def query_rate_(self) -> float:
+        """The share of the rows that was asked about."""
+        return self.n_queries_ / max(self.n_seen_, 1)
+
+    @property
+    def delta_(self) -> float:
+        """δ as it is now."""
+        return float(self._known()._gate.sums[DELTA])
+
+    @property
+    def progressive_error_(self) -> float:
+        """The share of wrong predictions among the rows that came while the budget lasted, as estimated."""
+        sums = self._known()._gate.sums
+        if self.strategy == "threshold" or not sums[WEIGHT]:
+            return float("nan")
+        return float(sums[WRONG] / sums[WEIGHT])
+
+    @property
+    def n_estimated_(self) -> int:
+        """How many rows that is of: all, or those that came before the budget was spent."""
+        return int(self._known()._gate.counts[OPEN])
+
+    @property
+    def n_updates_(self) -> int:
+        """Rows that changed the model."""
+        return int(self._known().n_updates_)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rows that were learned and had been predicted wrongly just before."""
+        return int(self._known().n_mistakes_)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes known, sorted."""
+        return np.asarray(self._known().classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features known."""
+        return int(self._known().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where they have any."""
+        return np.asarray(self._known().feature_names_in_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        parent = getattr(super(), "__getstate__", None)
+        state = dict(parent() if parent is not None else self.__dict__)
+        for own in ("_pinned", "_settings", "_lock"):  # an address, which belongs to this process, and what needs one
+            state.pop(own, None)
+        return state
+
+    def _inside(self) -> Any:
+        """The learner inside; before there is one, one that says that it has learned nothing."""
+        return self.estimator_ if "estimator_" in self.__dict__ else self._copy_of_estimator()
+
+    def _known(self) -> Any:
+        """The learner inside, once there is one."""
+        if "estimator_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has seen nothing yet")
+        return self.estimator_

@@ -1,0 +1,435 @@
+"""Active learning: few labels, asked for where the model is unsure.
+
+References
+----------
+K. I. Ezukwoke, S. J. Zareian. Online learning and active learning: a comparative study of passive-aggressive algorithm
+with support vector machine. 2020 (algorithm 2).
+N. Cesa-Bianchi, C. Gentile, L. Zaniboni. Worst-case analysis of selective sampling for linear classification. 2006.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from aggro.engine.gate import DELTA, LAST, OPEN, Gate, Strategy, all_counts
+from aggro.engine.jit.pinned import Pinned
+from aggro.engine.rule import MISTAKES, SEEN
+from aggro.learners.active.delegate import Around
+from aggro.learners.active.questions import WaitingRoom, kept
+from aggro.learners.shared.forks import Turn
+from aggro.learners.shared.gated_pass import asks_about, asks_about_first, count_answer
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.model import NESTED, Model
+from aggro.learners.shared.one_row import FIRST, as_weight
+from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
+from aggro.learners.shared.tasks import Classifier
+
+__all__ = ["ActiveLearner"]
+
+NONE = Kind(None, "None")
+CONSTRAINTS: dict[str, Constraint] = {
+    "delta": Number(0.0, 1e100, open_low=True),
+    "strategy": Choice(tuple(strategy.name.lower() for strategy in Strategy)),
+    "budget": Either((Number(0, 2**62, integer=True), NONE)),
+    "target_rate": Either((Number(0.0, 1.0, open_low=True), NONE)),
+    "waiting": Number(1, 2**30, integer=True),
+    "random_state": COMMON["random_state"],
+}
+
+
+class ActiveLearner(Around):
+    """Ask for few labels: any classifier of this library behind a gate.
+
+    With f the score of a row (of several classes, the gap between the two best scores), its label is asked for with
+    the probability δ/(δ + |f|), and only what was asked for is learned.
+
+    Two ways to use it. With labels at hand, ``fit``, ``partial_fit`` and ``learn_chunk`` go over rows as if each label
+    had to be asked for. With a person or a laboratory that answers, ``query_one(x)`` says whether to ask, and
+    ``learn_one(x, y)`` takes the answer; or ``ask(id, x)`` and ``answer(id, y)``, where answers come late.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The learner inside, which is copied; None for ``PAClassifier()``.
+    delta : float, default=1.0
+        δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins.
+    strategy : {"margin", "threshold", "random"}, default="margin"
+        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ.
+    budget : int, default=None
+        The largest number of labels to ask for; None for no limit.
+    target_rate : float, default=None
+        The share of the rows to ask about; δ then follows the stream, so that it is met.
+    waiting : int, default=1000
+        How many questions of ``ask`` may wait for their answers; the oldest goes if there is one more.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the questions.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The learner inside; its counters are of the rows it has learned.
+    n_seen_, n_queries_ : int
+        Rows that came, and rows that were asked about.
+    query_rate_ : float
+        The share of the rows that was asked about.
+    delta_ : float
+        δ as it is now.
+    progressive_error_ : float
+        The share of rows that would have been predicted wrongly when they came, as estimated from those asked about,
+        each counted 1/p times. It is of all rows or, with a ``budget``, of those that came before it was spent: no
+        label tells of later ones. NaN for the strategy "threshold", which says nothing of the rows it passes over.
+    n_estimated_ : int
+        How many rows ``progressive_error_`` is of.
+    classes_ : array
+        The classes known, sorted.
+
+    Examples
+    --------
+    >>> from aggro import ActiveLearner, PAClassifier, streams
+    >>> active = ActiveLearner(PAClassifier(), delta=0.1, random_state=0)
+    >>> for chunk in streams.twonorm(20_000):
+    ...     active = active.learn_chunk(chunk)
+    >>> active.n_seen_, active.n_queries_ < 1000, active.progressive_error_ < 0.05
+    (20000, True, True)
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
+    estimator_: Any
+    _waiting: WaitingRoom
+    _pinned: Pinned  # the gate, for one-row calls
+    _open: float | None  # p of the row that query_one asked about last
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        delta: float = 1.0,
+        *,
+        strategy: str = "margin",
+        budget: int | None = None,
+        target_rate: float | None = None,
+        waiting: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.delta = delta
+        self.strategy = strategy
+        self.budget = budget
+        self.target_rate = target_rate
+        self.waiting = waiting
+        self.random_state = random_state
+
+    # Asking ---------------------------------------------------------------------------------------
+
+    def query_one(self, x: Any) -> bool:
+        """Whether to ask for the label of one row.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row. It is not learned, nor are its new features.
+
+        Returns
+        -------
+        ask : bool
+            True if ``learn_one`` should be given the label of this row.
+        """
+        with self._turn() as inner:
+            return self._query(inner, x)
+
+    def _query(self, inner: Any, x: Any) -> bool:
+        model: Model | None = inner.__dict__.get("_model")
+        if model is None:
+            model = inner._new_model()  # nothing is known: the row is looked at, and asked about
+        model.check_free()
+        with model.guard:
+            asked = asks_about(inner, inner._gate, self._pinned, model, x)
+            self._open = float(inner._gate.sums[LAST]) if asked else None
+        return asked
+
+    def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None) -> int | None:
+        """The first row of a chunk to ask about; those before it are passed over, many at once.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Rows of a stream; its labels are not looked at.
+        start : int, default=0
+            Where to begin: after the row that was found last.
+        stop : int, default=None
+            Where to end; None for the end of the chunk.
+
+        Returns
+        -------
+        row : int or None
+            The number of a row whose label ``learn_one`` should be given, or None if there is none.
+        """
+        last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
+        if start < 0:
+            raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
+        with self._turn() as inner:
+            self._open, before = None, inner._gate.copy()
+            try:
+                row = asks_about_first(inner, inner._gate, chunk, start, last)
+            except BaseException:
+                inner._gate.restore(before)  # a call that fails has asked for nothing
+                raise
+            if row is not None:
+                self._open = float(inner._gate.sums[LAST])
+            return row
+
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn one row, whether or not it was asked for.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row. Features that are new in a dict or a pair are added.
+        y : label
+            Its label. A label that is new is added.
+        weight : float, default=1.0
+            How much the row counts: it scales C.
+        """
+        with self._turn() as inner:
+            p = self._open
+            self._learn_answer(inner, x, y, weight, p)
+            self._open = None  # now that it was learned: a label that is refused may be given again
+        return self
+
+    def ask(self, id: Any, x: Any) -> bool:
+        """Whether to ask for the label of one row; if so, the row waits for ``answer``.
+
+        Parameters
+        ----------
+        id : str or int
+            What the answer will name the row by.
+        x : dict, 1-D array or (indices, values)
+            The row.
+        """
+        with self._turn() as inner:
+            self._waiting.check(id, x)
+            row = kept(x)  # before it is counted: who asks about it may not be able to keep it
+            asked = self._query(inner, row)
+            if asked:
+                self._waiting.put(id, row, float(inner._gate.sums[LAST]), int(self.waiting))
+                self._open = None
+            return asked
+
+    def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn a row that waits, with its label; in any order.
+
+        Parameters
+        ----------
+        id : str or int
+            What ``ask`` was given.
+        y : label
+            The label of the row.
+        weight : float, default=1.0
+            How much the row counts.
+        """
+        with self._turn() as inner:
+            x, p = self._waiting.find(id)
+            self._learn_answer(inner, x, y, weight, p)
+            self._waiting.remove(id)
+        return self
+
+    def forget(self, id: Any) -> Self:
+        """Let a question go that will not be answered."""
+        with self._turn():
+            self._waiting.find(id)
+            self._waiting.remove(id)
+        return self
+
+    @property
+    def waiting_(self) -> list[Any]:
+        """The questions that wait for their answers, the oldest first."""
+        return self._waiting.ids() if "estimator_" in self.__dict__ else []
+
+    def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
+        if p is None:
+            inner.learn_one(x, y, weight)
+            return
+        weight = as_weight(weight)
+        model: Model | None = inner.__dict__.get("_model")
+        first = model is None
+        if model is None:
+            model = inner._new_model()
+        model.check_idle()
+        with model.learning, model.guard:
+            mistakes = int(model.state.tally.rows[MISTAKES])
+            if weight:
+                inner._learn_new(model, x, y, weight)
+            count_answer(inner._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+            if first:
+                inner._model = model
+
+    # Labels at hand -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch, asking for the labels of some rows only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels; those that are not asked for have no influence.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        with self._turn() as inner:
+            if getattr(self.estimator, "warm_start", False):
+                return self._asking(inner, lambda: inner.fit(X, y, sample_weight))
+            fresh = self._copy_of_estimator()
+            fresh._gate = self._new_gate()
+            fresh.fit(X, y, sample_weight)
+            self._take(fresh)  # only now: a fit that fails leaves what was learned before
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on: one pass over these rows, in order, asking for the labels of some.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, default=None
+            Names of classes that may come, if these are to be in ``classes_`` from the start.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        with self._turn() as inner:
+            return self._asking(inner, lambda: inner.partial_fit(X, y, classes, sample_weight))
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Go over a chunk of a stream, asking for the labels of some of its rows."""
+        with self._turn() as inner:
+            return self._asking(inner, lambda: inner.learn_chunk(chunk))
+
+    def _asking(self, inner: Any, learn: Any) -> Self:
+        before, learned = inner._gate.copy(), rows_learned(inner)
+        try:
+            learn()
+        except BaseException:
+            if rows_learned(inner) == learned:
+                inner._gate.restore(before)  # a call that fails has asked for nothing
+            raise
+        return self
+
+    # Files and copies ------------------------------------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Save this learner in a file, with the learner inside and the questions that wait; ``aggro.load`` reads it."""
+        from aggro.models import save
+
+        save(self, path)
+
+    # The learner inside ---------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        name = type(self).__name__
+        check_params(name, self._constraints, self.__dict__)
+        inner = self.estimator
+        if inner is not None and not isinstance(inner, Classifier):
+            raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
+        if inner is not None and inner.__dict__.get("kernel") == "precomputed":
+            raise ValueError(
+                f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "
+                "before. Give the kernel by name, or as a function."
+            )
+        if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
+            raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
+
+    @contextmanager
+    def _turn(self) -> Iterator[Any]:
+        """The learner inside, while no other thread asks or answers."""
+        lock = self.__dict__.get("_lock")
+        if lock is None:
+            with FIRST.lock:
+                lock = self.__dict__.setdefault("_lock", Turn())
+        if lock.is_mine():
+            raise RuntimeError(NESTED)
+        with lock.lock:
+            yield self._begun()
+
+    def _begun(self) -> Any:
+        """The learner inside, with the gate as the parameters are now."""
+        inner = self.__dict__.get("estimator_")
+        settings = (self.delta, self.strategy, self.budget, self.target_rate)
+        before = self.__dict__.get("_settings")
+        if inner is not None and before == settings:
+            return inner
+        self._check_params()
+        if inner is None:
+            inner = self._copy_of_estimator()
+            inner._gate = self._new_gate()
+            self._take(inner)
+            return inner
+        if before is not None and before[0] != self.delta:
+            inner._gate.sums[DELTA] = self.delta
+        self._settle_gate()
+        return inner
+
+    def _take(self, inner: Any) -> None:
+        """Make this the learner inside, to which no question belongs yet."""
+        # At once, so that an interrupted call has done all of it or nothing; the gate is settled where it was not.
+        self.__dict__.update(estimator_=inner, _waiting=WaitingRoom(), _open=None, _settings=None)
+        self._settle_gate()
+
+    def _new_gate(self) -> Gate:
+        """A gate that has asked for nothing yet, as the parameters are now."""
+        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(4))
+        gate.sums[DELTA] = self.delta
+        return self._as_set(gate)
+
+    def _as_set(self, gate: Gate) -> Gate:
+        return gate._replace(
+            strategy=int(Strategy[self.strategy.upper()]),
+            budget=-1 if self.budget is None else int(self.budget),
+            target=float(self.target_rate or 0.0),
+            counts=gate.counts if gate.counts.shape[0] > OPEN else all_counts(gate.counts),  # a pickle of 0.1.0
+        )
+
+    def _settle_gate(self) -> None:
+        """Give the gate the parameters as they are now."""
+        self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
+        self.estimator_._gate = self._as_set(self.estimator_._gate)
+        self._pinned = Pinned((self.estimator_._gate,))
+
+    def _copy_of_estimator(self) -> Any:
+        if self.estimator is None:
+            from aggro.estimators import PAClassifier  # type: ignore[attr-defined]
+
+            return PAClassifier()
+        kind = type(self.estimator)
+        return kind(**{name: copy.copy(self.estimator.__dict__[name]) for name in kind._constraints})
+
+    def _seed(self) -> int:
+        given = self.random_state
+        if isinstance(given, np.random.RandomState):
+            return int(given.randint(0, 2**63 - 1, dtype=np.int64))
+        if isinstance(given, np.random.Generator):
+            return int(given.integers(0, 2**63 - 1))
+        return int(np.random.default_rng().integers(0, 2**63 - 1)) if given is None else int(given) % 2**63
+
+
+def rows_learned(learner: Any) -> int:
+    """How many rows a learner has learned."""
+    model: Model | None = learner.__dict__.get("_model")
+    return 0 if model is None else int(model.state.tally.rows[SEEN])

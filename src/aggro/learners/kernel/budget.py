@@ -1,0 +1,214 @@
+"""Budgets: how a place is made for a row when the support set is full.
+
+Each policy lets go of one support vector, in time that depends on the budget N alone.
+
+=========== ==================================================================================== ===========
+policy      what goes                                                                            time
+=========== ==================================================================================== ===========
+oldest      the support vector that was learned first                                            N
+random      any, by a number that is a function of the seed and of the rows seen                 N
+smallest    the one with the least ‖α_i φ(x_i)‖² = Σ_c α_ic² k̃(x_i, x_i)                          N
+project     the one that the others can best stand in for; its part is projected onto them       N²
+merge       the smallest and another become one row between them                                 N·features
+=========== ==================================================================================== ===========
+
+**Project.** With P = (K̃ + Λ)⁻¹ over the support vectors and the new row, the vector r can be left out, and the other
+coefficients moved so that w changes least, at the cost of ‖change‖² = Σ_c α_rc²/P_rr; the moves are −α_r P_jr/P_rr. The
+one with the least cost goes, which may be the new row itself. Λ is 1e-5 of the diagonal, so that rows that are the same
+can be told apart. P is kept: adding the new row and taking r away is one change of it, of rank two (Schur complements).
+
+**Merge.** m is the smallest. With a partner n, the row z = h x_m + (1 − h) x_n with the coefficients
+(α_m k̃(x_m, z) + α_n k̃(x_n, z))/k̃(z, z) is the projection of both parts onto φ(z), and loses the least ‖change‖² if
+
+    Σ_c (α_mc k̃(x_m, z) + α_nc k̃(x_n, z))²/k̃(z, z)
+
+is largest. The partner with the least loss over five values of h is taken, and then h is found by golden sections, as a
+multiple of 1/1024: the largest value is flat, and rounding alone would move h by 1e-8.
+
+References
+----------
+G. Cavallanti, N. Cesa-Bianchi, C. Gentile. Tracking the best hyperplane with a simple budget perceptron. 2007 (random).
+O. Dekel, S. Shalev-Shwartz, Y. Singer. The Forgetron. 2008 (oldest).
+Z. Wang, S. Vucetic. Online passive-aggressive algorithms on a budget. 2010 (project).
+Z. Wang, K. Crammer, S. Vucetic. Breaking the curse of kernelization. 2012 (merge).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from aggro.engine.jit.compile import exact, literal
+from aggro.engine.jit.lane_math import total
+from aggro.engine.jit.lanes import LANES, load, madd, spread, store
+from aggro.engine.random import bits
+from aggro.engine.rows import HUGE
+from aggro.engine.rule import SEEN
+from aggro.learners.kernel.merge import merge_smallest, size_of_part, smallest
+from aggro.learners.kernel.support_set import COUNT, GROUP
+
+__all__ = ["PASSED_OVER", "PROJECTED", "Policy", "oldest_random_or_smallest", "place_for"]
+
+u8 = np.uint64
+PROJECTED, PASSED_OVER = -1, -2  # instead of a place
+RIDGE = 1e-5
+
+
+class Policy(IntEnum):
+    """The policies, as compiled code knows them."""
+
+    OLDEST = 0
+    RANDOM = 1
+    SMALLEST = 2
+    PROJECT = 3
+    MERGE = 4
+
+
+OLDEST, RANDOM, SMALLEST, PROJECT, MERGE = map(int, Policy)
+
+
+@literal
+def place_for(state, params, moves, values, q):
+    """Where a new row goes, with these coefficients; PROJECTED if the others took over its part.
+
+    Where the policy needs them, ``values`` are k̃(x_i, x), with room for twice as many numbers behind; q is k̃(x, x).
+    """
+    count = state.marks[COUNT]
+    projects = state.inverse.shape[0] > 0
+    if params.budget == 0 or count < params.budget:
+        if projects and not add_to_inverse(state.inverse, count, values, q):
+            return PASSED_OVER
+        state.marks[COUNT] = count + 1
+        return count
+    if projects:
+        return project(state, count, moves, values, q)
+    if params.policy == MERGE:
+        return merge_smallest(state, params, values)
+    return oldest_random_or_smallest(state, params)
+
+
+@literal
+def oldest_random_or_smallest(state, params):
+    """The place of the support vector that goes."""
+    count = state.marks[COUNT]
+    if params.policy == OLDEST:
+        first = u8(0)
+        for i in range(u8(count)):
+            if state.born[i] < state.born[first]:
+                first = i
+        return np.int64(first)
+    if params.policy == RANDOM:
+        return np.int64(bits(u8(params.seed), state.tally.rows[SEEN]) % u8(count))
+    return smallest(state)
+
+
+# The inverse of the kernel matrix -----------------------------------------------------------------------------
+
+
+@literal
+def solve(P, n, values, c):
+    """c = P k, for the n support vectors there are; returns k·c."""
+    side, whole = u8(P.shape[1]), u8(n) - u8(n) % u8(LANES)
+    product = 0.0
+    for i in range(u8(n)):
+        sums = spread(0.0)
+        for j in range(u8(0), whole, u8(LANES)):
+            sums = madd(load(P, i * side + j), load(values, j), sums)
+        c[i] = total(sums)
+        for j in range(whole, u8(n)):
+            c[i] += P[i, j] * values[j]
+        product += c[i] * values[i]
+    return product
+
+
+@literal
+def add_outer(P, n, c, scale):
+    """P ← P + scale·c cᵀ, for the first n rows and columns."""
+    side, whole = u8(P.shape[1]), u8(n) - u8(n) % u8(LANES)
+    for i in range(u8(n)):
+        a = c[i] * scale
+        for j in range(u8(0), whole, u8(LANES)):
+            store(P, i * side + j, madd(spread(a), load(c, j), load(P, i * side + j)))
+        for j in range(whole, u8(n)):
+            P[i, j] += a * c[j]
+
+
+@exact
+def rest_of(q, product):
+    """What the support vectors cannot express of a row: the Schur complement, which is never below its ridge."""
+    return max(q + q * RIDGE - product, q * RIDGE)
+
+
+@literal
+def add_to_inverse(P, n, values, q):
+    """P with one row more; False, and nothing changed, if it would not be finite."""
+    c = values[values.shape[0] // 3 :]
+    rest = rest_of(q, solve(P, n, values, c))
+    if not rest < HUGE:
+        return False
+    add_outer(P, n, c, 1.0 / rest)
+    last = u8(n)
+    for i in range(last):
+        P[i, last] = -c[i] / rest
+        P[last, i] = P[i, last]
+    P[last, last] = 1.0 / rest
+    return True
+
+
+@literal
+def project(state, n, moves, values, q):
+    """Leave out the vector whose part costs least to project; where the new row goes, or PROJECTED."""
+    P, coef = state.inverse, state.coef
+    room = values.shape[0] // 3
+    c, v = values[room : 2 * room], values[2 * room :]
+    rest = rest_of(q, solve(P, n, values, c))
+    if not rest < HUGE:
+        return PASSED_OVER
+    cost = 0.0
+    for k in range(u8(moves.shape[0])):
+        cost += moves[k] * moves[k] * rest
+    out = -1
+    for r in range(u8(n)):
+        pivot = P[r, r] + c[r] * c[r] / rest
+        here = size_of_part(coef, r) / pivot
+        if pivot > 0.0 and here < cost:
+            cost = here
+            out = np.int64(r)
+    if out < 0:
+        return PROJECTED if share(coef, n, moves, c, 1.0, -1) else PASSED_OVER
+    r = u8(out)
+    pivot = P[r, r] + c[r] * c[r] / rest
+    for j in range(u8(n)):
+        v[j] = P[j, r] + c[j] * c[r] / rest
+    new = -c[r] / rest
+    gone = coef[r // u8(GROUP), :, r % u8(GROUP)]
+    if not share(coef, n, gone, v, -1.0 / pivot, out):
+        return PASSED_OVER
+    for k in range(u8(moves.shape[0])):
+        moves[k] -= gone[k] * new / pivot
+    add_outer(P, n, c, 1.0 / rest)
+    add_outer(P, n, v, -1.0 / pivot)
+    for j in range(u8(n)):
+        P[j, r] = -c[j] / rest - v[j] * new / pivot
+        P[r, j] = P[j, r]
+    P[r, r] = 1.0 / rest - new * new / pivot
+    return out
+
+
+@literal
+def share(coef, n, part, along, scale, but):
+    """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if it is too much."""
+    most = 0.0
+    for j in range(u8(n)):
+        most = max(most, abs(along[j]))
+    largest = 0.0
+    for k in range(u8(part.shape[0])):
+        largest = max(largest, abs(part[k]))
+    if not most * largest * abs(scale) < HUGE:
+        return False
+    for j in range(u8(n)):
+        if np.int64(j) != but:
+            for k in range(u8(part.shape[0])):
+                coef[j // u8(GROUP), k, j % u8(GROUP)] += scale * part[k] * along[j]
+    return True

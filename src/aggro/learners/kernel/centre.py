@@ -1,0 +1,181 @@
+"""The rule of uniclass in the space of a kernel: a centre c = Σ α_i φ(x_i), and a radius.
+
+With f = ⟨c, φ(x)⟩, the distance of a row is d² = k(x, x) − 2f + ‖c‖². As in ``learners.uniclass.rule``, a row with d >
+ε moves the centre, c ← c + η(φ(x) − c) with η = τ/d, and the first row is the first centre. ‖c‖² follows from what is
+known:
+
+    ‖c‖² ← (1 − η)²‖c‖² + 2η(1 − η)f + η²k(x, x)
+
+The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
+It has a learned radius of its own. A move multiplies all coefficients by 1 − η, so each row is scored by itself while
+learning, and not in blocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import exact, literal
+from aggro.engine.kernel_functions import kernel_value
+from aggro.engine.rows import HUGE
+from aggro.engine.rule import SEEN
+from aggro.engine.steps import PA, PA1
+from aggro.learners.kernel.budget import oldest_random_or_smallest
+from aggro.learners.kernel.merge import move_row, products_with
+from aggro.learners.kernel.scores import SPARE, gamma_of, groups_of, insert, sum_of
+from aggro.learners.kernel.support_set import COUNT, GROUP, NORM, SELF
+from aggro.learners.shared.radius import RADIUS, learn_radius
+
+__all__ = ["distances", "learn_centre"]
+
+CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
+# In the work space of a row: its distances from the last centre and from their mean, ⟨c, φ(x)⟩ and ⟨u, φ(x)⟩.
+D, F, G, MEAN_D = 2, 3, 4, 5
+u8 = np.uint64
+
+
+@exact
+def root_of(square):
+    """A distance, cut where it is no float."""
+    return np.sqrt(min(max(square, 0.0), HUGE))
+
+
+@literal
+def distances(state, params, own, out):
+    """Scores from the sums of the expansion: −d by the centre that predicts, and −ε. Returns k(x, x)."""
+    rows = state.tally.rows[SEEN]
+    if rows == 0:
+        out[0] = 0.0
+        out[1] = 0.0
+        return own
+    c = state.centre
+    f = out[1]
+    g = sum_of(out[2 + SPARE :], u8(1)) if state.late.shape[0] else 0.0
+    out[D] = root_of(own - 2.0 * f + c[CC])
+    out[F] = f
+    out[G] = g
+    out[0] = -out[D]
+    radius = state.radius[RADIUS]
+    if state.late.shape[0]:
+        square = c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows
+        out[MEAN_D] = root_of(own - 2.0 * (f - g / rows) + square)
+        if params.average:
+            out[0] = -out[MEAN_D]
+            radius = state.mean_radius[RADIUS]
+    out[1] = -(params.edge if params.edge > 0.0 else radius)
+    return own
+
+
+@literal
+def learn_centre(state, params, X, i, s, out, own):
+    """Move the centre towards a row outside; whether it moved."""
+    c = state.centre
+    if not 0.0 <= own < HUGE:
+        return False
+    if state.tally.rows[SEEN] == 0 or state.marks[COUNT] == 0:
+        c[CC] = own
+        hold(state, params, X, i, own, 1.0, 0.0)
+        return True
+    radius = params.edge if params.edge > 0.0 else state.radius[RADIUS]
+    unit = 1.0
+    d = out[D]
+    if params.edge == 0.0:
+        learn_radius(state.radius, params.nu, d)
+        if state.late.shape[0]:
+            learn_radius(state.mean_radius, params.nu, out[MEAN_D])
+        if radius == 0.0:
+            return False
+        unit = radius
+    gap = (d - radius) / unit
+    if not gap > 0.0:
+        return False
+    C = params.C * s
+    if params.step == PA:
+        tau = gap
+    elif params.step == PA1:
+        tau = min(C, gap)
+    else:
+        tau = gap / (1.0 + 0.5 / C)
+    eta = min(unit * tau / d, 1.0)
+    left = 1.0 - eta
+    if eta == 0.0:
+        return False
+    f, g = out[F], out[G]
+    t = np.float64(state.tally.rows[SEEN])
+    square = d * d
+    c[UU] += 2.0 * t * eta * (g - c[CU]) + t * eta * t * eta * square
+    c[CU] += t * eta * (f - c[CC]) + eta * (g - c[CU]) + t * eta * eta * square
+    c[CC] = left * left * c[CC] + 2.0 * eta * left * f + eta * eta * own
+    fade(state, left, t * eta)
+    hold(state, params, X, i, own, eta, t * eta)
+    if params.budget > 0 and state.marks[COUNT] > params.budget:
+        let_go(state, params, out[2 + SPARE :])
+    return True
+
+
+@literal
+def let_go(state, params, work):
+    """Take one of the older vectors out, and scale the others: c ← (c − α_r φ(x_r))/(1 − α_r).
+
+    ‖c‖² needs ⟨c, φ(x_r)⟩, one kernel value for each support vector. Its rounding errors are scaled as well, and grow:
+    after as many times as there are vectors it is computed anew.
+    """
+    last = u8(state.marks[COUNT]) - u8(1)
+    state.marks[COUNT] -= 1  # the new row is not asked to go
+    r = u8(oldest_random_or_smallest(state, params))
+    state.marks[COUNT] += 1
+    g, lane = r // u8(GROUP), r % u8(GROUP)
+    f = product_with_centre(state, params, r, work)
+    a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
+    move_row(state, last, r)
+    state.marks[COUNT] -= 1
+    left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
+    for group in range(groups_of(state)):
+        for s in range(u8(GROUP)):
+            left += state.coef[group, u8(0), s]
+    fade(state, 1.0 / left, 0.0)
+    state.centre[CC] = max(state.centre[CC] - 2.0 * a * f + a * a * own, 0.0) / (left * left)
+    state.centre[STALE] += 1.0
+    if state.centre[STALE] >= state.marks[COUNT]:
+        state.centre[STALE] = 0.0
+        state.centre[CC] = 0.0
+        for i in range(last):
+            a = state.coef[i // u8(GROUP), u8(0), i % u8(GROUP)]
+            state.centre[CC] += a * product_with_centre(state, params, i, work)
+
+
+@literal
+def product_with_centre(state, params, r, work):
+    """⟨c, φ(x_r)⟩ for a support vector."""
+    gamma, q = gamma_of(state, params), state.norms[r // u8(GROUP), u8(NORM), r % u8(GROUP)]
+    f = 0.0
+    for g in range(groups_of(state)):
+        products_with(state, r, g, work)
+        for s in range(u8(GROUP)):
+            a = state.coef[g, u8(0), s]
+            if a != 0.0:
+                norm = state.norms[g, u8(NORM), s]
+                f += a * kernel_value(params.kind, gamma, params.coef0, params.degree, work[s], q, norm)
+    return f
+
+
+@literal
+def fade(state, left, share):
+    """c ← left·c, and u ← u − share·c with the c before."""
+    for g in range(groups_of(state)):
+        for s in range(u8(GROUP)):
+            a = state.coef[g, u8(0), s]
+            state.coef[g, u8(0), s] = left * a
+            if state.late.shape[0]:
+                state.late[g, u8(0), s] -= share * a
+
+
+@literal
+def hold(state, params, X, i, own, a, v):
+    """The row as a support vector with these coefficients in c and u."""
+    slot = u8(state.marks[COUNT])
+    state.marks[COUNT] += 1
+    insert(state, params, X, i, slot, own)
+    state.coef[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = a
+    if state.late.shape[0]:
+        state.late[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = v

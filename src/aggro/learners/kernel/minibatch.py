@@ -1,0 +1,222 @@
+"""Kernel learners that learn several rows at once: mini-batches.
+
+The problem of a group is that of ``learners.linear.minibatch``, with the kernel's values for the products of rows: the
+solution is w_t + Σ β_k φ(x_k) with the β of ``engine.solve.box_qp``. A row of the group is a support vector from the
+moment it comes, with the coefficient 0, and those of the group are always the last ones. So its kernel values with the
+others are there when it is scored. A row whose coefficient is 0 when it leaves the group is not kept.
+
+``told`` are the scores of the group's rows by the weights of now: with disjoint groups those they came with, since
+nothing is learned meanwhile; in a window each move adds G β.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.jit.compile import kernel, literal, shared
+from aggro.engine.jit.jumps import address_of, jump
+from aggro.engine.rows import HUGE
+from aggro.engine.rule import LIVE, SEEN, UPDATES
+from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
+from aggro.engine.steps import LS, PA1
+from aggro.learners.kernel.merge import move_row
+from aggro.learners.kernel.scores import insert
+from aggro.learners.kernel.support_set import COUNT, GROUP, HELD, NUMBER, Support
+
+__all__ = ["flush_kernel_group", "group_space", "kernel_group_code", "learn_in_group"]
+
+ROUNDING = 1e-12
+u8 = np.uint64
+
+
+@shared
+def group_space(size, columns):
+    """How many numbers of work space a group needs."""
+    return size * size + (10 + columns) * size + qp_room(size)
+
+
+@literal
+def leave_window(state):
+    """The oldest row of the window leaves it, and the support set if its coefficients are 0."""
+    n = u8(state.marks[HELD])
+    count = u8(state.marks[COUNT])
+    drop(state, count - n, count - n + u8(1))
+    for k in range(u8(1), n):
+        for j in range(u8(1), n):
+            state.gram[k - u8(1), j - u8(1)] = state.gram[k, j]
+        for c in range(u8(state.told.shape[1])):
+            state.told[k - u8(1), c] = state.told[k, c]
+        state.asked[k - u8(1), 0], state.asked[k - u8(1), 1] = state.asked[k, 0], state.asked[k, 1]
+    state.marks[HELD] -= 1
+
+
+@literal
+def drop(state, first, stop):
+    """Take the rows from ``first`` to ``stop`` that have no coefficient out of the support set; others move up."""
+    to = first
+    count = u8(state.marks[COUNT])
+    for s in range(first, count):
+        used = s >= stop
+        for c in range(u8(state.coef.shape[1])):
+            used |= state.coef[s // u8(GROUP), c, s % u8(GROUP)] != 0.0
+        if state.late.shape[0]:
+            for c in range(u8(state.coef.shape[1])):
+                used |= state.late[s // u8(GROUP), c, s % u8(GROUP)] != 0.0
+        if used:
+            if to < s:
+                move_row(state, s, to)
+            to += u8(1)
+    for s in range(to, count):
+        clear_row(state, s)
+    state.marks[COUNT] = np.int64(to)
+
+
+@literal
+def clear_row(state, s):
+    """Leave no trace of a row that is no longer held."""
+    g, lane = s // u8(GROUP), s % u8(GROUP)
+    for j in range(u8(state.dense.shape[1])):
+        state.dense[g, j, lane] = 0.0
+    for k in range(u8(2)):
+        state.norms[g, k, lane] = 0.0
+    state.born[s] = 0
+    state.column[s] = 0
+    if state.spans.shape[0]:
+        state.spans[s, 0], state.spans[s, 1] = 0, 0
+
+
+@literal
+def learn_in_group(state, params, X, i, y, s, out, values, q):
+    """Put a row into its group, and learn the group if it is time; 1 if the coefficients moved."""
+    if not abs(q) < HUGE:
+        return np.int64(0)
+    columns = u8(state.coef.shape[1])
+    size = u8(params.batch)
+    first = u8(state.marks[COUNT] - state.marks[HELD])
+    gone = u8(0)
+    scores = out[columns : u8(2) * columns]
+    if params.sliding and u8(state.marks[HELD]) == size:
+        leave_window(state)
+        gone = u8(1)
+    n = u8(state.marks[HELD])
+    for k in range(n):
+        state.gram[n, k] = values[first + gone + k]
+        state.gram[k, n] = values[first + gone + k]
+    state.gram[n, n] = q
+    for c in range(columns):
+        state.told[n, c] = scores[c]
+    state.asked[n, 0], state.asked[n, 1] = y, s
+    slot = u8(state.marks[COUNT])
+    insert(state, params, X, i, slot, q)
+    state.marks[COUNT] += 1
+    state.marks[HELD] += 1
+    if not params.sliding and u8(state.marks[HELD]) < size:
+        return np.int64(0)
+    return jump(params.code, np.int64(0), (state, params, out))
+
+
+@literal
+def pose(state, params, n, c, r, edge, lo, hi, ridge):
+    """The problem of one score: of a number, of two classes, or of one class against the rest."""
+    alone = state.coef.shape[1] == 1
+    for k in range(n):
+        y, s = state.asked[k, 0], state.asked[k, 1]
+        sign = 0.0
+        edge[k] = params.edge
+        if params.task != NUMBER:
+            sign = 1.0 if (y == 1.0 if alone else u8(y) == c) else -1.0
+            y = sign * params.edge
+            edge[k] = 0.0
+        f = state.told[k, c]
+        r[k] = y - f
+        if params.step != LS and abs(abs(r[k]) - edge[k]) <= ROUNDING * (abs(y) + abs(f)):
+            r[k] = edge[k] if r[k] > 0.0 else -edge[k]  # at its margin but for rounding, as a window's rows are
+        cap = params.C * s if params.step == PA1 else np.inf
+        ridge[k] = 0.0 if params.step == PA1 else 0.5 / (params.C * s)
+        lo[k] = -cap if sign <= 0.0 else 0.0
+        hi[k] = cap if sign >= 0.0 else 0.0
+
+
+@kernel
+def group_step(state, params, out):
+    """Learn the rows of the group; 1 if the coefficients moved."""
+    n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
+    A = out[: n * n].reshape((n, n))
+    rest = out[n * n :]
+    ridge, r, edge, lo, hi = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :], rest[u8(4) * n :]
+    beta, moves, work = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(6) * n + n * columns :]
+    for k in range(n):
+        for j in range(n):
+            A[k, j] = state.gram[k, j]
+        for c in range(columns):
+            moves[k * columns + c] = 0.0
+    mirrored = columns > u8(1) and state.tally.rows[LIVE] <= 2
+    start, stop = u8(0), u8(1)
+    if columns > u8(1):
+        start, stop = (u8(1), u8(2)) if mirrored else (u8(0), u8(state.tally.rows[LIVE]))
+    for c in range(start, stop):
+        pose(state, params, n, c, r, edge, lo, hi, ridge)
+        if params.step == LS:
+            ridge_solve(n, A, ridge, r, beta, work)
+        else:
+            box_qp(n, A, ridge, r, edge, lo, hi, beta, work)
+        for k in range(n):
+            moves[k * columns + c] = beta[k] if abs(beta[k]) < HUGE else 0.0
+            if mirrored:
+                moves[k * columns] = -moves[k * columns + c]
+    moved = move_group(state, n, columns, moves)
+    if params.sliding:
+        tell_again(state, n, columns, moves)
+    else:
+        drop(state, u8(state.marks[COUNT]) - n, u8(state.marks[COUNT]))
+        for k in range(n):
+            for j in range(n):
+                state.gram[k, j] = 0.0
+            for c in range(columns):
+                state.told[k, c] = 0.0
+            state.asked[k, 0], state.asked[k, 1] = 0.0, 0.0
+        state.marks[HELD] = 0
+    return np.int64(moved)
+
+
+@literal
+def tell_again(state, n, columns, moves):
+    """The scores of the group's rows after the moves; to the letter, so that they are the same for any columns."""
+    for k in range(n):
+        for c in range(columns):
+            f = state.told[k, c]
+            for j in range(n):
+                f += state.gram[k, j] * moves[j * columns + c]
+            state.told[k, c] = f
+
+
+@literal
+def move_group(state, n, columns, moves):
+    """Add the moves to the coefficients of the group's rows; whether there was anything to add."""
+    first = u8(state.marks[COUNT]) - n
+    moved = False
+    for k in range(n):
+        g, lane = (first + k) // u8(GROUP), (first + k) % u8(GROUP)
+        for c in range(columns):
+            a = moves[k * columns + c]
+            moved |= a != 0.0
+            state.coef[g, c, lane] += a
+            if state.late.shape[0]:
+                state.late[g, c, lane] += a * state.tally.rows[SEEN]
+    return moved
+
+
+def kernel_group_code(state: Support, params: Any) -> int:
+    """The address of what learns a group."""
+    return address_of(group_step, state, params, np.zeros(1))
+
+
+def flush_kernel_group(state: Support, params: Any) -> None:
+    """Learn the rows that wait, as if their group had ended with the last of them."""
+    rows = state.tally.rows
+    space = np.empty(group_space(state.gram.shape[0], state.coef.shape[1]))
+    rows[SEEN] -= 1
+    rows[UPDATES] += group_step(state, params, space)
+    rows[SEEN] += 1

@@ -1,0 +1,319 @@
+"""The support set of a kernel learner: the rows that it keeps, and a coefficient of each for every score.
+
+    f_c(x) = Σ_i α_ic k̃(x_i, x),   k̃ = k + 1 with an intercept (a constant feature 1), else k
+
+Rows stand in groups of 32, as compiled code reads them (``learners.kernel.scores``). Up to ``WIDE`` features the rows
+are dense: feature j of the 32 rows of a group is one run of memory, so that a product with a row x, dense or sparse,
+goes along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values.
+With a given kernel matrix there are no rows, only the numbers of its columns.
+
+The set has room for some more rows than it holds, and for some more entries of sparse ones. Python makes that room, by
+doubling, before compiled code runs (``enlarged``); with a budget there is never room for more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.shared.features import MAX_FEATURES
+from aggro.learners.shared.radius import Radius
+
+__all__ = [
+    "ADDED",
+    "CLASSES",
+    "COUNT",
+    "GROUP",
+    "HEAP",
+    "HELD",
+    "LAST",
+    "NORM",
+    "NUMBER",
+    "OUTLIER",
+    "PROJECT",
+    "SELF",
+    "SLIDING",
+    "WIDE",
+    "WIDTH",
+    "Support",
+    "coefficients",
+    "enlarged",
+    "grow_support",
+    "new_support",
+    "projects",
+    "shapes",
+    "sums_of",
+    "support_rows",
+]
+
+GROUP = 32
+WIDE = 4096  # features; wider rows are kept sparse
+CLASSES, NUMBER, OUTLIER = range(3)  # tasks
+PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
+# Rows held, entries on the heap, rows of a given matrix so far, the width, rows of the group, whether that is a window.
+COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
+NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
+
+
+# What the arrays may hold.
+
+
+def most_waiting(state: Support) -> int:
+    """A window stays full; a group that is full is learned at once. All of its rows are support vectors."""
+    size = int(state.gram.shape[0])
+    return min(size if state.marks[SLIDING] or not size else size - 1, int(state.marks[COUNT]))
+
+
+def last_feature(state: Support) -> int:
+    return max(int(state.marks[WIDTH]) - 1, 0)
+
+
+def on_the_heap(spans: np.ndarray, state: Support) -> str:
+    """Each row is within the entries there are, and no two that are held have one in common."""
+    ends, used = spans.sum(axis=1), int(state.marks[HEAP])
+    if not (ends <= used).all():
+        return f"holds rows that end at {ends.max()}, and there are {used} entries"
+    rows = spans[: int(state.marks[COUNT])]
+    rows = rows[rows[:, 1] > 0]
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    return "" if (rows[1:, 0] >= rows[:-1].sum(axis=1)).all() else "holds two rows that share an entry"
+
+
+def ascending(indices: np.ndarray, state: Support) -> str:
+    """The entries of each row that is held."""
+    starts, lengths = state.spans[: int(state.marks[COUNT])].T
+    inside = np.zeros(indices.shape[0] + 1, np.int64)  # from the second entry of a row on
+    np.add.at(inside, starts[lengths > 1] + 1, 1)
+    np.add.at(inside, (starts + lengths)[lengths > 1], -1)
+    falls = (np.cumsum(inside)[1:-1] > 0) & (indices[1:] <= indices[:-1])
+    if not falls.any():
+        return ""
+    place = int(np.argmax(falls))
+    return f"holds {indices[place : place + 2].tolist()} as features of a row one after the other, which should ascend"
+
+
+def are_answers(asked: np.ndarray, state: Support) -> str:
+    """Of the rows that wait, numbers of classes that were seen, and weights."""
+    targets, weights = asked[: int(state.marks[HELD])].T
+    fault = Numbers(0.0, above=True)(weights, state)
+    if not fault and state.tally.classes.shape[0] > 1:
+        fault = Whole(0, int(state.tally.rows[LIVE]) - 1)(targets, state)
+    return fault
+
+
+class Support(NamedTuple):
+    """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
+
+    tally: Tally
+    coef: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32)
+    # (6,) int64, as above
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(0, lambda state: state.born.shape[0]),
+            Whole(0, lambda state: state.values.shape[0]),
+            Whole(0, last_feature),
+            Whole(0, MAX_FEATURES),
+            Whole(0, most_waiting),
+            Whole(0, 1),
+        ),
+    ]
+    # (2,): γ and the number of features it was made for, where that is "auto"; else 0
+    gamma: Annotated[np.ndarray, Numbers(0.0)]
+    dense: Annotated[np.ndarray, Numbers()]  # (groups, width, 32), or (0, 0, 32)
+    # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
+    spans: Annotated[np.ndarray, Whole(0, lambda state: state.values.shape[0]), on_the_heap]
+    indices: Annotated[np.ndarray, Whole(0, last_feature), ascending]  # (heap,) int64
+    values: Annotated[np.ndarray, Numbers()]  # (heap,)
+    column: Annotated[np.ndarray, Whole(0, last_feature)]  # (room,) int64: a row's column in a given kernel matrix
+    late: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32), or (0, columns, 32)
+    norms: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), axis=1)]  # (groups, 2, 32)
+    born: Annotated[np.ndarray, Whole(0, seen)]  # (room,) int64: how many rows had been seen before this one
+    # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
+    inverse: Annotated[np.ndarray, Numbers()]
+    gram: Annotated[np.ndarray, Numbers()]  # (batch, batch), or (0, 0): see ``learners.kernel.minibatch``
+    told: Annotated[np.ndarray, Numbers()]  # (batch, columns), or (0, columns)
+    asked: Annotated[np.ndarray, Numbers(), are_answers]  # (batch, 2), or (0, 2): targets and weights
+    # (4,), or (0,): see ``learners.kernel.centre``
+    centre: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0))]
+    radius: Radius  # (4,), or (0,): see ``learners.shared.radius``
+    mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean of the centres
+
+
+def sizes(
+    params: Any, width: int, models: int, groups: int, heap: int, late: bool, inverse: bool
+) -> dict[str, tuple[type, tuple[int, ...]]]:
+    """The kind and shape of each array of a state, but for the tally."""
+    room = groups * GROUP
+    keeps_dense = params.keeps and width <= WIDE
+    keeps_sparse = params.keeps and width > WIDE
+    columns = 1 if models <= 2 else models
+    batch = int(params.batch) if params.batch > 1 else 0
+    return {
+        "coef": (np.float64, (groups, columns, GROUP)),
+        "marks": (np.int64, (6,)),
+        "gamma": (np.float64, (2,)),
+        "dense": (np.float64, (groups, width, GROUP) if keeps_dense else (0, 0, GROUP)),
+        "spans": (np.int64, (room if keeps_sparse else 0, 2)),
+        "indices": (np.int64, (heap if keeps_sparse else 0,)),
+        "values": (np.float64, (heap if keeps_sparse else 0,)),
+        "column": (np.int64, (room,)),
+        "late": (np.float64, (groups if late else 0, columns, GROUP)),
+        "norms": (np.float64, (groups, 2, GROUP)),
+        "born": (np.int64, (room,)),
+        "inverse": (np.float64, (room, room) if inverse else (0, 0)),
+        "gram": (np.float64, (batch, batch)),
+        "told": (np.float64, (batch, columns)),
+        "asked": (np.float64, (batch, 2)),
+        "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
+        "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
+        "mean_radius": (np.float64, (4 if params.task == OUTLIER and late else 0,)),
+    }
+
+
+def new_support(params: Any, width: int, models: int) -> Support:
+    """Nothing held, and room for one group."""
+    wanted = sizes(params, width, models, 1, GROUP, bool(params.average), projects(params))
+    state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
+    state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
+    return state
+
+
+def projects(params: Any) -> bool:
+    """Whether the inverse of the kernel matrix is needed."""
+    return bool(params.budget) and params.policy == PROJECT
+
+
+def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> dict[str, tuple[type, tuple[int, ...]]]:
+    """What a state's arrays must be, beside the tally, if it has the room that the arrays of ``specs`` have."""
+
+    def side(name: str, default: int) -> int:
+        spec = specs.get(name)
+        return int(spec.shape[0]) if spec is not None and spec.shape else default
+
+    groups, heap = max(side("coef", 1), 1), side("values", 0)
+    return sizes(params, width, models, groups, heap, bool(params.average), projects(params))
+
+
+def grow_support(state: Support, params: Any, width: int, models: int) -> Support:
+    """A copy with room for more features and classes.
+
+    Two classes share a column of coefficients; a third splits it into −α and α.
+    """
+    models = max(models, state.tally.classes.shape[0])
+    groups, heap = state.coef.shape[0], state.values.shape[0]
+    late = state.late.shape[0] > 0 or bool(params.average)
+    columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0] > 0
+    if params.keeps and width > WIDE and state.dense.shape[1]:
+        state = as_sparse(state)
+        heap = state.values.shape[0]
+    wanted = sizes(params, width, models, groups, heap, late, inverse)
+    parts = {
+        name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")
+    }
+    for name in ("coef", "late"):
+        parts[name] = split(getattr(state, name), columns)
+    parts["told"] = split(state.told[..., None], columns)[..., 0]
+    parts["marks"][WIDTH] = width
+    return Support(tally=grown_tally(state.tally, models), **parts)
+
+
+def split(coef: np.ndarray, columns: int) -> np.ndarray:
+    if coef.shape[1] == 1 < columns:
+        coef = np.concatenate([-coef, coef], axis=1)
+    return grown(coef, (coef.shape[0], columns, coef.shape[2]))
+
+
+def as_sparse(state: Support) -> Support:
+    """The same rows on a heap."""
+    rows = csr_matrix(support_rows(state))
+    room = state.born.shape[0]
+    spans = np.zeros((room, 2), np.int64)
+    count = rows.shape[0]
+    spans[:count, 0], spans[:count, 1] = rows.indptr[:-1], np.diff(rows.indptr)
+    marks = state.marks.copy()
+    marks[HEAP] = rows.nnz
+    return state._replace(
+        marks=marks,
+        dense=np.zeros((0, 0, GROUP)),
+        spans=spans,
+        indices=rows.indices.astype(np.int64),
+        values=rows.data.astype(np.float64),
+    )
+
+
+def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
+    """The state with room for so many more rows, which have so many entries; itself if it has it."""
+    count, used = int(state.marks[COUNT]), int(state.marks[HEAP])
+    needed = count + rows
+    most = int(params.budget) + (params.task == OUTLIER)  # a centre lets go of a row after it has taken one
+    if params.budget:
+        needed = min(needed, max(most, count))
+    groups, heap = state.coef.shape[0], state.values.shape[0]
+    if needed > groups * GROUP:
+        groups = max(-(-needed // GROUP), 2 * groups)
+        if params.budget:
+            groups = min(groups, -(-max(most, needed) // GROUP))
+    if state.spans.shape[0] and used + entries > heap:
+        state = compacted(state)
+        used = int(state.marks[HEAP])
+        heap = max(used + entries, 2 * used)
+    if groups == state.coef.shape[0] and heap == state.values.shape[0]:
+        return state
+    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
+    models = state.tally.classes.shape[0]
+    width = int(state.marks[WIDTH])
+    wanted = sizes(params, width, models, groups, heap, late, inverse)
+    parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
+    return Support(tally=grown_tally(state.tally, models), **parts)
+
+
+def compacted(state: Support) -> Support:
+    """The heap without the rows that are no longer held."""
+    count = int(state.marks[COUNT])
+    lengths = state.spans[:count, 1]
+    places = np.concatenate([np.arange(a, a + n) for a, n in state.spans[:count]] or [np.zeros(0, np.int64)])
+    spans, marks = state.spans.copy(), state.marks.copy()
+    spans[:count, 0] = np.cumsum(lengths) - lengths
+    marks[HEAP] = places.shape[0]
+    return state._replace(spans=spans, marks=marks, indices=state.indices[places], values=state.values[places])
+
+
+def sums_of(state: Support) -> int:
+    """How many sums a row has: 32 a score, and as many for what the average needs."""
+    return int(state.coef.shape[1]) * GROUP * (2 if state.late.shape[0] else 1)
+
+
+# As NumPy reads it --------------------------------------------------------------------------------------------
+
+
+def support_rows(state: Support, width: int | None = None) -> Any:
+    """The rows held: an array, or a sparse matrix where they are kept sparse."""
+    count = int(state.marks[COUNT])
+    if state.dense.shape[1]:
+        wide = state.dense.shape[1]
+        flat = np.ascontiguousarray(state.dense.transpose(0, 2, 1)).reshape(-1, wide)
+        return flat[:count, :width].copy()
+    tidy = compacted(state)
+    used = int(tidy.marks[HEAP])
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(tidy.spans[:count, 1])])
+    width = width if width is not None else int(tidy.indices[:used].max(initial=0)) + 1
+    return csr_matrix((tidy.values[:used].copy(), tidy.indices[:used].copy(), indptr), shape=(count, width))
+
+
+def coefficients(state: Support, average: bool) -> np.ndarray:
+    """α of the predicting model, a row for each support vector and a column for each score."""
+    seen = int(state.tally.rows[SEEN])
+    coef = state.coef - state.late / seen if average and seen else state.coef
+    columns = coef.shape[1]
+    flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
+    return flat[: int(state.marks[COUNT])].copy()
+
+
+# What states of version 0.1.0 lack.
+ADDED = {"mean_radius": lambda parts: "radius" if parts["late"].shape[0] else None}

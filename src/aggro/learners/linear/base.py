@@ -1,0 +1,216 @@
+"""What linear learners share: which settings learn, and the weights as users see them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.engine.jit.lanes import LANES
+from aggro.engine.rule import MISTAKES, SEEN, Rule, copy_state
+from aggro.engine.steps import Step
+from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
+from aggro.learners.linear.bank import Bank, BankParams, Grid
+from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
+from aggro.learners.linear.grid import Problem, members_table
+from aggro.learners.linear.minibatch import GROUPS, GroupParams, Groups, flush_groups, group_code
+from aggro.learners.linear.minibatch_step import HELD, JOINED, SLIDING
+from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.shared.learner import NONE, Learner
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
+
+__all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
+
+POSITIVE = Number(0.0, open_low=True)
+MAX_BATCH = 1024  # a group of B rows costs B³
+LINEAR: dict[str, Constraint] = {
+    "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
+    "step": StepChoice(),
+    "half_life": Either((POSITIVE, NONE)),
+    "batch_size": Number(1, MAX_BATCH, integer=True),
+    "window": Choice(("disjoint", "sliding")),
+}
+C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
+
+
+class Linear(Learner):
+    """The weights of linear models, as users see them."""
+
+    C: Any
+    step: str | OwnStep
+    half_life: float | None
+    batch_size: int
+    window: str
+    fit_intercept: bool
+    average: bool
+
+    def _members(self) -> list[tuple[Step | OwnStep, float]]:
+        """The steps and values of C that learn side by side."""
+        steps: list[Step | OwnStep] = list(Step) if self.step == "auto" else [step_of(self.step)]
+        values = C_GRID if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
+        hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
+        return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
+
+    def _is_grid(self) -> bool:
+        return self.step == "auto" or not isinstance(self.C, Real)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.batch_size == 1:
+            return
+        alone = f"batch_size={self.batch_size} learns with one step and one C"
+        if self.step == "pa":
+            raise ValueError(
+                f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, "
+                "and then no weights are right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
+            )
+        if self.step not in ("pa1", "pa2", "ls"):
+            raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
+        if not isinstance(self.C, Real):
+            raise ValueError(f"{alone}, got C={self.C!r}. Give C as a number.")
+
+    def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
+        bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
+        members = self._members()
+        if rule is GROUPS:
+            step, C = members[0]
+            assert isinstance(step, Step)  # one's own was refused
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code()
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
+        if rule is LINE:
+            step, C = members[0]
+            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
+        table = members_table(members, edge, problem)
+        span = table.shape[1] if self._is_grid() else 1
+        own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep)
+
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            weights, intercepts = predicting(view, slice(0, view.n_features))
+            return view, weights, intercepts
+
+    def flush(self) -> Self:
+        """Learn the rows that wait for their group to be complete, as a smaller group.
+
+        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is not None:
+            model.check_idle()
+            with model.learning:
+                self._prepare(model)
+                self._settle(model)
+        return self
+
+    def _settle(self, model: Model) -> None:
+        with model.guard:
+            if isinstance(model.state, Groups) and model.state.group.facts[HELD] and self.window == "disjoint":
+                state = copy_state(model.state)
+                flush_groups(state, model.params)
+                model.swap(state, model.params, model.labels, model.width)
+
+    def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
+        size, sliding = 1, self.window == "sliding"
+        if isinstance(state, Groups):
+            size, sliding = state.group.targets.shape[0], bool(state.group.facts[SLIDING])
+        if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
+            raise ValueError(
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
+                "Set them back, or fit anew."
+            )
+        if isinstance(state, Groups) and state.group.facts[JOINED] != (getattr(self, "multi_class", "ovr") == "joint"):
+            raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
+
+    def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
+        self._check_group(state)
+        weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
+        if self.average and kept.shape[0] < weights.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+            raise ValueError(
+                f"half_life={self.half_life!r} was set after learning began, and with average=True the mean of the "
+                "iterates cannot follow. Set it back, or fit anew."
+            )
+        size = len(self._members()) if self._is_grid() else 0
+        learned = 0 if isinstance(state, Line | Groups) else grid_size(state)
+        if -(-size // LANES) * LANES != learned:
+            raise ValueError(
+                f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
+                "far. Set them back, or fit anew."
+            )
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = predicting(view, indices)
+        return values[:, None] * weights, intercepts
+
+    # The grid of C="auto" ---------------------------------------------------------------------------
+
+    @property
+    def C_(self) -> float:
+        """The C that predicts: the one that has suffered least, where several learn; infinite for ``pa``."""
+        return self._predicting_member()[1]
+
+    @property
+    def step_(self) -> str:
+        """The step that predicts, where several learn."""
+        return name_of(self._predicting_member()[0])
+
+    @property
+    def grid_(self) -> np.ndarray:
+        """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
+        model = self._attribute()
+        self._prepare(model)
+        members = self._members()
+        fields = [("step", object), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
+        table = np.zeros(len(members), fields)
+        table["step"] = [name_of(step) for step, _ in members]
+        table["C"] = [C for _, C in members]
+        with model.reading() as view:
+            state = view.state
+            if self._is_grid():
+                table["loss"], table["mistakes"] = state.suffered[:, : len(members)] / max(state.weight[0], 1e-300)
+            else:
+                rows = max(state.tally.rows[SEEN], 1)
+                table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
+        return table
+
+    def _predicting_member(self) -> tuple[Step | OwnStep, float]:
+        model = self._attribute()
+        self._prepare(model)
+        state = model.state
+        return self._members()[0 if isinstance(state, Line | Groups) else int(state.choice[0])]
+
+
+def grid_size(state: Grid | Bank) -> int:
+    """How many members learn in this state, in whole eights; 0 for a single one."""
+    classes = state.tally.classes.shape[0] if isinstance(state, Bank) else 1
+    span = state.W.shape[1] // classes
+    return span if span > 1 else 0
+
+
+def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
+    state, params = view.state, view.params
+    if isinstance(state, Line):
+        W, U, b = state.w[which, None], state.u[:, None], state.b
+    elif isinstance(state, Groups):
+        W, U, b = state.W[which], state.U, state.b
+    else:
+        columns = slice(int(state.choice[0]), None, params.span)
+        W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+    scale = state.scale[WEIGHTS]
+    if not params.average or state.tally.rows[SEEN] == 0:
+        return W * scale, b[0] * scale
+    share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
+    return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch

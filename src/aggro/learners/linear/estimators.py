@@ -1,0 +1,331 @@
+"""Passive-aggressive classification and regression with linear models.
+
+Each row asks for the smallest change of the weights that would have got it right:
+
+    w_{t+1} = argmin ½‖w − w_t‖²   s.t.  loss(w; x_t, y_t) = 0        (softened with C)
+
+and the answer is a closed form, w_t + τ v, with no learning rate to tune. The steps are in
+``engine.steps``, the rule for one weight vector in ``learners.linear.vector``, for many in ``learners.linear.bank``,
+for groups of rows in ``learners.linear.minibatch``.
+
+Two classes share one weight vector, since the two one-vs-rest problems mirror each other; when a
+third class appears the vector is split into w and −w, and the new class begins at zero.
+
+References
+----------
+K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggressive Algorithms. NIPS 2003.
+A. Pérez-Suay, F. J. Ferri, M. Arevalillo-Herráez, J. V. Albert. An empirical study about online
+learning with generalized passive-aggressive approaches (the step ``ls``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import Rule, grown_tally
+from aggro.engine.user_steps import OwnStep
+from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
+from aggro.learners.linear.base import LINEAR, POSITIVE, Linear
+from aggro.learners.linear.grid import Problem
+from aggro.learners.linear.minibatch import GROUPS, GroupParams
+from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.params import Choice, Constraint, Number
+from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+
+__all__ = ["PAClassifier", "PARegressor"]
+
+
+class PAClassifier(Linear, Classifier):
+    """Passive-aggressive linear classifier.
+
+    For each row, w moves by τ y x, where with q = ‖x‖² (+ 1 with an intercept), ℓ = [m − y f]₊
+
+    - ``step="pa"``: τ = ℓ/q, the row is right after the step;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
+    - ``step="ls"``: τ = (m − y f)/(q + 1/(2C)), least squares, no hinge.
+
+    One pass, constant memory, no learning rate; a row with ℓ = 0 changes nothing.
+
+    Parameters
+    ----------
+    C : float, "auto" or list of float, default=1.0
+        Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
+        (``pa2``, ``ls``). ``pa`` has no C. With "auto" sixteen values from 1e-5 to 316 learn side by
+        side in one pass, and the one with the fewest progressive mistakes predicts; a list is a grid
+        of one's own.
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
+        four learn side by side, as several C do.
+    margin : float, default=1.0
+        The margin m that a row must have to be passed over.
+    multi_class : {"ovr", "joint"}, default="ovr"
+        One problem per class in a single pass, or the multi-prototype step: the best wrong class
+        against the true one.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, as a constant feature 1.
+    average : bool, default=False
+        Predict with the mean of all iterates instead of the last.
+    half_life : float, default=None
+        For streams that change: after so many rows what was learned counts half. The weights fade, or,
+        with ``average``, the mean of the iterates does.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for
+        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
+        end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
+        rows, at every row.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced" weighs by the classes counted so far.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+    classes_ : array
+        The classes, sorted.
+    C_, step_ : float, str
+        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import PAClassifier
+    >>> model = PAClassifier()
+    >>> for x, y in [({"good": 1}, "+"), ({"bad": 1}, "-"), ({"good": 1, "day": 1}, "+")]:
+    ...     guess = model.predict_one(x)
+    ...     model = model.learn_one(x, y)
+    >>> model.predict_one({"bad": 1, "day": 1})
+    '-'
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **LINEAR,
+        "margin": POSITIVE,
+        "multi_class": Choice(("ovr", "joint")),
+        **COMMON,
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        C: Any = 1.0,
+        *,
+        step: str | OwnStep = "pa1",
+        margin: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        average: bool = False,
+        half_life: float | None = None,
+        batch_size: int = 1,
+        window: str = "disjoint",
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.C = C
+        self.step = step
+        self.margin = margin
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.half_life = half_life
+        self.batch_size = batch_size
+        self.window = window
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        if self.batch_size > 1:
+            return GROUPS
+        if self.multi_class == "joint" or classes > 2:
+            return BANK
+        return GRID if self._is_grid() else LINE
+
+    def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
+        joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
+        problem = joint if rule is BANK or rule is GROUPS else Problem.TWO_CLASSES
+        return self._params(rule, problem, float(self.margin))
+
+    def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
+        """One problem of two classes as two mirrored ones."""
+        if rule is not BANK:
+            raise ValueError(
+                "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
+            )
+        bank: Bank = rule.init(params, width, models)
+        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, Line) else (state.W, state.U)
+        first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
+        # An average that is no longer asked for may be in the old state, and is not in the new one.
+        for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
+            part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
+        bank.scale[:] = state.scale
+        if isinstance(state, Grid):
+            bank.suffered[:] = state.suffered
+            bank.suffered[0] *= 2.0  # both problems have the same loss
+            bank.choice[:] = state.choice
+            bank.weight[:] = state.weight
+        return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the predicting model: one row for two classes, else one a class."""
+        view, weights, _ = self._weights()
+        shown = self._by_class(view.labels, weights)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the predicting model, one for each row of ``coef_``."""
+        view, _, intercepts = self._weights()
+        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+
+
+class PARegressor(Linear, Regressor):
+    """Passive-aggressive linear regression.
+
+    For each row, w moves by τ sign(y − f) x, where with q = ‖x‖² (+ 1 with an intercept) and
+    ℓ = [|y − f| − ε]₊
+
+    - ``step="pa"``: τ = ℓ/q, the row is within ε after the step;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
+    - ``step="ls"``: τ = |y − f|/(q + 1/(2C)), least squares, ε unused.
+
+    Parameters
+    ----------
+    C : float, "auto" or list of float, default=1.0
+        Aggressiveness, as in :class:`PAClassifier`.
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
+        four learn side by side, as several C do.
+    epsilon : float, default=0.1
+        Errors up to this size are passed over.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, as a constant feature 1.
+    average : bool, default=False
+        Predict with the mean of all iterates instead of the last.
+    half_life : float, default=None
+        For streams that change: after so many rows what was learned counts half. The weights fade, or,
+        with ``average``, the mean of the iterates does.
+    batch_size : int, default=1
+        How many rows are learned at once, by the exact solution of their common problem; not for
+        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
+        end, elsewhere ``flush`` does.
+    window : {"disjoint", "sliding"}, default="disjoint"
+        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
+        rows, at every row.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights (n_features,) and intercept (1,).
+    C_, step_ : float, str
+        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    n_seen_, n_updates_ : int
+        Rows seen and rows (or groups of rows) that changed the weights.
+    history_ : structured array
+        Progressive mean loss at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import PARegressor
+    >>> model = PARegressor(step="pa", epsilon=0.0)
+    >>> for x in (1.0, 2.0, 3.0, 4.0) * 50:
+    ...     model = model.learn_one([x], 2 * x + 1)
+    >>> round(model.predict_one([10.0]), 1)
+    21.0
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON}
+
+    def __init__(
+        self,
+        C: Any = 1.0,
+        *,
+        step: str | OwnStep = "pa1",
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        average: bool = False,
+        half_life: float | None = None,
+        batch_size: int = 1,
+        window: str = "disjoint",
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.C = C
+        self.step = step
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.half_life = half_life
+        self.batch_size = batch_size
+        self.window = window
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        if self.batch_size > 1:
+            return GROUPS
+        return GRID if self._is_grid() else LINE
+
+    def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
+        return self._params(rule, Problem.NUMBER, float(self.epsilon))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the predicting model."""
+        return self._weights()[1][:, 0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept of the predicting model."""
+        return self._weights()[2]

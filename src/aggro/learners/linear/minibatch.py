@@ -1,0 +1,341 @@
+"""Linear models that learn several rows at once: mini-batches.
+
+A group of rows k = 1 … B asks for the smallest change of the weights that would have got all of them right,
+
+    min ½‖w − w_t‖² + C Σ_k s_k ξ_k   s.t.  loss(w; x_k, y_k) ≤ ξ_k, ξ_k ≥ 0          (pa1; pa2 with ξ_k²)
+    min ½‖w − w_t‖² + C Σ_k s_k (residual of row k)²                                  (ls)
+
+and its solution is w_t + Σ β_k x̃_k, with the β of ``engine.solve.box_qp``. With one row this is the step of
+``engine.steps``. ``disjoint`` groups are B rows each, and every row is in one of them; an incomplete group waits.
+``sliding`` groups are the last B rows, at every row; at the start, as many as there are.
+
+Several classes. One-vs-rest poses a problem for every class that has been seen when the group is learned, with the
+same G; as long as there are two classes, they share one vector, which a third splits into w and −w. Joint classes
+pose one, in which row k moves its class's vector by +τ_k x̃_k and by −τ_k x̃_k that of r_k, the best-scoring class
+other than its own at w_t; G_jk is counted as often as the two rows move the same vector the same way.
+
+An average is of the iterates after each row, a half-life fades at each row, whether it completes a group or not.
+
+Where rounding the products of the rows to floats would change the solution (rows beside a large, nearly constant
+column), the group is learned in numbers of twice the digits: see ``learners.linear.minibatch_fine``.
+
+The rows of a group are kept as sparse rows, divided by m, which is 1 for ordinary rows and the largest entry of rows
+whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m²) and y/m in place of β_k, C, …, y.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.jit.compile import inline, part, rare, shared
+from aggro.engine.jit.jumps import address_of, jump
+from aggro.engine.jit.lanes import LANES
+from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
+from aggro.engine.rule import LIVE, SEEN, UPDATES, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.solve.box_qp import qp_room
+from aggro.engine.steps import Step
+from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
+from aggro.learners.linear.grid import JOINT, NUMBER
+from aggro.learners.linear.minibatch_step import FIRST, HELD, JOINED, ONE_VS_REST, SLIDING, group_step, rival
+
+__all__ = ["GROUPS", "Group", "GroupParams", "Groups", "flush_groups", "group_code"]
+
+u8 = np.uint64
+PA1 = int(Step.PA1)
+SQUARES = 1e100  # squared norms between its inverse and this can be multiplied with each other
+
+
+# What the arrays of a group may hold.
+
+
+def held(state: Groups) -> int:
+    return int(state.group.facts[HELD])
+
+
+def size_of(state: Groups) -> int:
+    return int(state.group.targets.shape[0])
+
+
+def most_held(state: Groups) -> int:
+    """A window stays full; a group that is full is learned at once."""
+    return size_of(state) if state.group.facts[SLIDING] else size_of(state) - 1
+
+
+def first_place(state: Groups) -> int:
+    """The next row goes behind the last one, and anywhere in a full window."""
+    return 0 if held(state) == size_of(state) else held(state)
+
+
+def last_place(state: Groups) -> int:
+    return size_of(state) - 1 if held(state) == size_of(state) else held(state)
+
+
+def ascending(indices: np.ndarray, state: Groups) -> str:
+    for k, n in enumerate(state.group.lengths.tolist()):
+        if n > 1 and not (indices[k, 1:n] > indices[k, : n - 1]).all():
+            return f"holds {indices[k, :n].tolist()} as the features of a row, which should ascend"
+    return ""
+
+
+def are_classes(targets: np.ndarray, state: Groups) -> str:
+    """Numbers of classes that were seen, unless the learner has none."""
+    classes = Whole(0, max(int(state.tally.rows[LIVE]) - 1, 0))
+    return classes(targets, state) if state.tally.classes.shape[0] > 1 else ""
+
+
+def positive(values: np.ndarray, state: Groups) -> str:
+    """Of the rows that are held; the others have left no trace."""
+    return Numbers(0.0, above=True)(values[: held(state)], state)
+
+
+class Group(NamedTuple):
+    """Rows that wait for their group, or that the window holds."""
+
+    # int64: how many, where the next one goes, whether the window slides, whether classes are joint
+    facts: Annotated[np.ndarray, Each(Whole(0, most_held), Whole(first_place, last_place), Whole(0, 1), Whole(0, 1))]
+    # (B,) entries in each
+    lengths: Annotated[np.ndarray, Whole(0, lambda state: state.group.indices.shape[1])]
+    # (B, entries) uint32, ascending
+    indices: Annotated[np.ndarray, Whole(0, lambda state: max(state.W.shape[0] - 1, 0)), ascending]
+    values: Annotated[np.ndarray, Numbers()]  # (B, entries)
+    targets: Annotated[np.ndarray, Numbers(), are_classes]  # (B,)
+    weights: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,)
+    units: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,): m, by which values are divided
+    gram: Annotated[np.ndarray, Numbers()]  # (B, B): products of the rows, without the intercept
+
+
+class Groups(NamedTuple):
+    """Weight vectors, one a column, and the rows that they have not learned yet."""
+
+    tally: Tally
+    W: Annotated[np.ndarray, Numbers()]  # (width, columns)
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): what the lazy average needs
+    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their part of the average
+    scale: Scale  # (3,): see ``learners.linear.forgetting``
+    group: Group
+
+
+class GroupParams(NamedTuple):
+    """The numbers of learning in groups."""
+
+    problem: int
+    step: int
+    C: float
+    edge: float  # the margin m, or the insensitivity ε
+    bias: float  # 1.0 with an intercept, else 0.0
+    average: int
+    keep: float  # what a row leaves of those before it, 1.0 to forget nothing
+    size: int  # B
+    sliding: int
+    flushing: int  # 1 to learn what waits, without another row
+    code: int  # the address of ``group_step``
+
+
+def init(params: GroupParams, width: int, models: int) -> Groups:
+    classes, columns = _room(models, params.problem == JOINT)
+    size = params.size
+    group = Group(
+        np.array([0, 0, params.sliding, int(params.problem == JOINT)]),
+        np.zeros(size, np.int64),
+        np.zeros((size, 1), np.uint32),
+        np.zeros((size, 1)),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros((size, size)),
+    )
+    U = np.zeros((width if params.average else 0, columns))
+    return Groups(new_tally(classes), np.zeros((width, columns)), U, np.zeros((2, columns)), new_scale(), group)
+
+
+def grow(state: Groups, params: GroupParams, width: int, models: int) -> Groups:
+    classes, columns = _room(max(models, state.tally.classes.shape[0]), bool(state.group.facts[JOINED]))
+    first = int(columns > 1 and state.W.shape[1] == 1)  # the vector that two classes share is that of the second
+    kept = width if params.average or state.U.shape[0] else 0
+    group = Group(*(part.copy() for part in state.group))
+
+    def wider(vectors: np.ndarray, n: int) -> np.ndarray:
+        return grown(np.pad(vectors, ((0, 0), (first, 0))), (n, columns))
+
+    W, U, b = wider(state.W, width), wider(state.U, kept), wider(state.b, 2)
+    return Groups(grown_tally(state.tally, classes), W, U, b, state.scale.copy(), group)
+
+
+def _room(models: int, joint: bool) -> tuple[int, int]:
+    """Classes and weight vectors that there is room for: a number, or two classes, need one vector."""
+    if models <= 2 and not joint:
+        return models, 1
+    classes = -(-models // LANES) * LANES
+    return classes, classes
+
+
+def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
+    """The state, with room to keep any row of X."""
+    needed = int(np.diff(X.indptr).max(initial=1)) if isinstance(X, CSR) else X.shape[1]
+    group = state.group
+    size, entries = group.values.shape
+    if needed <= entries:
+        return state
+    shape = (size, max(needed, min(2 * entries, state.W.shape[0])))
+    return state._replace(group=group._replace(indices=grown(group.indices, shape), values=grown(group.values, shape)))
+
+
+# Scores -------------------------------------------------------------------------------------------------
+
+
+@rare
+def tell(state, X, i, V, row, m, sums):
+    """sums_k = V_k·x̃/m for every vector k of the weights, or of what the average needs.
+
+    To the letter, so that a sum does not depend on how many vectors there is room for.
+    """
+    columns = u8(V.shape[1])
+    for k in range(columns):
+        sums[k] = state.b[row, k] / m
+    for t in range(*stored(X, i)):
+        j, v = entry(X, i, t)
+        v /= m
+        for k in range(columns):
+            sums[k] += v * V[j, k]
+
+
+@rare
+def tell_all(state, X, i, p, r, m, out):
+    """The scores of a row that is read divided by m, cut at ±HUGE; whether none had to be."""
+    columns = u8(state.W.shape[1])
+    tell(state, X, i, state.W, 0, m, out)
+    if r != 0.0:
+        tell(state, X, i, state.U, 1, m, out[columns:])
+    ordinary = True
+    for k in range(columns):
+        f = p * out[k]
+        if r != 0.0:
+            f += r * out[columns + k]
+        f *= m
+        ordinary &= abs(f) < HUGE
+        out[k] = min(max(f, -HUGE), HUGE) if f == f else 0.0
+    return ordinary
+
+
+@part
+def scores(state, params, X, i, p, r, out):
+    """The scores of the vectors p W + r U; ‖x̃‖², NaN if the row is not finite."""
+    columns = u8(state.W.shape[1])
+    q = norm(X, i) + params.bias
+    ordinary = q < HUGE and tell_all(state, X, i, p, r, 1.0, out)
+    if not ordinary:
+        m = largest(X, i)
+        if not m < np.inf:
+            return np.nan
+        tell_all(state, X, i, p, r, max(m, 1.0), out)
+    if columns > u8(1) and params.problem == ONE_VS_REST and state.tally.classes[2] == 0.0:
+        out[0] = -out[1]  # no row of a third class was learned: the first two share the vector of the second
+    return q
+
+
+@inline
+def look(state, params, X, i, out):
+    return scores(state, params, X, i, state.scale[WEIGHTS], 0.0, out)
+
+
+@part
+def peek(state, params, X, i, out):
+    if params.average and state.tally.rows[SEEN] > 0:
+        share, stretch = mean_terms(state, params)
+        return scores(state, params, X, i, state.scale[WEIGHTS] * stretch, -share * stretch, out)
+    return look(state, params, X, i, out)
+
+
+@inline
+def judge(state, params, y, out):
+    if params.problem == NUMBER:
+        return max(0.0, abs(y - out[0]) - params.edge), False
+    live = state.tally.rows[LIVE]
+    if params.problem == ONE_VS_REST and live <= 2:
+        margin = (2.0 * y - 1.0) * (out[0] if state.W.shape[1] == 1 else out[1])
+        return max(0.0, params.edge - margin), margin <= 0.0
+    c = np.int64(y)
+    r = rival(live, c, out)
+    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
+    loss = 0.0
+    if params.problem == JOINT:
+        if r >= 0:
+            loss = max(0.0, params.edge - (out[u8(c)] - out[u8(r)]))
+    else:
+        for k in range(live):
+            sign = 1.0 if k == c else -1.0
+            loss += max(0.0, params.edge - sign * out[u8(k)])
+    return loss, mistake
+
+
+# Learning -----------------------------------------------------------------------------------------------
+
+
+@inline
+def keep(state, params, X, i, y, s, q):
+    """Put a row into the group."""
+    group = state.group
+    slot = u8(group.facts[FIRST])
+    m = 1.0
+    if not 1.0 / SQUARES < q < SQUARES:
+        m = largest(X, i)
+        if q < 1.0 and (m < NO_ROW or params.step != PA1):
+            m = np.inf if m < NO_ROW else 1.0  # a ridge is right where squares vanish
+        m = max(m, params.bias)
+    count = u8(0)
+    for t in range(*stored(X, i)):
+        j, v = entry(X, i, t)
+        if v != 0.0 and m < np.inf:
+            group.indices[slot, count] = j
+            group.values[slot, count] = v / m if m != 1.0 else v
+            count += u8(1)
+    group.lengths[slot] = count
+    group.targets[slot], group.weights[slot], group.units[slot] = y, s, m if m < np.inf else 1.0
+    group.facts[HELD] = min(group.facts[HELD] + 1, params.size)
+    group.facts[FIRST] = (np.int64(slot) + 1) % params.size
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    keep(state, params, X, i, y, s, q)
+    return jump(params.code, np.int64(0), (state, params, out))
+
+
+@shared
+def room(state):
+    columns, size = state.W.shape[1], state.group.targets.shape[0]
+    return columns + size * columns + size * size + 10 * size + qp_room(size)
+
+
+@cache
+def group_code() -> int:
+    """The address of what learns a row that was put into its group."""
+    params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0)
+    return address_of(group_step, init(params, 1, 1), params, np.zeros(1))
+
+
+def flush_groups(state: Groups, params: GroupParams) -> None:
+    """Learn the rows that wait, as if their group had ended with the last of them."""
+    rows = state.tally.rows
+    rows[SEEN] -= 1
+    rows[UPDATES] += group_step(state, params._replace(flushing=1), np.empty(room(state)))
+    rows[SEEN] += 1
+
+
+GROUPS = Rule(
+    state=Groups,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: state.W.shape[1],
+    room=room,
+    hold=hold,
+    loose=("group.indices", "group.values"),
+)

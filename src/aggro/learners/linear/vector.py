@@ -1,0 +1,251 @@
+"""One linear model, f = w·x + b: the passive-aggressive step for two classes and for numbers.
+
+The bias is a constant feature 1, so q = ‖x‖² + 1 with an intercept and ‖x‖² without. With
+
+=============== =============================== ===========================
+task            loss ℓ                          direction v
+=============== =============================== ===========================
+classification  [m − y f]₊, y = ±1, margin m    y x̃
+regression      [|y − f| − ε]₊                  sign(y − f) x̃
+=============== =============================== ===========================
+
+a row with ℓ > 0 moves w by τv, τ from ``engine.steps``; a row with ℓ = 0 leaves w as it is, to the
+bit. The step ``ls`` has no hinge: classification takes the signed residual m − y f, regression y − f
+without ε.
+
+The average of the iterates is lazy. If Δ_t is the move at row t, w_T = ΣΔ_t and the mean of
+w_1 … w_T is w_T − u/T with u = Σ(t − 1)Δ_t, so a sparse row costs two sparse additions. With a half-life the
+weights fade, or the mean slides: see ``learners.linear.forgetting``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import Numbers
+from aggro.engine.jit.compile import inline, rare
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    add,
+    add_over,
+    dot_norm,
+    dot_norm_over,
+    entry,
+    largest,
+    over_squared,
+    stored,
+)
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
+from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
+
+__all__ = ["LINE", "Line", "LineParams"]
+
+FAR = 1e280  # a step from here on may not be a float when it is counted once for every row so far
+MOST = np.finfo(np.float64).max
+
+
+class Line(NamedTuple):
+    """One weight vector; ``u`` gathers what the lazy average needs, or has size 0."""
+
+    tally: Tally
+    w: Annotated[np.ndarray, Numbers()]  # (width,)
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
+    b: Annotated[np.ndarray, Numbers()]  # (2, 1): intercept, and its part of the average
+    scale: Scale  # (3,): see ``learners.linear.forgetting``
+
+
+class LineParams(NamedTuple):
+    """The numbers of a binary classifier (regression = 0) or a regressor (regression = 1)."""
+
+    regression: int
+    step: int | OwnCode
+    C: float
+    edge: float  # the margin m, or the insensitivity ε
+    bias: float  # 1.0 with an intercept, else 0.0
+    average: int
+    keep: float  # what a row leaves of those before it, 1.0 to forget nothing
+
+
+def init(params: LineParams, width: int, models: int) -> Line:
+    u = np.zeros(width if params.average else 0)
+    return Line(new_tally(models), np.zeros(width), u, np.zeros((2, 1)), new_scale())
+
+
+def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
+    return Line(
+        grown_tally(state.tally, models),
+        grown(state.w, (width,)),
+        grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
+        state.b.copy(),
+        state.scale.copy(),
+    )
+
+
+@inline
+def glance(state, params, X, i, out):
+    f, q = dot_norm(X, i, state.w)
+    f += state.b[0, 0]
+    q += params.bias
+    out[0] = f
+    return q if TINY < q < HUGE and abs(f) < HUGE else np.nan
+
+
+@inline
+def look(state, params, X, i, out):
+    f, q = dot_norm(X, i, state.w)
+    f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
+    q += params.bias
+    if not (q < HUGE and abs(f) < HUGE):
+        f = far_score(state, X, i)
+        q = q if f == f else np.nan
+    out[0] = f
+    return q
+
+
+@inline
+def peek(state, params, X, i, out):
+    q = look(state, params, X, i, out)
+    if params.average and q == q and state.tally.rows[SEEN] > 0:
+        u, _ = dot_norm(X, i, state.u)
+        f = as_mean(state, params, out[0], u + state.b[1, 0])
+        out[0] = f if abs(f) < HUGE else far_mean(state, params, X, i)
+    return q
+
+
+@rare
+def far_score(state, X, i):
+    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return np.nan
+    m = max(m, 1.0)
+    f, _ = dot_norm_over(X, i, m, state.w)
+    f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]
+    return min(max(f * m, -HUGE), HUGE)
+
+
+@rare
+def far_mean(state, params, X, i):
+    """The score of the average for such a row."""
+    m = max(largest(X, i), 1.0)
+    f, _ = dot_norm_over(X, i, m, state.w)
+    u, _ = dot_norm_over(X, i, m, state.u)
+    f = as_mean(state, params, f + state.b[0, 0] / m, u + state.b[1, 0] / m)
+    return min(max(f * m, -HUGE), HUGE)
+
+
+@inline
+def judge(state, params, y, out):
+    if params.regression:
+        return max(0.0, abs(y - out[0]) - params.edge), False
+    margin = (2.0 * y - 1.0) * out[0]
+    return max(0.0, params.edge - margin), margin <= 0.0
+
+
+@inline
+def coefficient(params, y, s, f, q, m):
+    """How far to move along the row divided by m, signed; 0 where the row is passed over."""
+    if params.regression:
+        residual = y / m - f
+        sign = 1.0 if residual >= 0.0 else -1.0
+        gap = abs(residual)
+        if has_hinge(params.step):
+            gap -= params.edge / m
+    else:
+        sign = 2.0 * y - 1.0
+        gap = params.edge / m - sign * f
+    if gap <= 0.0 and has_hinge(params.step):
+        return 0.0
+    return sign * step_size(params.step, gap, q, params.C * s, m)
+
+
+@inline
+def nudge(state, params, X, i, y, s, out, q):
+    a = coefficient(params, y, s, out[0], q, 1.0)
+    if a == 0.0:
+        return 0
+    if not abs(a) < HUGE:
+        return -1
+    add(X, i, a, state.w)
+    state.b[0, 0] += a * params.bias
+    return 1
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    f = out[0] * age(state, params, state.w, state.u)
+    if not (TINY < q < HUGE and abs(f) < HUGE):
+        return learn_far(state, params, X, i, y, s, f, q)
+    a = coefficient(params, y, s, f, q, 1.0) / state.scale[WEIGHTS]
+    if a == 0.0:
+        return False
+    if not abs(a) < (FAR if state.u.shape[0] else HUGE):
+        return learn_far(state, params, X, i, y, s, f, q)
+    add(X, i, a, state.w)
+    state.b[0, 0] += a * params.bias
+    if state.u.shape[0]:
+        a *= mean_share(state, params)
+        add(X, i, a, state.u)
+        state.b[1, 0] += a * params.bias
+    return True
+
+
+@inline
+def finite(a):
+    """A number that may have become infinite, cut at the largest float."""
+    return min(max(a, -MOST), MOST)
+
+
+@rare
+def keep_finite(X, i, w):
+    """Cut the weights of a row's features at the largest float."""
+    for k in range(*stored(X, i)):
+        j, _ = entry(X, i, k)
+        w[j] = finite(w[j])
+
+
+@rare
+def learn_far(state, params, X, i, y, s, f, q):
+    """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
+    m = largest(X, i)
+    if q < TINY and m < NO_ROW:
+        return False
+    if q < TINY and right_at_zero(params.step):
+        m = 1.0  # the other steps are right with q = 0
+    else:
+        m = max(m, params.bias)
+        f, q = dot_norm_over(X, i, m, state.w)
+        f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]  # aged already
+        q += over_squared(params.bias, m)
+    a = coefficient(params, y, s, f, q, m) / state.scale[WEIGHTS]
+    if a == 0.0 or not np.isfinite(a):
+        return False
+    add_over(X, i, a, m, state.w)
+    state.b[0, 0] = finite(state.b[0, 0] + a * params.bias / m)
+    keep_finite(X, i, state.w)
+    if state.u.shape[0]:
+        a = finite(a * mean_share(state, params))
+        add_over(X, i, a, m, state.u)
+        state.b[1, 0] = finite(state.b[1, 0] + a * params.bias / m)
+        keep_finite(X, i, state.u)
+    return True
+
+
+LINE = Rule(
+    state=Line,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: 1,
+    steady=steady,
+    glance=glance,
+    nudge=nudge,
+)

@@ -1,0 +1,331 @@
+"""Passive-aggressive learning with a max-out embedding (PAMO): boundaries that bend, at a fixed cost a row.
+
+The row is projected onto h units, each the largest of k linear pieces, and a linear model learns on the projection.
+What it leaves of a row's loss, the pieces learn. The problems and their solutions are in ``learners.maxout.rule``,
+scores in ``learners.maxout.scores``, moves in ``learners.maxout.updates``, and where the pieces start in
+``learners.maxout.start``.
+
+References
+----------
+J. Jorge, R. Paredes. Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79, 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.passes import run
+from aggro.engine.rows import CSR
+from aggro.engine.rule import Rule
+from aggro.learners.maxout.block import run_ahead
+from aggro.learners.maxout.row import COUNTED, FAR, UNITS, WAITING
+from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean, room_ahead
+from aggro.learners.shared.features import frozen
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.model import NO_ORDER, Model, View
+from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.row_blocks import as_matrix, taken
+from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+
+__all__ = ["PAMOClassifier"]
+
+MANY = 2**12  # numbers in the pieces, from which on rows are projected together
+FEW = 4  # rows, for which that is not worth it
+AT_ONCE = 1024  # rows that are made dense at a time
+
+
+class PAMOClassifier(Classifier):
+    """Passive-aggressive classifier with a max-out embedding (PAMO-I and PAMO-II).
+
+    A row x is standardised, extended by a constant and divided by its norm. Its embedding is z_i = max_j u_ij·x,
+    divided by its norm; the score is w·z. A row with ℓ = [1 − y w·z]₊ > 0
+
+    - moves w by min(C, (1 − α)ℓ) y z: that takes the share 1 − α of the loss;
+    - asks for the embedding ẑ nearest to z that has no loss with the new w;
+    - moves of each unit the winning piece by ±min(C_r, [|e| − ε]₊) x, with e = ẑ_i − u_ij·x.
+
+    With ``always`` (PAMO-II) every row does the last, with ẑ = z if it has no loss, so that the pieces learn to be of
+    the right length. Several classes share the embedding; the true one is learned against the best of the others.
+
+    Parameters
+    ----------
+    n_units : int, default=64
+        Units h of the embedding.
+    n_pieces : int, default=2
+        Linear pieces k of each unit.
+    C : float, default=0.125
+        The most a row may move the weights of the classes.
+    C_r : float, default=0.125
+        The most a row may move a piece; 0 to keep the embedding as it starts.
+    alpha : float, default=0.9
+        The share of a loss that is left to the embedding. With 1 the weights of the classes stay as they start.
+    epsilon : float, default=0.0
+        Errors of a unit up to this size are passed over.
+    always : bool, default=False
+        Whether rows without loss move the pieces too: PAMO-II.
+    select : {"winner", "nearest"}, default="winner"
+        The piece that moves: the largest, or the one nearest to what is asked for.
+    scale : bool, default=True
+        Standardise features by their means and variances so far. Without, rows should be of similar scales.
+    fit_intercept : bool, default=True
+        Whether rows are extended by a constant 1, before they are divided by their norm.
+    average : bool, default=False
+        Predict with the mean of the iterates since the last-but-one power of two of rows.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced" weighs by the classes counted so far. A weight scales C and C_r.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds where pieces and weights start, and the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+
+    Attributes
+    ----------
+    pieces_ : array
+        The pieces (n_units, n_pieces, n_features + 1) that predict; the last column is the constant's.
+    weights_ : array
+        The weights of the units: (1, n_units) for two classes, else (n_classes, n_units).
+    mean_, scale_ : array
+        Means and standard deviations of the features so far, with ``scale``.
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that changed weights or pieces, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import PAMOClassifier, streams
+    >>> model = PAMOClassifier(n_units=8, random_state=0)
+    >>> for chunk in streams.rotating_xor(2000, turn=0.0):
+    ...     model = model.learn_chunk(chunk)
+    >>> [int(model.predict_one(x)) for x in ([1, 1], [-1, 1], [-1, -1], [1, -1])]
+    [1, -1, 1, -1]
+    """
+
+    _random = True
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_units": Number(1, 2**16, integer=True),
+        "n_pieces": Number(1, 2**10, integer=True),
+        "C": Number(0.0, open_low=True),
+        "C_r": Number(0.0),
+        "alpha": Number(0.0, 1.0),
+        "epsilon": Number(0.0),
+        "always": Flag(),
+        "select": Choice(("winner", "nearest")),
+        "scale": Flag(),
+        **COMMON,
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        n_units: int = 64,
+        *,
+        n_pieces: int = 2,
+        C: float = 0.125,
+        C_r: float = 0.125,
+        alpha: float = 0.9,
+        epsilon: float = 0.0,
+        always: bool = False,
+        select: str = "winner",
+        scale: bool = True,
+        fit_intercept: bool = True,
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.n_units = n_units
+        self.n_pieces = n_pieces
+        self.C = C
+        self.C_r = C_r
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.always = always
+        self.select = select
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        return MAXOUT
+
+    def _params_for(self, rule: Rule) -> MaxoutParams:
+        return MaxoutParams(
+            units=int(self.n_units),
+            pieces=int(self.n_pieces),
+            C=float(self.C),
+            C_r=float(self.C_r),
+            alpha=float(self.alpha),
+            epsilon=float(self.epsilon),
+            always=int(self.always),
+            nearest=int(self.select == "nearest"),
+            scale=int(self.scale),
+            bias=float(self.fit_intercept),
+            average=int(self.average),
+            seed=0,
+            code=0,
+            ahead=room_ahead(0, 0, 0, 0, 0),
+        )
+
+    def _bound(self, model: Model, params: Any) -> Any:
+        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=maxout_code())
+
+    def _check_change(self, state: Maxout) -> None:
+        units, pieces = int(state.marks[UNITS]), state.U.shape[1] // state.W.shape[1]
+        if (units, pieces) != (self.n_units, self.n_pieces):
+            raise ValueError(
+                f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with "
+                f"{units} and {pieces}. Set them back, or fit anew."
+            )
+        if self.average and not state.lag.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+        if bool(self.scale) != (state.moments.shape[1] > 0):
+            raise ValueError(
+                f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
+                "rows. Set it back, or fit anew."
+            )
+
+    def _learns_at_once(self, state: Maxout, n: int) -> bool:
+        return n <= AT_ONCE
+
+    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        """Where the pieces are many numbers, the next rows are projected together."""
+        X, y, s, order, start, stop, *flags = rest
+        sparse = isinstance(X, CSR) and not self.scale
+        if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
+            return super()._pass(model, learn_rows, state, params, *rest)
+        width, columns = state.order.shape[0], state.U.shape[1]
+        ahead = room_ahead(WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
+        params = params._replace(ahead=ahead)
+        for first in range(start, stop, AT_ONCE):
+            last = min(first + AT_ONCE, stop)
+            rows = taken(X, order, first, last)
+            if isinstance(rows, CSR):
+                rows = frozen(as_matrix(rows, rows.n_cols, sparse=False))
+            bad = run_ahead(state, params, rows, y[first:last], s[first:last], NO_ORDER, *flags)
+            if bad >= 0:
+                return state, first + int(bad)
+        return state, -1
+
+    # The embedding --------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The embedding of each row: the normalised outputs of the units, by the pieces that predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Z : array of shape (n_samples, n_units)
+            The embedding.
+        """
+        units = int(self.n_units)
+        return self._scores(X, more=units)[1][:, -units:].copy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names for the columns of the embedding."""
+        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(int(self.n_units))], dtype=object)
+
+    def _predicting(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """The pieces (entries, pieces, units) and weights (classes, units) that predict, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, *predicting(view)
+
+    @property
+    def pieces_(self) -> np.ndarray:
+        """The pieces that predict, the constant's part last."""
+        view, U, _ = self._predicting()
+        kept = np.r_[1 : 1 + view.n_features, 0]
+        return np.ascontiguousarray(U[kept].transpose(2, 1, 0))
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """The weights of the units in the scores that predict."""
+        view, _, W = self._predicting()
+        shown = self._by_class(view.labels, W.T)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """Means of the features over the rows so far."""
+        return self._moments()[0]
+
+    @property
+    def scale_(self) -> np.ndarray:
+        """Standard deviations of the features over the rows so far."""
+        return self._moments()[1]
+
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        model = self._attribute()
+        if not model.state.moments.shape[1]:
+            raise AttributeError("With scale=False, means and deviations are not counted")
+        with model.reading() as view:
+            moments = view.state.moments[:, : view.n_features]
+            return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[COUNTED]), 1))
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each unit is linear in the row, through its winning piece; what the row lacks is in the intercept."""
+        U, W = predicting(view)
+        x = entries(view, indices, values)
+        p = np.tensordot(x, U, 1)
+        winners = p.argmax(axis=0)
+        z = p.max(axis=0)
+        norm = np.linalg.norm(z)
+        through = U[:, winners, np.arange(winners.shape[0])] / (norm or 1.0)  # (entries, units)
+        parts = x[:, None] * (through @ W.T)
+        shown = parts[1 + indices]
+        return shown, parts.sum(axis=0) - shown.sum(axis=0)
+
+
+def predicting(view: View) -> tuple[np.ndarray, np.ndarray]:
+    """The pieces (entries, pieces, units) and weights (classes, units) of the model that predicts."""
+    state = view.state
+    H, units = state.W.shape[1], int(state.marks[UNITS])
+    U, W = piece_mean(state, view.params.average)
+    return U.reshape(U.shape[0], -1, H)[:, :, :units], W[:, :units]
+
+
+def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The row as it is projected: standardised, the constant in front, divided by its norm."""
+    state, params = view.state, view.params
+    row = np.zeros(state.order.shape[0])
+    row[indices] = values
+    if params.scale:
+        counted = int(state.marks[COUNTED])
+        gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
+        squares = state.moments[1] + gaps * gaps * rest
+        deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))
+        row = gaps * rest / deviations
+    x = np.concatenate([[params.bias], row])
+    largest = np.abs(x).max()
+    x = x / largest if largest else x
+    scaled: np.ndarray = x / (np.linalg.norm(x) or 1.0)
+    return scaled

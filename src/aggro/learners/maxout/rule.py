@@ -1,0 +1,288 @@
+"""The rule of max-out embeddings: a projection of k pieces a unit, and a linear model on it, that learn together.
+
+A row x, standardised, with the constant 1 and divided by its norm, is projected and the projection is normalised,
+
+    p_ij = u_ij·x,   z_i = max_j p_ij,   z ← z/‖z‖,   f_c = w_c·z.
+
+For y = c, with r the best-scoring other class, w = w_c − w_r and ℓ = [1 − w·z]₊, three problems are solved in turn:
+
+    w′ = argmin ½‖w′ − w‖² + Cξ         s.t.  1 − w′·z ≤ αℓ + ξ     w′ = w + min(C, (1 − α)ℓ) z
+    ẑ  = argmin ½‖ẑ − z‖²               s.t.  w′·ẑ ≥ 1              ẑ = z + (ℓ′/‖w′‖²) w′,   ℓ′ = [1 − w′·z]₊
+    u′ = argmin ½‖u′ − u_ij‖² + C_r ξ   s.t.  |ẑ_i − u′·x| ≤ ε + ξ  u′ = u_ij + sign(e) min(C_r, [|e| − ε]₊) x
+
+with e = ẑ_i − p_ij and j the winner (or the piece whose p_ij is nearest to ẑ_i), the last for each unit i. Only the
+difference of w_c and w_r is asked for, so each takes half of the move; with two classes this is the algorithm of
+the paper. PAMO-I learns from rows with ℓ > 0; PAMO-II moves the pieces at every row (ẑ = z where ℓ = 0). A weight s
+scales C and C_r.
+
+Units are the last, contiguous axis, in whole eights: column j·H + i is piece j of unit i, and a row goes through
+all of them with one broadcast for each of its entries. None of this depends on the kind of rows, so it is compiled
+once and called by its address (``engine.jit.jumps``); the pass only writes the row down.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
+from aggro.engine.jit.compile import inline, shared
+from aggro.engine.jit.jumps import address_of, jump
+from aggro.engine.jit.lanes import LANES
+from aggro.engine.rows import HUGE, entry, largest, stored
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.maxout.row import (
+    FAR,
+    FROM,
+    SINCE,
+    UNITS,
+    WAITING,
+    places_at,
+    raw_at,
+    room_of,
+    values_at,
+)
+from aggro.learners.maxout.updates import LEARN, maxout_step, rival
+
+__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean", "room_ahead"]
+
+u8 = np.uint64
+
+
+# What the arrays may hold. Learning cuts values at FAR, so that their squares can be summed.
+SMALL = Numbers(-FAR, FAR)
+SUMMED = Numbers(lambda state: -FAR * rows_of(state), lambda state: FAR * rows_of(state))
+
+
+def rows_of(state: Maxout) -> int:
+    return max(seen(state), 1)
+
+
+def is_order(order: np.ndarray, state: Maxout) -> str:
+    """The features that have appeared are numbered from 1 on."""
+    met = np.sort(order[order != 0])
+    return "" if (met == 1 + np.arange(met.shape[0])).all() else f"numbers the features {met[:9].tolist()}"
+
+
+def second_mark(state: Maxout) -> int:
+    """The last power of two of rows, where there is an average."""
+    return 1 << (seen(state).bit_length() - 1) if seen(state) and state.lag.shape[0] else 0
+
+
+class Maxout(NamedTuple):
+    """A projection and the classes' weights on it. Row 0 of the pieces is the constant, row 1 + j is feature j."""
+
+    tally: Tally
+    U: Annotated[np.ndarray, SMALL]  # (1 + width, pieces × H)
+    W: Annotated[np.ndarray, SMALL]  # (classes, H)
+    # (2, width or 0): running means, and sums of squared deviations from them
+    moments: Annotated[np.ndarray, Each(SMALL, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
+    # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
+    order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
+    # (7,) int64: see ``learners.maxout.updates``
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(lambda state: state.W.shape[1] - LANES + 1, lambda state: state.W.shape[1]),
+            exactly(lambda state: np.count_nonzero(state.order)),
+            exactly(lambda state: seen(state) if state.moments.shape[1] else 0),
+            exactly(lambda state: second_mark(state) // 2),
+            exactly(second_mark),
+            Whole(0, WAITING - 1),
+            Whole(0, COUNTED),
+        ),
+    ]
+    held: Annotated[np.ndarray, SMALL]  # (1 + width, 16): rows whose moves wait, one a column
+    moves: Annotated[np.ndarray, SMALL]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
+    # (16,): their weights in what the lazy mean needs
+    shares: Annotated[np.ndarray, Numbers(lambda state: -seen(state), seen)]
+    sums: Annotated[np.ndarray, SUMMED]  # (1 + width or 0, pieces × H): of the iterates between the two marks
+    lag: Annotated[np.ndarray, SUMMED]  # the same, less what the lazy mean needs of the moves since the second mark
+    class_sums: Annotated[np.ndarray, SUMMED]  # (classes or 0, H)
+    class_lag: Annotated[np.ndarray, SUMMED]
+
+
+class Ahead(NamedTuple):
+    """What was found out about rows that are to come: see ``learners.maxout.block``."""
+
+    products: np.ndarray  # (2 or 1, 16, pieces × H): U·x, and the same of what the mean needs
+    places: np.ndarray  # (16, 1 + width): the lists of their entries
+    values: np.ndarray
+    counts: np.ndarray  # (16,) int64: how many entries each has
+    dense: np.ndarray  # (16, 1 + width): the same with zeros
+    raw: np.ndarray  # (width,)
+    moments: np.ndarray  # (2, width or 0)
+    valid: np.ndarray  # (2,) int64: how often U had been written, and the first of these rows
+
+
+class MaxoutParams(NamedTuple):
+    """The numbers of a max-out learner."""
+
+    units: int
+    pieces: int
+    C: float
+    C_r: float
+    alpha: float
+    epsilon: float
+    always: int
+    nearest: int
+    scale: int
+    bias: float  # 1.0 with a constant, else 0.0
+    average: int
+    seed: int
+    code: int  # the address of ``maxout_step``
+    ahead: Ahead
+
+
+def room_ahead(rows: int, parts: int, columns: int, width: int, moments: int) -> Ahead:
+    """Room for so many rows; nothing is known about them yet."""
+    places, values, dense = (np.zeros((rows, 1 + width)) for _ in range(3))
+    products, counts = np.zeros((parts, rows, columns)), np.zeros(rows, np.int64)
+    return Ahead(
+        products, places, values, counts, dense, np.zeros(width), np.zeros((2, moments)), np.full(2, -1, np.int64)
+    )
+
+
+def eights(n: int) -> int:
+    """The next multiple of LANES."""
+    return -(-n // LANES) * LANES
+
+
+def classes_of(models: int) -> int:
+    """Classes that there is room for."""
+    return 2 if models <= 2 else eights(models)
+
+
+def init(params: MaxoutParams, width: int, models: int) -> Maxout:
+    H, classes = eights(params.units), classes_of(models)
+    columns = params.pieces * H
+    marks = np.zeros(7, np.int64)
+    marks[UNITS] = params.units
+    kept, kept_classes = (1 + width, classes) if params.average else (0, 0)
+    return Maxout(
+        new_tally(classes),
+        np.zeros((1 + width, columns)),
+        np.zeros((classes, H)),
+        np.zeros((2, width if params.scale else 0)),
+        np.zeros(width, np.int64),
+        marks,
+        np.zeros((1 + width, WAITING)),
+        np.zeros((columns // LANES, WAITING, LANES)),
+        np.zeros(WAITING),
+        np.zeros((kept, columns)),
+        np.zeros((kept, columns)),
+        np.zeros((kept_classes, H)),
+        np.zeros((kept_classes, H)),
+    )
+
+
+def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout:
+    """Features and classes that are new have no weight yet."""
+    columns, H = state.U.shape[1], state.W.shape[1]
+    classes = max(classes_of(models), state.W.shape[0])
+    kept, kept_classes = (1 + width, classes) if state.lag.shape[0] else (0, 0)
+    return Maxout(
+        grown_tally(state.tally, classes),
+        grown(state.U, (1 + width, columns)),
+        grown(state.W, (classes, H)),
+        grown(state.moments, (2, width if state.moments.shape[1] else 0)),
+        grown(state.order, (width,)),
+        state.marks.copy(),
+        grown(state.held, (1 + width, WAITING)),
+        state.moves.copy(),
+        state.shares.copy(),
+        grown(state.sums, (kept, columns)),
+        grown(state.lag, (kept, columns)),
+        grown(state.class_sums, (kept_classes, H)),
+        grown(state.class_lag, (kept_classes, H)),
+    )
+
+
+def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pieces and the classes' weights that predict."""
+    seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[SINCE]), int(state.marks[FROM])
+    moves = state.moves.transpose(1, 0, 2).reshape(WAITING, -1)
+    U = state.U + state.held @ moves
+    if not average or not seen:
+        return U, state.W.copy()
+    lag = state.lag - (state.held * state.shares) @ moves
+    share, n = seen - since, seen - start
+    return (lag + share * U) / n, (state.class_lag + share * state.W) / n
+
+
+@inline
+def look(state, params, X, i, out):
+    """Write the row down, and its scores; with an average, first those of the mean, then those of the last iterate."""
+    width = u8(state.order.shape[0])
+    first, last = stored(X, i)
+    q = 0.0
+    count = u8(0)
+    if params.scale:
+        raw = out[raw_at(state) :]
+        if hasattr(X, "indptr"):
+            for j in range(width):
+                raw[j] = 0.0
+        else:
+            for j in range(last, width):
+                raw[j] = 0.0
+        for k in range(first, last):
+            j, v = entry(X, i, k)
+            raw[j] = v
+            q += v * v
+    else:
+        places, values = out[places_at(state) :], out[values_at(state) :]
+        for k in range(first, last):
+            j, v = entry(X, i, k)
+            if v != 0.0:
+                places[count] = np.float64(j + u8(1))
+                values[count] = v
+                count += u8(1)
+                q += v * v
+    if not q < HUGE and not largest(X, i) < np.inf:
+        return np.nan
+    jump(params.code, np.int64(0), (state, params, out, np.float64(count), 0.0, np.int64(i)))
+    return np.float64(count)
+
+
+@inline
+def judge(state, params, y, out):
+    c = np.int64(y)
+    live = state.tally.rows[LIVE]
+    r = rival(live, c, out)
+    gap = out[u8(c)] - out[u8(r)]
+    # A class cannot have been predicted before it was first seen; while there is one class, it is predicted.
+    mistake = state.tally.classes[u8(c)] == 0.0 or (live > 1 and gap <= 0.0)
+    return max(0.0, 1.0 - gap), mistake
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    return jump(params.code, np.int64(0), (state, params, out, y, s, np.int64(LEARN))) != 0
+
+
+@shared
+def room(state):
+    return room_of(state)
+
+
+@cache
+def maxout_code() -> int:
+    """The address of what scores a row and learns it."""
+    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0, room_ahead(0, 0, 0, 0, 0))
+    return address_of(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LEARN)
+
+
+MAXOUT = Rule(
+    state=Maxout,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=look,
+    columns=lambda state: state.W.shape[0],
+    room=room,
+    judges_mean=True,
+)

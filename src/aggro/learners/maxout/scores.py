@@ -1,0 +1,186 @@
+"""How a max-out learner scores a row: projection, embedding, scores. See ``maxout_rule``.
+
+The pieces are U + Σ_s a_s x_sᵀ with rows x_s whose moves a_s wait, so p = U·x + Σ_s (x_s·x) a_s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import inline, part
+from aggro.engine.jit.lane_math import total
+from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
+from aggro.engine.rule import SEEN
+from aggro.learners.maxout.row import (
+    EPOCH,
+    FROM,
+    HELD,
+    SINCE,
+    WAITING,
+    count_at,
+    moves_at,
+    own_at,
+    places_at,
+    products_at,
+    projected_at,
+    values_at,
+)
+
+__all__ = ["found_ahead", "largest_piece", "look"]
+
+AT_ONCE = 8  # vectors of eight columns that go over the row together
+
+u8 = np.uint64
+
+
+@part
+def project(U, places, values, count, p):
+    """p = U·x for all pieces of all units; each sum is in the order of the row."""
+    columns = u8(U.shape[1])
+    wide = columns - columns % u8(LANES * AT_ONCE)
+    for c in range(u8(0), wide, u8(LANES * AT_ONCE)):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
+        for k in range(count):
+            v = spread(values[k])
+            at = u8(np.int64(places[k])) * columns + c
+            s0 = madd(v, load(U, at), s0)
+            s1 = madd(v, load(U, at + u8(8)), s1)
+            s2 = madd(v, load(U, at + u8(16)), s2)
+            s3 = madd(v, load(U, at + u8(24)), s3)
+            s4 = madd(v, load(U, at + u8(32)), s4)
+            s5 = madd(v, load(U, at + u8(40)), s5)
+            s6 = madd(v, load(U, at + u8(48)), s6)
+            s7 = madd(v, load(U, at + u8(56)), s7)
+        store(p, c, s0)
+        store(p, c + u8(8), s1)
+        store(p, c + u8(16), s2)
+        store(p, c + u8(24), s3)
+        store(p, c + u8(32), s4)
+        store(p, c + u8(40), s5)
+        store(p, c + u8(48), s6)
+        store(p, c + u8(56), s7)
+    for c in range(wide, columns, u8(LANES)):
+        s0 = spread(0.0)
+        for k in range(count):
+            s0 = madd(spread(values[k]), load(U, u8(np.int64(places[k])) * columns + c), s0)
+        store(p, c, s0)
+
+
+@part
+def along(state, places, values, count, products):
+    """products_s = x_s·x of the rows that wait; even and odd entries are summed apart, since each sum has to wait."""
+    low = high = other_low = other_high = spread(0.0)
+    even = count - count % u8(2)
+    for k in range(u8(0), even, u8(2)):
+        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(WAITING)
+        low = madd(v, load(state.held, at), low)
+        high = madd(v, load(state.held, at + u8(8)), high)
+        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(WAITING)
+        other_low = madd(v, load(state.held, at), other_low)
+        other_high = madd(v, load(state.held, at + u8(8)), other_high)
+    if even < count:
+        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(WAITING)
+        low = madd(v, load(state.held, at), low)
+        high = madd(v, load(state.held, at + u8(8)), high)
+    store(products, u8(0), low + other_low)
+    store(products, u8(8), high + other_high)
+
+
+@part
+def add_waiting(state, products, p):
+    """p ← p + Σ_s products_s a_s."""
+    columns = u8(state.U.shape[1])
+    for c in range(u8(0), columns, u8(LANES)):
+        v, at = load(p, c), c * u8(WAITING)
+        for s in range(u8(state.marks[HELD])):
+            v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
+        store(p, c, v)
+
+
+@inline
+def largest_piece(p, i, H, pieces):
+    """max_j p_ij of the eight units from i on."""
+    z = load(p, i)
+    for j in range(u8(1), pieces):
+        z = most(z, load(p, j * H + i))
+    return z
+
+
+@part
+def embed(p, H, pieces, z):
+    """z_i = max_j p_ij, divided by its norm."""
+    squares = spread(0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        v = largest_piece(p, i, H, pieces)
+        squares = madd(v, v, squares)
+        store(z, i, v)
+    norm = np.sqrt(total(squares))
+    scale = spread(1.0 / norm if norm > 0.0 else 0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        store(z, i, load(z, i) * scale)
+
+
+@part
+def scores(W, z, out):
+    """out_c = w_c·z."""
+    H = u8(W.shape[1])
+    for c in range(u8(W.shape[0])):
+        f = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            f = madd(load(W, c * H + i), load(z, i), f)
+        out[c] = total(f)
+
+
+@inline
+def found_ahead(state, params, i):
+    """Which of the rows that were looked at ahead this is, -1 for none."""
+    r = i - params.ahead.valid[1]
+    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < WAITING else np.int64(-1)
+
+
+@part
+def projection(state, params, U, which, r, places, values, count, p):
+    """p = U·x, which may have been found ahead."""
+    if r >= 0:
+        found = params.ahead.products[u8(which), u8(r)]
+        for c in range(u8(0), u8(U.shape[1]), u8(LANES)):
+            store(p, c, load(found, c))
+    else:
+        project(U, places, values, count, p)
+
+
+@part
+def look(state, params, out, r):
+    """The scores of the list, which is row r of those found ahead: of the last iterate, and in front what predicts."""
+    U, W = state.U, state.W
+    classes, H, columns = u8(W.shape[0]), u8(W.shape[1]), u8(U.shape[1])
+    pieces = columns // H
+    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
+    own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
+    products = out[products_at(state) :]
+    along(state, places, values, count, products)
+    projection(state, params, U, 0, r, places, values, count, p)
+    add_waiting(state, products, p)
+    embed(p, H, pieces, own[classes:])
+    scores(W, own[classes:], own)
+    seen = state.tally.rows[SEEN]
+    if not params.average or seen == 0:
+        for k in range(classes + H):
+            out[k] = own[k]
+        return
+    n = 1.0 / (seen - state.marks[FROM])
+    share = spread((seen - state.marks[SINCE]) * n)
+    projection(state, params, state.lag, 1, r, places, values, count, other)
+    for k in range(u8(state.marks[HELD])):
+        products[k] *= -state.shares[k]
+    add_waiting(state, products, other)
+    for c in range(u8(0), columns, u8(LANES)):
+        store(other, c, madd(share, load(p, c), load(other, c) * spread(n)))
+    z = out[classes:]
+    embed(other, H, pieces, z)
+    for c in range(classes):
+        f = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            w = madd(share, load(W, c * H + i), load(state.class_lag, c * H + i) * spread(n))
+            f = madd(w, load(z, i), f)
+        out[c] = total(f)

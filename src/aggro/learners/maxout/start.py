@@ -1,0 +1,140 @@
+"""Where the pieces of a max-out learner start: at random, and orthonormal.
+
+The k pieces of a unit are k random vectors over the features met so far and the constant, made orthonormal in turn
+(Gram and Schmidt). A number is a function of the seed, the unit, the piece and the place of the feature in the
+order of appearance, so that a stream gives the same pieces however it is cut, and a column of zeros is the same as
+no column.
+
+A feature that appears later turns these vectors: the difference between the orthonormal vectors over the features
+with and without it is added to the pieces, and what they have learned stays. That goes over all pieces, so once
+there are more than ``MANY`` features the later ones only get random numbers of the size that the others have, and
+the pieces are orthonormal but for those.
+
+If there are fewer features than pieces, no k vectors are orthonormal. Then each group of as many pieces as
+there are features (the constant counted) is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import part, rare, roomy
+from aggro.engine.random import bits, uniform
+from aggro.engine.rule import SEEN
+from aggro.learners.maxout.row import BORN, UNITS
+
+__all__ = ["begin", "meet"]
+
+MANY = 256
+WEIGHT = 0.1  # classes start with weights that differ by up to this
+
+u8 = np.uint64
+
+
+@rare
+def begin(W, units, seed):
+    """The weights of the first two classes: opposite ones, whose difference is uniform in ±WEIGHT."""
+    for i in range(u8(units)):
+        w = WEIGHT * (uniform(bits(seed, u8(0)), i) - 0.5)
+        W[0, i] = -w
+        W[1, i] = w
+
+
+@rare
+def number(seed, i, j, b):
+    """The random number in ±1 of feature b (0 for the constant) in piece j of unit i."""
+    return 2.0 * uniform(bits(seed, u8(1) + i), b * u8(65536) + j) - 1.0
+
+
+@rare
+def frame(seed, i, pieces, first, n, V):
+    """The starting pieces of unit i, V[j, b], over the features ``first`` … n, in the order of appearance."""
+    for j in range(pieces):
+        for b in range(first, n + u8(1)):
+            V[j, b] = number(seed, i, j, b)
+    group = max(n + u8(1) - first, u8(1))
+    for j in range(pieces):
+        for _ in range(2):  # twice: once leaves rounding errors where vectors are nearly parallel
+            for other in range(j - j % group, j):
+                along = 0.0
+                for b in range(first, n + u8(1)):
+                    along += V[j, b] * V[other, b]
+                for b in range(first, n + u8(1)):
+                    V[j, b] -= along * V[other, b]
+            squares = 0.0
+            for b in range(first, n + u8(1)):
+                squares += V[j, b] * V[j, b]
+            if squares > 0.0:
+                norm = np.sqrt(squares)
+                for b in range(first, n + u8(1)):
+                    V[j, b] /= norm
+
+
+@rare
+def shift(state, row, column, by, share):
+    state.U[row, column] += by
+    if state.lag.shape[0]:
+        state.lag[row, column] -= share * by
+
+
+@roomy
+def turn(state, params, before, share):
+    """Let the pieces start over all features met, of which ``before`` were there."""
+    H = u8(state.W.shape[1])
+    pieces = u8(state.U.shape[1]) // H
+    first, n = u8(params.bias == 0.0), u8(state.marks[BORN])
+    old = np.zeros((np.int64(pieces), np.int64(n) + 1))
+    new = np.zeros((np.int64(pieces), np.int64(n) + 1))
+    for i in range(u8(state.marks[UNITS])):
+        if state.tally.rows[SEEN] > 0:
+            frame(params.seed, i, pieces, first, before, old)
+        frame(params.seed, i, pieces, first, n, new)
+        for j in range(pieces):
+            if first == u8(0):
+                shift(state, u8(0), j * H + i, new[j, 0] - old[j, 0], share)
+            for feature in range(u8(state.order.shape[0])):
+                b = u8(state.order[feature])
+                if b > u8(0):
+                    shift(state, feature + u8(1), j * H + i, new[j, b] - old[j, b], share)
+
+
+@rare
+def join(state, params, before, share):
+    """Give random numbers to the features that came after the first ``before``, and leave the others as they are."""
+    H = u8(state.W.shape[1])
+    pieces = u8(state.U.shape[1]) // H
+    size = np.sqrt(3.0 / (state.marks[BORN] + params.bias))
+    for feature in range(u8(state.order.shape[0])):
+        b = u8(state.order[feature])
+        if b > before:
+            for j in range(pieces):
+                for i in range(u8(state.marks[UNITS])):
+                    by = size * number(params.seed, i, j, b)
+                    shift(state, feature + u8(1), j * H + i, by, share)
+
+
+@part
+def meet(state, params, raw, places, count, share):
+    """Number the features that this row is the first to show; whether the pieces start anew for them."""
+    before = u8(state.marks[BORN])
+    born = state.marks[BORN]
+    if params.scale:
+        if born < state.order.shape[0]:
+            for j in range(u8(state.order.shape[0])):
+                if raw[j] != 0.0 and state.order[j] == 0:
+                    born += 1
+                    state.order[j] = born
+    else:
+        for k in range(count):
+            place = u8(np.int64(places[k]))
+            if place > u8(0) and state.order[place - u8(1)] == 0:
+                born += 1
+                state.order[place - u8(1)] = born
+    if born == state.marks[BORN] and state.tally.rows[SEEN] > 0:
+        return False
+    state.marks[BORN] = born
+    if before > u8(MANY):
+        join(state, params, before, share)
+    else:
+        turn(state, params, before, share)
+    return True

@@ -1,0 +1,253 @@
+"""How a max-out learner learns a row: the weights of the classes, the pieces, the average. See ``maxout_rule``.
+
+Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``WAITING`` rows x_s and their moves a_s, and U is
+written once for all of them (``settle``), when there is no more room.
+
+Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
+last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates after a is
+
+    S + (T − b) u_T − Σ_{t>b} (t − 1 − b) Δ_t  =  L + (T − b) u_T,
+
+where S, of the iterates between the marks, changes at powers of two alone. So a move costs one more addition, to L.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import inline, kernel, part, rare
+from aggro.engine.jit.lane_math import total
+from aggro.engine.jit.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
+from aggro.engine.rule import LIVE, SEEN
+from aggro.learners.maxout.row import (
+    COUNTED,
+    EPOCH,
+    FROM,
+    HELD,
+    SINCE,
+    SMALL,
+    UNITS,
+    WAITING,
+    count_at,
+    count_moments,
+    own_at,
+    places_at,
+    prepare,
+    projected_at,
+    raw_at,
+    values_at,
+)
+from aggro.learners.maxout.scores import found_ahead, largest_piece, look
+from aggro.learners.maxout.start import begin, meet
+
+__all__ = ["LEARN", "maxout_step", "rival"]
+
+LEARN = np.int64(-1)  # in place of the number of a row to look at
+
+u8 = np.uint64
+
+
+@inline
+def rival(live, c, scores):
+    """The best-scoring live class other than c; the other one, where there are not more than two."""
+    if live <= 2:
+        return 1 - c
+    r = -1
+    for k in range(live):
+        if k != c and (r < 0 or scores[u8(k)] > scores[u8(r)]):
+            r = k
+    return r
+
+
+@part
+def move_class(state, c, a, z, share):
+    """w_c ← w_c + a z."""
+    H = u8(state.W.shape[1])
+    for i in range(u8(0), H, u8(LANES)):
+        at, move = u8(c) * H + i, load(z, i) * spread(a)
+        store(state.W, at, load(state.W, at) + move)
+        if state.lag.shape[0]:
+            store(state.class_lag, at, load(state.class_lag, at) - move * spread(share))
+
+
+@part
+def piece_moves(state, params, c, r, g, C_r, z, p):
+    """How far each piece moves along the row, for the target ẑ = z + g(w_c − w_r); whether any does."""
+    H = u8(state.W.shape[1])
+    pieces = u8(state.U.shape[1]) // H
+    moved = spread(0.0)
+    first = u8(state.marks[HELD]) * u8(LANES)
+    for i in range(u8(0), H, u8(LANES)):
+        w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
+        target = madd(spread(g), w, load(z, i))
+        if params.nearest:
+            best = size(target - load(p, i))
+            for j in range(u8(1), pieces):
+                best = least(best, size(target - load(p, j * H + i)))
+        else:
+            best = largest_piece(p, i, H, pieces)
+        free = spread(1.0)  # of two pieces that are equal the first moves
+        for j in range(pieces):
+            gap = target - load(p, j * H + i)
+            mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
+            free = free - mine
+            length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
+            store(state.moves, first + (j * H + i) * u8(WAITING), signed(length, gap) * mine)
+            moved = most(moved, length * mine)
+    return total(moved) > 0.0
+
+
+@inline
+def at_rows(j, columns, c):
+    """Where column c is in four rows from j on."""
+    p = j * columns + c
+    return p, p + columns, p + columns + columns, p + columns + columns + columns
+
+
+@part
+def write(U, held, moves, count):
+    """U ← U + Σ_s a_s x_sᵀ, four rows of U and two vectors of columns at a time."""
+    columns, entries = u8(U.shape[1]), u8(U.shape[0])
+    wide, whole = columns - columns % u8(2 * LANES), entries - entries % u8(4)
+    far = u8(WAITING * LANES)  # from the moves of eight columns to those of the next eight
+    for c in range(u8(0), wide, u8(2 * LANES)):
+        for j in range(u8(0), whole, u8(4)):
+            p, q, r, t = at_rows(j, columns, c)
+            p0, p1, q0, q1 = load(U, p), load(U, p + u8(8)), load(U, q), load(U, q + u8(8))
+            r0, r1, t0, t1 = load(U, r), load(U, r + u8(8)), load(U, t), load(U, t + u8(8))
+            a = c * u8(WAITING)
+            for s in range(count):
+                low, high = load(moves, a), load(moves, a + far)
+                v = spread(held[j, s])
+                p0, p1 = madd(v, low, p0), madd(v, high, p1)
+                v = spread(held[j + u8(1), s])
+                q0, q1 = madd(v, low, q0), madd(v, high, q1)
+                v = spread(held[j + u8(2), s])
+                r0, r1 = madd(v, low, r0), madd(v, high, r1)
+                v = spread(held[j + u8(3), s])
+                t0, t1 = madd(v, low, t0), madd(v, high, t1)
+                a += u8(LANES)
+            store(U, p, p0)
+            store(U, p + u8(8), p1)
+            store(U, q, q0)
+            store(U, q + u8(8), q1)
+            store(U, r, r0)
+            store(U, r + u8(8), r1)
+            store(U, t, t0)
+            store(U, t + u8(8), t1)
+    for j in range(entries):
+        for c in range(wide if j < whole else u8(0), columns, u8(LANES)):
+            p0, a = load(U, j * columns + c), c * u8(WAITING)
+            for s in range(count):
+                p0 = madd(spread(held[j, s]), load(moves, a + s * u8(LANES)), p0)
+            store(U, j * columns + c, p0)
+
+
+@part
+def settle(state):
+    """Write the moves that wait."""
+    count = u8(state.marks[HELD])
+    write(state.U, state.held, state.moves, count)
+    if state.lag.shape[0]:
+        for j in range(u8(state.held.shape[0])):
+            for s in range(count):
+                state.held[j, s] *= -state.shares[s]
+        write(state.lag, state.held, state.moves, count)
+    state.held[:] = 0.0
+    state.marks[HELD] = 0
+    state.marks[EPOCH] += 1
+
+
+@part
+def hold(state, places, values, count, share):
+    """Let the row wait, whose moves were written behind those of the others."""
+    s = u8(state.marks[HELD])
+    for k in range(count):
+        state.held[u8(np.int64(places[k])), s] = values[k]
+    state.shares[s] = share
+    state.marks[HELD] += 1
+
+
+@rare
+def next_mark(sums, lag, U, share):
+    """A power of two of rows has been learned: what is between the marks are now the iterates since the second."""
+    for j in range(u8(U.shape[0])):
+        for k in range(u8(U.shape[1])):
+            between = share * U[j, k] + lag[j, k] - sums[j, k]
+            sums[j, k] = between
+            lag[j, k] = between
+
+
+@part
+def learn(state, params, out, y, s):
+    """Learn the row of the last look; whether anything moved."""
+    own, p = out[own_at(state) :], out[projected_at(state) :]
+    classes = u8(state.W.shape[0])
+    z = own[classes:]
+    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
+    share = np.float64(state.tally.rows[SEEN] - state.marks[SINCE])
+    c = np.int64(y)
+    r = rival(state.tally.rows[LIVE], c, own)
+    H = u8(state.W.shape[1])
+    loss = 1.0 - (own[u8(c)] - own[u8(r)])
+    squares = spread(0.0)
+    for i in range(u8(0), H, u8(LANES)):
+        squares = madd(load(z, i), load(z, i), squares)
+    q = 1.0 if total(squares) > 0.0 else 0.0
+    tau = min(params.C * s, (1.0 - params.alpha) * loss) if loss > 0.0 and q > 0.0 else 0.0
+    moved = tau > 0.0
+    if moved:
+        move_class(state, c, 0.5 * tau, z, share)
+        move_class(state, r, -0.5 * tau, z, share)
+    if (loss > 0.0 or params.always) and params.C_r > 0.0 and count > u8(0):
+        left = max(loss - tau * q, 0.0)
+        squares = spread(0.0)
+        for i in range(u8(0), H, u8(LANES)):
+            w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
+            squares = madd(w, w, squares)
+        norm = total(squares)
+        g = left / norm if norm > SMALL else 0.0
+        if piece_moves(state, params, c, r, g, params.C_r * s, z, p):
+            moved = True
+            hold(state, places, values, count, share)
+    return moved
+
+
+@kernel
+def maxout_step(state, params, out, y, s, i):
+    """Score row i, ``y`` is how many entries its list has; or learn the row that was scored, ``y`` is its class."""
+    raw, places, values = out[raw_at(state) :], out[places_at(state) :], out[values_at(state) :]
+    rows, marks = state.tally.rows, state.marks
+    if i != LEARN:
+        r = found_ahead(state, params, i)
+        if r >= 0:
+            count = u8(params.ahead.counts[u8(r)])
+            for k in range(count):
+                places[k] = params.ahead.places[u8(r), k]
+                values[k] = params.ahead.values[u8(r), k]
+        else:
+            count = prepare(state, params, state.moments, marks[COUNTED], raw, places, values, u8(np.int64(y)))
+        out[count_at(state)] = np.float64(count)
+        look(state, params, out, r)
+        return 0
+    share = np.float64(rows[SEEN] - marks[SINCE])
+    if rows[SEEN] == 0:
+        begin(state.W, marks[UNITS], params.seed)
+    if meet(state, params, raw, places, u8(np.int64(out[count_at(state)])), share):
+        marks[EPOCH] += 1
+        look(state, params, out, np.int64(-1))
+    moved = learn(state, params, out, y, s)
+    if params.scale:
+        count_moments(state.moments, marks[COUNTED], raw)
+        marks[COUNTED] += 1
+    seen = rows[SEEN] + 1
+    doubled = state.lag.shape[0] > 0 and seen & (seen - 1) == 0
+    if marks[HELD] == WAITING or (doubled and marks[HELD] > 0):
+        settle(state)
+    if doubled:
+        share = np.float64(seen - marks[SINCE])
+        next_mark(state.sums, state.lag, state.U, share)
+        next_mark(state.class_sums, state.class_lag, state.W, share)
+        marks[FROM] = marks[SINCE]
+        marks[SINCE] = seen
+    return np.int64(moved)

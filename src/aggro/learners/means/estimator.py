@@ -1,0 +1,297 @@
+"""Passive-aggressive classification with class means.
+
+Each row asks for weights near to those before, near to a prototype (the difference of the class means so far), and
+right about the row:
+
+    w_{t+1} = argmin ½‖w − w_t‖² + (γ/2)‖w − m̃‖²   s.t.  y w·x ≥ 1        (softened with C)
+
+The closed form is in ``learners.means.step``, the rule for two classes in ``learners.means.two_classes``, for several
+in ``learners.means.many_classes``, with a queue of classifiers in ``learners.means.queue``.
+
+References
+----------
+Y.-L. Tsai, Y.-C. Tseng, Y.-J. Lee, H.-K. Pao. Passive and Aggressive Algorithm with Class Mean Information (PAm, PAmW).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import SEEN, Rule
+from aggro.engine.steps import Step
+from aggro.learners.means.many_classes import CROWD, Crowd, crowd_of
+from aggro.learners.means.queue import QUEUE, Queue, of_queue
+from aggro.learners.means.step import MeansParams
+from aggro.learners.means.two_classes import FIRST, OF_FIRST, OF_SECOND, PAIR, SCALE, SECOND, SUMS, Pair, U, V
+from aggro.learners.shared.learner import COMMON, NONE
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
+from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+
+__all__ = ["PAMeansClassifier"]
+
+STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
+MOST = 1e9  # of gamma and scale: products with any row are floats
+LONGEST = 100_000
+NO_AGES = np.empty(0)
+Weights = Callable[[int], float]
+
+
+class PAMeansClassifier(Classifier):
+    """Passive-aggressive linear classifier that is pulled towards the class means.
+
+    For each row with loss, y w·x < 1, w becomes (w + γm̃ + αyx)/(1 + γ), where with q = ‖x‖² (+ 1 with an intercept)
+    and ν = (1 − y w·x) + γ(1 − y m̃·x)
+
+    - ``step="pam"``: α = [ν/q]₊, the row is right after the step;
+    - ``step="pam1"``: α = [min(C, ν/q)]₊, at most C a row;
+    - ``step="pam2"``: α = [ν/(q + (1 + γ)/(2C))]₊.
+
+    The prototype m̃ is the difference of the two classes' means over the rows so far, this one among them. Sparse rows
+    cost their non-zeros. Several classes are learned one against the rest, with one set of class sums.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness: the most a row may move the weights (``pam1``), or how little is forgiven (``pam2``).
+        ``pam`` has no C.
+    step : {"pam", "pam1", "pam2"}, default="pam1"
+        The step, as above.
+    gamma : float, default=1e-4
+        How strongly each step pulls towards the prototype; 0 is :class:`PAClassifier`.
+    prototype : {"mean", "sum"}, default="mean"
+        Whether the prototype is the difference of the classes' means or of their sums.
+    scale : float, default=1.0
+        Multiplies the prototype.
+    queue : int, default=None
+        Steps start from the mean of the last ``queue`` classifiers instead of the last one (PAmW). A step then
+        costs the width, and memory is ``queue`` times the weights.
+    queue_weights : {"uniform"} or callable, default="uniform"
+        What a classifier in the queue counts: all the same, or ``queue_weights(age)`` for age 0 (the newest), 1, …
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, as a constant feature 1.
+    average : bool, default=False
+        Predict with the mean of all iterates instead of the last.
+    max_iter : int, default=1
+        Passes over the data in ``fit``. Rows enter the class sums in the first one.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C; means are of the
+        rows as they are.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+    means_ : array
+        The mean of each class (n_classes, n_features); zeros for a class without rows.
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that made a step, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import PAMeansClassifier
+    >>> model = PAMeansClassifier()
+    >>> for x, y in [({"good": 1}, "+"), ({"bad": 1}, "-"), ({"good": 1, "day": 1}, "+")]:
+    ...     model = model.learn_one(x, y)
+    >>> model.predict_one({"bad": 1, "day": 1})
+    '-'
+    >>> dict(zip(model.feature_names_in_.tolist(), model.means_[0].tolist()))
+    {'good': 1.0, 'bad': 0.0, 'day': 0.5}
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "C": Number(0.0, open_low=True),
+        "step": Choice(tuple(STEPS)),
+        "gamma": Number(0.0, MOST),
+        "prototype": Choice(("mean", "sum")),
+        "scale": Number(0.0, MOST, open_low=True),
+        "queue": Either((Number(1, LONGEST, integer=True), NONE)),
+        "queue_weights": Either((Choice(("uniform",)), Kind(Callable, "a function of a classifier's age"))),  # type: ignore[arg-type]
+        **COMMON,
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        step: str = "pam1",
+        gamma: float = 1e-4,
+        prototype: str = "mean",
+        scale: float = 1.0,
+        queue: int | None = None,
+        queue_weights: str | Weights = "uniform",
+        fit_intercept: bool = True,
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.C = C
+        self.step = step
+        self.gamma = gamma
+        self.prototype = prototype
+        self.scale = scale
+        self.queue = queue
+        self.queue_weights = queue_weights
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        self._ages()
+
+    def _ages(self) -> np.ndarray:
+        """What a classifier in the queue counts, the newest first; nothing if all count the same."""
+        if self.queue is None or not callable(self.queue_weights):
+            return NO_AGES
+        ages = [self.queue_weights(age) for age in range(int(self.queue))]
+        for age, weight in enumerate(ages):
+            good = isinstance(weight, Real) and 0.0 <= weight < math.inf
+            if not good or (age == 0 and not weight > 0.0):
+                wanted = "a finite number above 0" if age == 0 else "a finite number and not negative"
+                raise ValueError(f"queue_weights({age}) must be {wanted}, got {weight!r}.")
+        return np.array(ages, np.float64) / max(ages)
+
+    def _rule_for(self, classes: int) -> Rule:
+        if self.queue is not None:
+            return QUEUE
+        return PAIR if classes <= 2 else CROWD
+
+    def _params_for(self, rule: Rule) -> MeansParams:
+        return MeansParams(
+            int(STEPS[self.step]),
+            float(self.C),
+            float(self.gamma),
+            float(self.scale),
+            int(self.prototype == "mean"),
+            float(self.fit_intercept),
+            int(self.average),
+            1,
+            int(self.queue or 0),
+            self._ages(),
+        )
+
+    def _adopt(self, state: Pair, rule: Rule, params: MeansParams, width: int, models: int) -> Crowd:
+        return crowd_of(state, params, width, models)
+
+    def _check_change(self, state: Pair | Crowd | Queue) -> None:
+        size = state.ring.shape[1] if isinstance(state, Queue) else None
+        if size != self.queue:
+            raise ValueError(
+                f"queue={self.queue!r} is not what has learned so far, {size!r}. Set it back, or fit anew."
+            )
+        if isinstance(state, Pair):
+            kept = state.W.shape[1] > V
+        else:
+            kept = (state.U if isinstance(state, Queue) else state.V).shape[0] > 0
+        if self.average and not kept:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+
+    def _begin_pass(self, model: Model, epoch: int) -> None:
+        self._count(model, epoch == 0)
+
+    def _settle(self, model: Model) -> None:
+        self._count(model, True)
+
+    def _count(self, model: Model, counting: bool) -> None:
+        """Whether rows enter the class sums: not those of a second pass over the same rows."""
+        with model.guard:
+            model.params = model.params._replace(counting=int(counting))
+            model.pinned = None
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = predicting(view, indices)
+        return values[:, None] * weights, intercepts
+
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, *predicting(view, slice(0, view.n_features))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the predicting model: one row for two classes, else one a class."""
+        view, weights, _ = self._weights()
+        shown = self._by_class(view.labels, weights)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the predicting model, one for each row of ``coef_``."""
+        view, _, intercepts = self._weights()
+        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+
+    @property
+    def means_(self) -> np.ndarray:
+        """The mean of each class, in the order of ``classes_``."""
+        with self._attribute().reading() as view:
+            state, n = view.state, view.n_features
+            if isinstance(state, Queue):
+                sums, counts = state.S[1:, 1 : 1 + n], state.counts[1:]
+            elif isinstance(state, Pair):
+                sums, counts = state.W[:n, [FIRST, SECOND]].T, state.counts
+            else:
+                sums, counts = state.S[:n].T, state.counts
+            order = view.labels.order
+            means = np.zeros((order.shape[0], n))
+            seen = order >= 0
+            means[seen] = sums[order[seen]] / np.maximum(counts[order[seen], None], 1.0)
+            return means
+
+
+def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
+    state = view.state
+    seen = int(state.tally.rows[SEEN])
+    mean = bool(view.params.average and seen)
+    if isinstance(state, Queue):
+        W = of_queue(state, mean)
+        return W[:, 1:].T[which], W[:, 0]
+    scale, own, rest = state.shares[SUMS:] / seen if mean else state.shares[:SUMS]
+    assert (SCALE, OF_SECOND, OF_FIRST) == (0, 1, 2)
+
+    def of(u: np.ndarray, plus: np.ndarray, minus: np.ndarray, v: np.ndarray) -> np.ndarray:
+        w: np.ndarray = scale * u + own * plus + rest * minus
+        return w + v / seen if mean else w
+
+    if isinstance(state, Pair):
+        parts = [np.vstack([state.W[which], state.b])[:, [c]] for c in range(state.W.shape[1])]
+        w = of(parts[U], parts[SECOND], parts[FIRST], parts[-1])
+    else:
+        sums = np.vstack([state.S[which], state.b[1:2]])
+        v = np.vstack([state.V[which], state.b[2:]]) if mean else sums
+        w = of(np.vstack([state.U[which], state.b[:1]]), sums, sums.sum(axis=1, keepdims=True) - sums, v)
+    return w[:-1], w[-1]

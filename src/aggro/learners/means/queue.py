@@ -1,0 +1,350 @@
+"""PAmW: class means with a queue of the last classifiers, whose mean takes the place of the last one in the step.
+
+A row with loss by w_t first puts w_t into a ring of N classifiers. With w̄ the mean of the ring,
+
+    w_{t+1} = argmin ½‖w − w̄‖² + (γ/2)‖w − m̃‖² + Cξ   s.t.  y w·x ≥ 1 − ξ
+
+which is the step of ``learners.means.step`` from w̄. The mean is a running one: the classifier that enters is added to
+a sum, the one that leaves is taken from it. The sum is of w/N, so that it is a float where the classifiers are, and a
+pair of floats, so that nothing is lost on the way. Only when what is left is 1e-10 of what once was in it, the sum is
+computed anew. Classifiers that count by their age are summed at each step, which costs N·d.
+
+The step moves every weight, so it costs the width; a row without loss costs its non-zeros. All products of the step
+are with the row divided by its largest entry, so no row is too large or too small.
+
+Two classes share one problem, kept in line 0, until a row of a third class splits it in two that mirror each other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import Each, Numbers, Whole, exactly
+from aggro.engine.jit.compile import exact, inline, part, rare
+from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot, dot_norm_over, largest, norm, over_squared
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import PA
+from aggro.learners.linear.grid import rival
+from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+
+__all__ = ["QUEUE", "Queue", "of_queue"]
+
+FILLED, NEXT = range(2)
+LOST = 1e-10
+ALL = 0  # the line of S with the sum of all rows; that of class c is c + 1
+
+u8 = np.uint64
+
+
+def next_place(places: np.ndarray, state: Any) -> str:
+    """Before the ring is full, the next place is the one behind the last."""
+    filled, after = places[:, FILLED], places[:, NEXT]
+    if not ((filled == state.ring.shape[1]) | (after == filled)).all():
+        return f"holds {places.tolist()}: a ring that is not full goes on where it ends"
+    return ""
+
+
+class Queue(NamedTuple):
+    """A line for each problem; the intercept is the first column, the constant feature's."""
+
+    tally: Tally
+    W: Annotated[np.ndarray, Numbers()]  # (problems, 1 + width)
+    ring: Annotated[np.ndarray, Numbers()]  # (problems, N, 1 + width)
+    # (problems, 2, 1 + width): the sum of the ring's w/N, and what rounding took from it
+    total: Annotated[np.ndarray, Numbers()]
+    S: Annotated[np.ndarray, Numbers()]  # (1 + classes, 1 + width): the sum of all rows, and of each class
+    U: Annotated[np.ndarray, Numbers()]  # (problems or 0, 1 + width): what the lazy average needs
+    counts: Annotated[np.ndarray, Numbers(0.0)]  # (1 + classes,): rows in each sum
+    # (problems, 2): classifiers in the ring, and where the next goes
+    places: Annotated[
+        np.ndarray,
+        Each(Whole(0, lambda state: state.ring.shape[1]), Whole(0, lambda state: state.ring.shape[1] - 1), axis=1),
+        next_place,
+    ]
+    # (problems,): the largest term in the sum since it was last computed anew
+    peaks: Annotated[np.ndarray, Numbers(0.0)]
+    # (1,): whether each class has a line
+    split: Annotated[np.ndarray, exactly(lambda state: int(state.tally.rows[LIVE] > 2))]
+
+
+def init(params: MeansParams, width: int, models: int) -> Queue:
+    lines = 1 if models <= 2 else models
+    return Queue(
+        new_tally(models),
+        np.zeros((lines, 1 + width)),
+        np.zeros((lines, params.queue, 1 + width)),
+        np.zeros((lines, 2, 1 + width)),
+        np.zeros((1 + models, 1 + width)),
+        np.zeros((lines if params.average else 0, 1 + width)),
+        np.zeros(1 + models),
+        np.zeros((lines, 2), np.int64),
+        np.zeros(lines),
+        np.zeros(1, np.int64),
+    )
+
+
+def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
+    wide, models = 1 + width, max(models, state.counts.shape[0] - 1)
+    lines = 1 if models <= 2 else models
+    return Queue(
+        grown_tally(state.tally, models),
+        grown(state.W, (lines, wide)),
+        grown(state.ring, (lines, state.ring.shape[1], wide)),
+        grown(state.total, (lines, 2, wide)),
+        grown(state.S, (1 + models, wide)),
+        grown(state.U, (lines if state.U.shape[0] else 0, wide)),
+        grown(state.counts, (1 + models,)),
+        grown(state.places, (lines, 2)),
+        grown(state.peaks, (lines,)),
+        state.split.copy(),
+    )
+
+
+def of_queue(state: Queue, average: int) -> np.ndarray:
+    """The weights that predict, a line for each problem, the intercept first."""
+    lines = state.W.shape[0] if state.split[0] else 1
+    seen = int(state.tally.rows[SEEN])
+    W: np.ndarray = state.W[:lines]
+    return W - state.U[:lines] / seen if average and seen else W.copy()
+
+
+@inline
+def by(state, params, X, i, out, mean):
+    """The scores by the last classifiers, or by the means of the iterates."""
+    q = norm(X, i) + params.bias
+    lines = u8(state.W.shape[0]) if state.split[0] else u8(1)
+    ordinary = q < HUGE
+    seen = np.float64(state.tally.rows[SEEN])
+    for k in range(lines):
+        f = dot(X, i, state.W[k, 1:]) + state.W[k, 0]
+        if mean:
+            f -= (dot(X, i, state.U[k, 1:]) + state.U[k, 0]) / seen
+        ordinary &= abs(f) < HUGE
+        out[k] = f
+    if not ordinary and not far_scores(state, X, i, out, lines, mean):
+        return np.nan
+    if state.W.shape[0] > 1 and not state.split[0]:
+        for k in range(u8(2), u8(state.W.shape[0])):
+            out[k] = 0.0
+        out[1] = out[0]
+        out[0] = -out[1]
+    return q
+
+
+@inline
+def look(state, params, X, i, out):
+    return by(state, params, X, i, out, False)
+
+
+@inline
+def peek(state, params, X, i, out):
+    return by(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
+
+
+@rare
+def far_scores(state, X, i, out, lines, mean):
+    """The scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return False
+    m = max(m, 1.0)
+    for k in range(lines):
+        f, _ = dot_norm_over(X, i, m, state.W[k, 1:])
+        f += state.W[k, 0] / m
+        if mean:
+            u, _ = dot_norm_over(X, i, m, state.U[k, 1:])
+            f -= (u + state.U[k, 0] / m) / state.tally.rows[SEEN]
+        out[k] = min(max(f * m, -HUGE), HUGE)
+    return True
+
+
+@inline
+def judge(state, params, y, out):
+    c = np.int64(y)
+    if state.tally.rows[LIVE] <= 2 or state.W.shape[0] == 1:
+        margin = (2.0 * y - 1.0) * (out[0] if state.W.shape[0] == 1 else out[1])
+        return max(0.0, 1.0 - margin), margin <= 0.0
+    r = rival(state, c, out, u8(0), u8(1))
+    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
+    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
+    loss = 0.0
+    for k in range(u8(state.tally.rows[LIVE])):
+        loss += max(0.0, 1.0 - (1.0 if k == u8(c) else -1.0) * out[k])
+    return loss, mistake
+
+
+@rare
+def split(state):
+    """Two problems that mirror each other, of the one that two classes share."""
+    state.split[0] = 1
+    for j in range(state.W.shape[1]):
+        state.W[1, j], state.W[0, j] = state.W[0, j], -state.W[0, j]
+        for n in range(state.ring.shape[1]):
+            state.ring[1, n, j], state.ring[0, n, j] = state.ring[0, n, j], -state.ring[0, n, j]
+        for p in range(2):
+            state.total[1, p, j], state.total[0, p, j] = state.total[0, p, j], -state.total[0, p, j]
+        if state.U.shape[0]:
+            state.U[1, j], state.U[0, j] = state.U[0, j], -state.U[0, j]
+    state.places[1, FILLED] = state.places[0, FILLED]
+    state.places[1, NEXT] = state.places[0, NEXT]
+    state.peaks[1] = state.peaks[0]
+
+
+@part
+def learn(state, params, X, i, y, s, out, q):
+    m = largest(X, i)
+    c = u8(np.int64(y))
+    if params.counting and m <= LARGEST:
+        for line in (u8(ALL), c + u8(1)):
+            add(X, i, 1.0, state.S[line, 1:])
+            state.S[line, 0] += params.bias
+            state.counts[line] += 1.0
+    several = state.tally.rows[LIVE] > 2
+    if several and not state.split[0]:
+        split(state)
+    if q < TINY and m < NO_ROW:
+        return False
+    m = 1.0 if q < TINY and params.step != PA else max(m, params.bias)
+    if not several:
+        sign = 2.0 * y - 1.0
+        f = out[0] if state.W.shape[0] == 1 else out[1]
+        return step(state, params, X, i, u8(0), u8(2), u8(1), sign, f, s, m)
+    moved = False
+    for k in range(u8(state.tally.rows[LIVE])):
+        moved |= step(state, params, X, i, k, k + u8(1), u8(ALL), 1.0 if k == c else -1.0, out[k], s, m)
+    return moved
+
+
+@part
+def step(state, params, X, i, k, plus, minus, sign, f, s, m):
+    """The step of problem k, its prototype of the lines ``plus`` and ``minus`` of the sums; whether there was one."""
+    if 1.0 - sign * f <= 0.0:
+        return False
+    enqueue(state, params, k)
+    total = state.total[k]
+    stretch = np.float64(params.queue) / state.places[k, FILLED] if params.ages.shape[0] == 0 else 1.0
+    f, q = product(X, i, m, total[0])
+    low, _ = product(X, i, m, total[1])
+    f = (f + low) * stretch
+    q += over_squared(params.bias, m)
+    n_plus, n_minus = state.counts[plus], state.counts[minus]
+    p_plus, _ = product(X, i, m, state.S[plus])
+    p_minus, _ = product(X, i, m, state.S[minus])
+    if minus == u8(ALL):  # what is not of the class
+        n_minus -= n_plus
+        p_minus -= p_plus
+    of_plus, of_minus = share(params, n_plus), share(params, n_minus)
+    proto = of_plus * p_plus - of_minus * p_minus
+    alpha = sign * pull(params, 1.0 / m - sign * f, proto, sign, q, s, m) / (1.0 + params.gamma)
+    if not abs(alpha) < np.inf:
+        alpha = 0.0
+    others = of_minus if minus == u8(ALL) else 0.0
+    move(state, k, plus, minus, stretch, params.gamma, of_plus + others, of_minus)
+    add_over(X, i, alpha, m, state.W[k, 1:])
+    state.W[k, 0] += alpha * params.bias / m
+    if state.U.shape[0]:
+        seen = np.float64(state.tally.rows[SEEN])
+        add_over(X, i, alpha * seen, m, state.U[k, 1:])
+        state.U[k, 0] += alpha * seen * params.bias / m
+    return True
+
+
+@inline
+def product(X, i, m, w):
+    """The product of a line with the row divided by m, the constant feature's included, and ‖x/m‖² without it."""
+    f, q = dot_norm_over(X, i, m, w[1:])
+    return f + w[0] / m, q
+
+
+@part
+def move(state, k, plus, minus, stretch, gamma, of_plus, of_minus):
+    """w ← (w̄ + γm̃)/(1 + γ), and its part of the average."""
+    W, total, S = state.W[k], state.total[k], state.S
+    rest = 1.0 / (1.0 + gamma)
+    seen = np.float64(state.tally.rows[SEEN])
+    for j in range(u8(W.shape[0])):
+        w = (stretch * (total[0, j] + total[1, j]) + gamma * (of_plus * S[plus, j] - of_minus * S[minus, j])) * rest
+        if state.U.shape[0]:
+            state.U[k, j] += seen * (w - W[j])
+        W[j] = w
+
+
+@part
+def enqueue(state, params, k):
+    """The last classifier of problem k goes into its ring, and into the sum."""
+    size = params.queue
+    newest, filled = state.places[k, NEXT], state.places[k, FILLED]
+    slot = state.ring[k, newest]
+    high = low = 0.0
+    if params.ages.shape[0] == 0:
+        high, low = exchange(state.total[k], state.W[k], slot, np.float64(size))
+    for j in range(u8(slot.shape[0])):
+        slot[j] = state.W[k, j]
+    state.places[k, NEXT] = (newest + 1) % size
+    state.places[k, FILLED] = min(filled + 1, size)
+    state.peaks[k] = max(state.peaks[k], high)
+    if params.ages.shape[0] or low < LOST * state.peaks[k]:
+        gather(state, params, k, newest)
+
+
+@exact
+def put(total, j, term):
+    """Add to a sum; what rounding takes from it is kept."""
+    high = total[0, j]
+    after = high + term
+    rounded = after - high
+    total[0, j] = after
+    total[1, j] += (high - (after - rounded)) + (term - rounded)
+
+
+@exact
+def exchange(total, new, old, size):
+    """One enters the sum and one leaves it (zeros, while there is room).
+
+    Returns the largest entry of the one that enters, and of the sum.
+    """
+    entered = left = 0.0
+    for j in range(u8(new.shape[0])):
+        put(total, j, new[j] / size)
+        put(total, j, -old[j] / size)
+        entered = max(entered, abs(new[j] / size))
+        left = max(left, abs(total[0, j]))
+    return entered, left
+
+
+@rare
+def gather(state, params, k, newest):
+    """The sum anew: of classifiers that count by their age, or after one went that was beyond what rounding leaves."""
+    total, ring, size = state.total[k], state.ring[k], params.queue
+    weight = np.float64(size)
+    if params.ages.shape[0]:
+        weight = 0.0
+        for age in range(state.places[k, FILLED]):
+            weight += params.ages[age]
+    for j in range(u8(total.shape[1])):
+        total[0, j] = total[1, j] = 0.0
+    state.peaks[k] = 0.0
+    for age in range(state.places[k, FILLED]):
+        slot = ring[(newest - age) % size]
+        if params.ages.shape[0]:
+            counts = params.ages[age] / weight
+            for j in range(u8(total.shape[1])):
+                total[0, j] += counts * slot[j]
+        else:
+            for j in range(u8(total.shape[1])):
+                put(total, j, slot[j] / size)
+                state.peaks[k] = max(state.peaks[k], abs(slot[j] / size))
+
+
+QUEUE = Rule(
+    state=Queue,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: state.W.shape[0],
+)

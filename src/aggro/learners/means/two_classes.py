@@ -1,0 +1,341 @@
+"""Class means for two classes: one weight vector, at a cost that a row's non-zeros decide.
+
+The step shrinks all weights and adds the whole prototype (``learners.means.step``), but nothing of the width is
+touched: the weights are kept as
+
+    w = a·u + b·S₁ + c·S₀
+
+with S₁, S₀ the sums of the two classes' rows. A step changes the three scalars, a ← a/(1 + γ), b ← (b + γκ₁)/(1 + γ),
+c ← (c − γκ₀)/(1 + γ) with κ what the prototype takes of each sum, and adds (αy/a)x to u. A row that enters S₁ would
+change w by b·x, so u gets −(b/a)x: w stays. When a becomes small, u takes it over.
+
+The sum of all iterates, of which the average is made, is kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms
+grow with 1/a, so u takes a over sooner.
+
+A feature's entries of u, S₀, S₁ and v stand side by side: a non-zero of a row costs one place in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import Each, Numbers
+from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.rows import HUGE, NO_ROW, TINY, column_dot, column_dot_over, entry, largest, over_squared, stored
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import PA
+from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+
+__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "Shares", "U", "V", "advance", "folds"]
+
+U, FIRST, SECOND, V = range(4)  # the columns of a feature: u, S₀, S₁, v
+SCALE, OF_SECOND, OF_FIRST, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
+SMALL = 1e-100
+SMALL_MEAN = 1e-4
+Shares = Annotated[np.ndarray, Each(Numbers(0.0, 1.0, above=True), *[Numbers()] * 5)]
+
+u8 = np.uint64
+
+
+class Pair(NamedTuple):
+    """Two classes; the fourth column is there for an average alone."""
+
+    tally: Tally
+    W: Annotated[np.ndarray, Numbers()]  # (width, 3 or 4): u, S₀, S₁, v of each feature
+    b: Annotated[np.ndarray, Numbers()]  # (3 or 4,): the same for the intercept
+    shares: Shares  # (6, 1): a, b, c and their sums over the rows
+    counts: Annotated[np.ndarray, Numbers(0.0)]  # (2,): rows in S₀ and S₁
+
+
+def init(params: MeansParams, width: int, models: int) -> Pair:
+    columns = 4 if params.average else 3
+    return Pair(new_tally(models), np.zeros((width, columns)), np.zeros(columns), new_shares(1), np.zeros(2))
+
+
+def new_shares(models: int) -> np.ndarray:
+    """w is u, and there were no iterates yet."""
+    shares = np.zeros((6, models))
+    shares[SCALE] = 1.0
+    return shares
+
+
+def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
+    wide = grown(state.W, (width, state.W.shape[1]))
+    return Pair(grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy())
+
+
+@inline
+def products(X, i, W):
+    """The row's products with u, S₀ and S₁, and ‖x‖², in one reading."""
+    u = first = second = q = 0.0
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        u += x * W[j, u8(U)]
+        first += x * W[j, u8(FIRST)]
+        second += x * W[j, u8(SECOND)]
+        q += x * x
+    return u, first, second, q
+
+
+@exact
+def products_over(X, i, m, W):
+    """The same for the row divided by m."""
+    u = first = second = q = 0.0
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        x /= m
+        u += x * W[j, u8(U)]
+        first += x * W[j, u8(FIRST)]
+        second += x * W[j, u8(SECOND)]
+        q += x * x
+    return u, first, second, q
+
+
+@inline
+def enter(X, i, W, c, du, ds, dv):
+    """Add du·x to u, ds·x to the sum in column c, dv·x to v."""
+    if W.shape[1] > V:
+        for k in range(*stored(X, i)):
+            j, x = entry(X, i, k)
+            W[j, u8(U)] += du * x
+            W[j, c] += ds * x
+            W[j, u8(V)] += dv * x
+    else:
+        for k in range(*stored(X, i)):
+            j, x = entry(X, i, k)
+            W[j, u8(U)] += du * x
+            W[j, c] += ds * x
+
+
+@exact
+def enter_over(X, i, m, W, c, du, ds, dv):
+    """The same with du and dv for the row divided by m."""
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        W[j, u8(U)] += du * (x / m)
+        W[j, c] += ds * x
+        if W.shape[1] > V:
+            W[j, u8(V)] += dv * (x / m)
+
+
+@inline
+def look(state, params, X, i, out):
+    u, first, second, q = products(X, i, state.W)
+    first += state.b[FIRST]
+    second += state.b[SECOND]
+    q += params.bias
+    shares = state.shares
+    f = shares[SCALE, 0] * (u + state.b[U]) + shares[OF_SECOND, 0] * second + shares[OF_FIRST, 0] * first
+    out[1] = first
+    out[2] = second
+    if not (q < HUGE and abs(f) < HUGE and abs(first) < HUGE and abs(second) < HUGE):
+        f = far_score(state, X, i)
+        q = q if f == f else np.nan
+        out[1] = np.inf  # tells ``learn``
+    out[0] = f
+    return q
+
+
+@inline
+def peek(state, params, X, i, out):
+    if not params.average or state.tally.rows[SEEN] == 0:
+        return look(state, params, X, i, out)
+    u, first, second, q = products(X, i, state.W)
+    v = column_dot(X, i, state.W, u8(V)) + state.b[V]
+    sums = state.shares[SUMS:]
+    f = sums[SCALE, 0] * (u + state.b[U]) + sums[OF_SECOND, 0] * (second + state.b[SECOND])
+    f = (f + sums[OF_FIRST, 0] * (first + state.b[FIRST]) + v) / state.tally.rows[SEEN]
+    if not (q < HUGE and abs(f) < HUGE):
+        f = far_mean(state, X, i)
+        q = q if f == f else np.nan
+    out[0] = f
+    return q + params.bias
+
+
+@rare
+def far_score(state, X, i):
+    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return np.nan
+    m = max(m, 1.0)
+    u, first, second, _ = products_over(X, i, m, state.W)
+    return cut(of_parts(state, state.shares, u, first, second, m) * m)
+
+
+@rare
+def far_mean(state, X, i):
+    """The score of the average for such a row."""
+    m = largest(X, i)
+    if not m < np.inf:
+        return np.nan
+    m = max(m, 1.0)
+    u, first, second, _ = products_over(X, i, m, state.W)
+    f = of_parts(state, state.shares[SUMS:], u, first, second, m)
+    f += column_dot_over(X, i, m, state.W, u8(V)) + state.b[V] / m
+    return cut(f / state.tally.rows[SEEN] * m)
+
+
+@exact
+def of_parts(state, shares, u, first, second, m):
+    """The score of a row divided by m, from the products with its parts, the intercept's among them."""
+    f = shares[SCALE, 0] * (u + state.b[U] / m)
+    return (
+        f + shares[OF_SECOND, 0] * (second + state.b[SECOND] / m) + shares[OF_FIRST, 0] * (first + state.b[FIRST] / m)
+    )
+
+
+@exact
+def cut(f):
+    return min(max(f, -HUGE), HUGE)
+
+
+@inline
+def judge(state, params, y, out):
+    margin = (2.0 * y - 1.0) * out[0]
+    return max(0.0, 1.0 - margin), margin <= 0.0
+
+
+@inline
+def drift(state, y, counting):
+    """What u gets of a row that enters a sum, so that the weights stay."""
+    held = OF_SECOND if y > 0.5 else OF_FIRST
+    return -counting * state.shares[held, 0] / state.shares[SCALE, 0]
+
+
+@inline
+def demand(state, params, y, s, f, first, second, q, m, counting):
+    """How far u goes along the row divided by m, and whether the row makes a step; nothing is changed yet."""
+    sign = 2.0 * y - 1.0
+    du = drift(state, y, counting) * m
+    left = 1.0 / m - sign * f
+    if left <= 0.0:
+        return du, False
+    n_first, n_second = state.counts[0], state.counts[1]
+    if y > 0.5:
+        second += counting * q * m
+        n_second += counting
+    else:
+        first += counting * q * m
+        n_first += counting
+    proto = share(params, n_second) * second - share(params, n_first) * first
+    return du + sign * pull(params, left, proto, sign, q, s, m) / state.shares[SCALE, 0], True
+
+
+@inline
+def to_mean(state, y, du, m, counting):
+    """What v gets along the row divided by m, so that the sum of the iterates so far stays."""
+    shares = state.shares
+    held = OF_SECOND if y > 0.5 else OF_FIRST
+    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + held, 0] * m
+
+
+@inline
+def advance(shares, k, gamma, of_plus, of_minus):
+    """A step of problem k: the weights shrink and take their part of the prototype."""
+    rest = 1.0 / (1.0 + gamma)
+    shares[SCALE, k] *= rest
+    shares[OF_SECOND, k] = (shares[OF_SECOND, k] + gamma * of_plus) * rest
+    shares[OF_FIRST, k] = (shares[OF_FIRST, k] - gamma * of_minus) * rest
+
+
+@inline
+def folds(shares, k, average):
+    """Whether it is time for u to take over a."""
+    return shares[SCALE, k] < (SMALL_MEAN if average else SMALL)
+
+
+@inline
+def finish(state, params, y, moved, counting):
+    """The scalars after the row."""
+    shares, counts = state.shares, state.counts
+    counts[u8(np.int64(y))] += counting
+    average = state.W.shape[1] > V
+    if moved:
+        advance(shares, u8(0), params.gamma, share(params, counts[1]), share(params, counts[0]))
+        if folds(shares, u8(0), average):
+            fold(state)
+    if average:
+        for k in range(u8(SUMS)):
+            shares[u8(SUMS) + k, 0] += shares[k, 0]
+    return moved
+
+
+@rare
+def fold(state):
+    """u takes over a, and v the sum of the iterates."""
+    shares, W = state.shares, state.W
+    for j in range(W.shape[0] + 1):
+        part = W[j] if j < W.shape[0] else state.b
+        if part.shape[0] > V:
+            part[V] += shares[SUMS + SCALE, 0] * part[U] + shares[SUMS + OF_SECOND, 0] * part[SECOND]
+            part[V] += shares[SUMS + OF_FIRST, 0] * part[FIRST]
+        part[U] *= shares[SCALE, 0]
+    shares[SCALE, 0] = 1.0
+    shares[SUMS:] = 0.0
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    f, first, second = out[0], out[1], out[2]
+    if not (TINY < q < HUGE and abs(f) < HUGE and abs(first) < HUGE):
+        return learn_far(state, params, X, i, y, s, q)
+    counting = np.float64(params.counting)
+    du, moved = demand(state, params, y, s, f, first, second, q, 1.0, counting)
+    if not abs(du) < HUGE:
+        return learn_far(state, params, X, i, y, s, q)
+    dv = to_mean(state, y, du, 1.0, counting)
+    if moved or params.counting:
+        c = u8(SECOND if y > 0.5 else FIRST)
+        enter(X, i, state.W, c, du, counting, dv)
+        enter_intercept(state, c, du * params.bias, counting * params.bias, dv * params.bias)
+    return finish(state, params, y, moved, counting)
+
+
+@inline
+def enter_intercept(state, c, du, ds, dv):
+    state.b[U] += du
+    state.b[c] += ds
+    if state.b.shape[0] > V:
+        state.b[V] += dv
+
+
+@rare
+def learn_far(state, params, X, i, y, s, q):
+    """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
+    if state.shares[SCALE, 0] < 1.0:
+        fold(state)
+    m = largest(X, i)
+    counting = np.float64(params.counting) if m <= LARGEST else 0.0
+    if q < TINY and m < NO_ROW:  # there is no row, but its class has one more
+        du, moved, m = drift(state, y, counting), False, 1.0
+    else:
+        m = 1.0 if q < TINY and params.step != PA else max(m, params.bias)
+        u, first, second, q = products_over(X, i, m, state.W)
+        f = of_parts(state, state.shares, u, first, second, m)
+        q += over_squared(params.bias, m)
+        first += state.b[FIRST] / m
+        second += state.b[SECOND] / m
+        du, moved = demand(state, params, y, s, f, first, second, q, m, counting)
+        if not abs(du) < np.inf:
+            du, moved = drift(state, y, counting) * m, False
+    dv = to_mean(state, y, du, m, counting)
+    c = u8(SECOND if y > 0.5 else FIRST)
+    enter_over(X, i, m, state.W, c, du, counting, dv)
+    bias = params.bias / m
+    enter_intercept(state, c, du * bias, counting * params.bias, dv * bias)
+    return finish(state, params, y, moved, counting)
+
+
+PAIR = Rule(
+    state=Pair,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: 1,
+)

@@ -1,0 +1,336 @@
+"""Multiplicative passive-aggressive learning: weights that grow and shrink by factors.
+
+Instead of the squared distance, a row moves the weights as little as it can in relative entropy:
+
+    w_{t+1} = argmin D_RE(w‖w_t)   s.t.  loss(w; x_t, y_t) = 0        (softened with C)
+
+over a simplex of size U. The step, which stops short of the exact solution and has a loss bound for
+it, is in ``learners.multiplicative.rule``. The bound grows with log n, where that of the additive learner grows
+with ‖x‖², so thousands of features that do not matter cost little.
+
+References
+----------
+K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggressive Algorithms. NIPS 2003, §6.
+J. Kivinen, M. K. Warmuth. Exponentiated gradient versus gradient descent for linear predictors.
+Information and Computation 132, 1997 (the signed form).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import SEEN, Rule, grown_tally
+from aggro.engine.steps import Step
+from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
+from aggro.learners.multiplicative.weights import REST, SIGNED, TOTAL
+from aggro.learners.shared.learner import COMMON, NONE, Learner
+from aggro.learners.shared.model import View
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+
+__all__ = ["MultiplicativePAClassifier", "MultiplicativePARegressor"]
+
+POSITIVE = Number(0.0, open_low=True)
+SHARED: dict[str, Constraint] = {
+    "radius": Either((POSITIVE, NONE)),
+    "signed": Flag(),
+    "step": Choice(("pa", "pa1", "pa2")),
+    "C": POSITIVE,
+    **{name: constraint for name, constraint in COMMON.items() if name != "average"},
+}
+
+
+class Multiplicative(Learner):
+    """The weights of models on a simplex, as users see them."""
+
+    radius: float | None
+    signed: bool
+    step: str
+    C: float
+    fit_intercept: bool
+    n_features: int | None
+
+    def _numbers(self, regression: int, edge: float) -> SimplexParams:
+        return SimplexParams(
+            regression,
+            int(self.signed),
+            int(Step[self.step.upper()]),
+            float(self.C),
+            float(edge),
+            self._size(),
+            float(self.fit_intercept),
+            int(self.n_features or 0),
+        )
+
+    def _size(self) -> float:
+        """U: for None, room for weights; and without signs the simplex itself."""
+        if self.radius is not None:
+            return float(self.radius)
+        return 10.0 if self.signed else 1.0
+
+    def _least(self) -> float:
+        return -np.inf if self.signed else 0.0
+
+    def _check_change(self, state: Simplex | Simplexes) -> None:
+        if state.tally.rows[SEEN] > 0 and (state.norm[..., SIGNED] != float(self.signed)).any():
+            learned = not self.signed
+            raise ValueError(
+                f"This model has learned with signed={learned} and cannot go on with signed={self.signed}: "
+                "its weights are on another simplex. Set it back, or fit anew."
+            )
+
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """Weights (features, scores) and intercepts, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            weights, intercepts = normalised(view, slice(0, view.n_features))
+            return view, weights, intercepts
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = normalised(view, indices)
+        return values[:, None] * weights, intercepts
+
+
+def normalised(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of these features (features, scores) and intercepts."""
+    slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
+    total = norm[:, TOTAL] + norm[:, REST]
+    with np.errstate(over="ignore"):  # a model file may hold any numbers
+        weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
+    return weights[1:][which], weights[0]
+
+
+class MultiplicativePAClassifier(Multiplicative, Classifier):
+    """Multiplicative passive-aggressive classifier, for many features of which few matter.
+
+    Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [m − y f]₊ moves
+
+        p±_j ← p±_j exp(±τ y x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²
+
+    (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
+    q = ‖x‖∞²/4; each class then has weights of its own, also where there are two.
+
+    Parameters
+    ----------
+    radius : float, default=None
+        U, the size of the simplex: absolute weights sum to at most this. None is 10 with signs, and 1
+        without.
+    signed : bool, default=True
+        Whether weights may be negative.
+    margin : float, default=1.0
+        The margin m that a row must have to be passed over. No score is larger than U‖x‖∞.
+    step : {"pa", "pa1", "pa2"}, default="pa"
+        τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
+    C : float, default=1.0
+        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
+        at the start. None: each enters with the first row that moves its weight.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import MultiplicativePAClassifier
+    >>> model = MultiplicativePAClassifier(radius=2)
+    >>> for x, y in [({"good": 1}, "+"), ({"bad": 1}, "-"), ({"good": 1, "day": 1}, "+")]:
+    ...     guess = model.predict_one(x)
+    ...     model = model.learn_one(x, y)
+    >>> model.predict_one({"bad": 1, "day": 1})
+    '-'
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {"margin": POSITIVE, **SHARED, "class_weight": CLASS_WEIGHT}
+
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        signed: bool = True,
+        margin: float = 1.0,
+        step: str = "pa",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.signed = signed
+        self.margin = margin
+        self.step = step
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        return SIMPLEX if self.signed and classes <= 2 else SIMPLEXES
+
+    def _params_for(self, rule: Rule) -> SimplexParams:
+        return self._numbers(0, self.margin)
+
+    def _adopt(self, state: Simplex, rule: Rule, params: SimplexParams, width: int, models: int) -> Simplexes:
+        """One vector for two classes as two mirrored ones."""
+        many: Simplexes = rule.init(params, width, models)
+        n = state.theta.shape[0]
+        for code, sign in ((0, -1.0), (1, 1.0)):
+            many.theta[code, :n] = sign * state.theta
+            many.slope[code, :n] = sign * state.slope
+            many.mass[code, :n] = state.mass
+            many.norm[code] = state.norm
+        return many._replace(tally=grown_tally(state.tally, many.tally.classes.shape[0]))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights: one row for two classes, else one a class."""
+        view, weights, _ = self._weights()
+        shown = self._by_class(view.labels, weights)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one for each row of ``coef_``."""
+        view, _, intercepts = self._weights()
+        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+
+
+class MultiplicativePARegressor(Multiplicative, Regressor):
+    """Multiplicative passive-aggressive regression, for many features of which few matter.
+
+    Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [|y − f| − ε]₊ moves
+
+        p±_j ← p±_j exp(±τ σ x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²,   σ = sign(y − f)
+
+    (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
+    q = ‖x‖∞²/4.
+
+    Parameters
+    ----------
+    radius : float, default=None
+        U, the size of the simplex: absolute weights sum to at most this. None is 10 with signs, and 1
+        without.
+    signed : bool, default=True
+        Whether weights may be negative.
+    epsilon : float, default=0.1
+        Errors up to this size are passed over.
+    step : {"pa", "pa1", "pa2"}, default="pa"
+        τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
+    C : float, default=1.0
+        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
+        at the start. None: each enters with the first row that moves its weight.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights (n_features,) and intercept (1,).
+    n_seen_, n_updates_ : int
+        Rows seen and rows that changed the weights.
+    history_ : structured array
+        Progressive mean loss at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import MultiplicativePARegressor
+    >>> model = MultiplicativePARegressor(radius=4, epsilon=0.01)
+    >>> for x in (0.0, 0.5, 1.0) * 100:
+    ...     model = model.learn_one([x], 2 * x + 1)
+    >>> round(model.predict_one([0.25]), 1)
+    1.5
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {"epsilon": Number(0.0), **SHARED}
+
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        signed: bool = True,
+        epsilon: float = 0.1,
+        step: str = "pa",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.signed = signed
+        self.epsilon = epsilon
+        self.step = step
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        return SIMPLEX
+
+    def _params_for(self, rule: Rule) -> SimplexParams:
+        return self._numbers(1, self.epsilon)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights."""
+        return self._weights()[1][:, 0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept."""
+        return self._weights()[2]

@@ -1,0 +1,217 @@
+"""Linear models on a simplex: the multiplicative passive-aggressive step, for one vector and for one a class.
+
+The literal form has weights w = U p, p on the simplex of the features (x ≥ 0); the signed form has
+w = U(p⁺ − p⁻), (p⁺, p⁻) on the simplex of twice as many corners, so that any ‖w‖₁ ≤ U is there. The
+bias is the weight of a constant feature 1, one more corner (or two).
+
+A row pulls along v, which is σU x_j at the corners (σ = y or sign(y − f), −σU x_j at those of p⁻), and has
+the loss ℓ. The problem, softened with C as in ``engine.steps``, and its dual are
+
+    min U² D_RE(p‖p_t)  s.t.  loss(p) = 0,      max  τ(ℓ + v·p_t) − U² log Σ p_t e^{τv/U²}  over τ ≥ 0
+
+with p ∝ p_t e^{τv/U²} at the solution. (U² D_RE is at least ½‖w − w_t‖₁², as the additive learner has
+½‖w − w_t‖².) By Hoeffding's lemma the last term is at most τ v·p_t + τ²q/2, where 2U√q is the range of v over
+the corners: q = ‖x̃‖∞², and ‖x̃‖∞²/4 in the literal form. So the dual is at least τℓ − τ²q/2. The step is where
+that is largest, and has the form of the additive one with another q:
+
+====== ================
+step   τ
+====== ================
+pa     ℓ/q                (the paper's)
+pa1    min(C, ℓ/q)
+pa2    ℓ/(q + 1/(2C))
+====== ================
+
+It never goes too far: the score moves by at most τq ≤ ℓ. For any comparator p* with losses ℓ*, a step takes at
+least τ(ℓ − ℓ*) − τ²q/2 off U² D_RE(p*‖p). From this follow the bounds, with D = D_RE(p*‖p_1) and γ = 1/(2C),
+
+    Σ ℓ²/q ≤ 2U²D  (``pa``, ℓ* = 0)       Σ ℓ²/(q + γ) ≤ 2U²D + Σ ℓ*²/γ  (``pa2``)
+
+How log-weights are kept, and how new features join, is in ``learners.multiplicative.weights``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.engine.jit.compile import inline, rare
+from aggro.engine.rows import HUGE, LANES, NO_ROW, below, largest
+from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
+from aggro.engine.steps import step_size
+from aggro.learners.linear.grid import rival
+from aggro.learners.linear.vector import judge
+from aggro.learners.multiplicative.weights import (
+    TOTAL,
+    Mass,
+    Norm,
+    Slope,
+    Theta,
+    blank,
+    grown_arrays,
+    join_all,
+    score,
+    shift_all,
+)
+
+__all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
+
+u8 = np.uint64
+
+
+class Simplex(NamedTuple):
+    """One weight vector."""
+
+    tally: Tally
+    theta: Theta  # (1 + width,)
+    slope: Slope
+    mass: Mass
+    norm: Norm  # (5,)
+
+
+class Simplexes(NamedTuple):
+    """One weight vector for each class."""
+
+    tally: Tally
+    theta: Theta  # (models, 1 + width)
+    slope: Slope
+    mass: Mass
+    norm: Norm  # (models, 5)
+
+
+class SimplexParams(NamedTuple):
+    """The numbers of classifiers (regression = 0) and regressors (regression = 1)."""
+
+    regression: int
+    signed: int
+    step: int
+    C: float
+    edge: float  # the margin m, or the insensitivity ε
+    radius: float
+    bias: float  # 1.0 with an intercept, else 0.0
+    corners: int  # features that are corners from the start
+
+
+def init(params: SimplexParams, width: int, models: int) -> Simplex:
+    return Simplex(new_tally(models), *blank(params, width, ()))
+
+
+def grow(state: Simplex, params: SimplexParams, width: int, models: int) -> Simplex:
+    return Simplex(grown_tally(state.tally, models), *grown_arrays(state[1:], params, width, ()))
+
+
+def init_many(params: SimplexParams, width: int, models: int) -> Simplexes:
+    lanes = -(-models // LANES) * LANES
+    return Simplexes(new_tally(lanes), *blank(params, width, (lanes,)))
+
+
+def grow_many(state: Simplexes, params: SimplexParams, width: int, models: int) -> Simplexes:
+    lanes = max(-(-models // LANES) * LANES, state.theta.shape[0])
+    return Simplexes(grown_tally(state.tally, lanes), *grown_arrays(state[1:], params, width, (lanes,)))
+
+
+@inline
+def pull(params, y, f):
+    """Which way the row pulls and by how much it is wrong: the loss before the hinge."""
+    if params.regression:
+        return (1.0 if y >= f else -1.0), abs(y - f) - params.edge
+    sign = 2.0 * y - 1.0
+    return sign, params.edge - sign * f
+
+
+@rare
+def approach(params, X, i, y, s, f, theta, slope, mass, norm):
+    """The step of one model towards a row with a loss: whether it moved."""
+    m = max(largest(X, i), params.bias)
+    if m < NO_ROW:
+        return False
+    joined = join_all(X, i, params.bias, theta, slope, mass, norm)
+    if joined:
+        f = score(X, i, slope, norm, params.radius)
+    sign, gap = pull(params, y, f)
+    if gap <= 0.0:
+        return joined
+    h = m if params.signed else 0.5 * m  # q = h², and τh is the step for the row divided by h
+    a = m / h * step_size(params.step, gap / h, 1.0, params.C * s, h) / params.radius
+    if a == 0.0 or a != a:
+        return joined
+    shift_all(X, i, params.bias, sign * min(a, HUGE), m, theta, slope, mass, norm)
+    return True
+
+
+# One vector ----------------------------------------------------------------------------------------
+
+
+@inline
+def look(state, params, X, i, out):
+    out[0] = score(X, i, state.slope, state.norm, params.radius)
+    if params.signed == 0 and below(X, i, 0.0):
+        return np.nan
+    return out[0]
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    if pull(params, y, out[0])[1] <= 0.0:
+        return False
+    return approach(params, X, i, y, s, out[0], state.theta, state.slope, state.mass, state.norm)
+
+
+SIMPLEX = Rule(
+    state=Simplex, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=look, columns=lambda state: 1
+)
+
+
+# A vector for each class ---------------------------------------------------------------------------
+
+
+@inline
+def look_many(state, params, X, i, out):
+    bad = params.signed == 0 and below(X, i, 0.0)
+    scored = False
+    for k in range(u8(state.theta.shape[0])):
+        out[k] = 0.0
+        if state.norm[k, TOTAL] > 0.0:
+            scored = True
+            out[k] = score(X, i, state.slope[k], state.norm[k], params.radius)
+            bad |= out[k] != out[k]
+    if not scored:
+        bad |= not largest(X, i) < np.inf
+    return np.nan if bad else 0.0
+
+
+@inline
+def judge_many(state, params, y, out):
+    c = np.int64(y)
+    r = rival(state, c, out, u8(0), u8(1))
+    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
+    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
+    loss = 0.0
+    for k in range(state.tally.rows[LIVE]):
+        loss += max(0.0, pull(params, np.float64(k == c), out[u8(k)])[1])
+    return loss, mistake
+
+
+@inline
+def learn_many(state, params, X, i, y, s, out, q):
+    c = np.int64(y)
+    moved = False
+    for k in range(u8(state.tally.rows[LIVE])):
+        own = np.float64(np.int64(k) == c)
+        if pull(params, own, out[k])[1] > 0.0:
+            theta, slope, mass, norm = state.theta[k], state.slope[k], state.mass[k], state.norm[k]
+            moved |= approach(params, X, i, own, s, out[k], theta, slope, mass, norm)
+    return moved
+
+
+SIMPLEXES = Rule(
+    state=Simplexes,
+    init=init_many,
+    grow=grow_many,
+    look=look_many,
+    judge=judge_many,
+    learn=learn_many,
+    peek=look_many,
+    columns=lambda state: state.theta.shape[0],
+)

@@ -1,0 +1,288 @@
+"""A centre that takes part of the way to a row, at the cost of the row's entries: c ← (1 − η)c + ηx.
+
+The centre is kept as c = a·w, so that (1 − η) is one multiplication, and with its squared norm:
+
+    ‖x − c‖² = Σ_{x_j ≠ 0} (x_j − c_j)² + (‖c‖² − Σ_{x_j ≠ 0} c_j²).
+
+Only the difference in brackets can cancel, by some ulps of ‖c‖². So where the sum is below NEAR·‖c‖², or is
+no ordinary float, the row is measured anew over the whole width. Norms are summed anew when the non-zeros
+since the last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
+
+The average of the iterates is lazy. Let U = Σ(t − 1)Δ_t over the moves Δ_t, so that the mean of c_1 … c_T is
+c_T − U/T as in ``line``. U is kept as u + bw: when the factor goes from a to a′ and w by kx,
+
+    b ← b + (t − 1)(a′ − a),   u ← u − (b − (t − 1)a)kx    (b as it was before)
+
+are the moves of U, and a row that does not move the centre costs nothing.
+
+The functions work on any state with the fields ``tally``, ``w``, ``u``, ``scale`` (a) and ``facts`` (``new_facts``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.rows import HUGE, TINY, add, largest
+from aggro.engine.rule import SEEN
+
+__all__ = ["SHARE", "Facts", "begin", "distance", "mean_of", "move", "new_facts"]
+
+# The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
+SHARE, WW, WU, UU, TOP, SINCE = range(6)
+Facts = Annotated[
+    np.ndarray,
+    Each(*[Numbers()] * 4, Whole(0, lambda state: state.w.shape[0]), Whole(0)),
+]
+NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
+SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
+SMALL_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel
+FAR = 1e150  # rows beyond are too large for the quick way
+LARGEST = np.finfo(np.float64).max
+
+u8 = np.uint64
+
+
+def new_facts() -> np.ndarray:
+    """What is known of a centre that is 0."""
+    return np.zeros(6)
+
+
+@inline
+def mean_of(state):
+    """The mean of the iterates as p·w + r·u: p and r."""
+    seen = np.float64(state.tally.rows[SEEN])
+    return state.scale[0] - state.facts[SHARE] / seen, -1.0 / seen
+
+
+# Distances ------------------------------------------------------------------------------------------
+
+
+@inline
+def end_of(state):
+    """Where zeros begin in w and u; never behind their end, whatever a file said."""
+    return u8(max(0.0, min(state.facts[TOP], np.float64(state.w.shape[0]))))
+
+
+@inline
+def point(w, u, p, r, j):
+    """Coordinate j of the centre p·w + r·u."""
+    return p * w[j] + r * u[j] if r != 0.0 else p * w[j]
+
+
+@inline
+def square(X, i, w, u, p, r, top):
+    """‖x − c‖² for a dense row, and for a sparse one the two sums Σ(x_j − c_j)² and Σc_j² over its entries."""
+    near = 0.0
+    held = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            c = point(w, u, p, r, u8(X.indices[k]))
+            gap = np.float64(X.data[k]) - c
+            near += gap * gap
+            held += c * c
+    else:
+        width = u8(X.shape[1])
+        if r != 0.0:
+            for j in range(width):
+                gap = np.float64(X[i, j]) - (p * w[j] + r * u[j])
+                near += gap * gap
+        else:
+            for j in range(width):
+                gap = np.float64(X[i, j]) - p * w[j]
+                near += gap * gap
+        for j in range(width, top):
+            c = point(w, u, p, r, j)
+            near += c * c
+    return near, held
+
+
+@rare
+def far_distance(X, i, w, u, p, r, top):
+    """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
+    if not largest(X, i) < np.inf:
+        return np.nan
+    m = 0.0
+    total = 0.0
+    for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
+        if hasattr(X, "indptr"):
+            k, end, j = u8(X.indptr[i]), u8(X.indptr[i + u8(1)]), u8(0)
+            while j < top or k < end:
+                x = 0.0
+                if k < end and (j >= top or u8(X.indices[k]) == j):
+                    j = u8(X.indices[k])
+                    x = np.float64(X.data[k])
+                    k += u8(1)
+                gap = abs(x - point(w, u, p, r, j))
+                j += u8(1)
+                if again:
+                    total += (gap / m) * (gap / m)
+                else:
+                    m = max(m, gap)
+        else:
+            for column in range(max(u8(X.shape[1]), top)):
+                x = np.float64(X[i, column]) if column < u8(X.shape[1]) else 0.0
+                gap = abs(x - point(w, u, p, r, column))
+                if again:
+                    total += (gap / m) * (gap / m)
+                else:
+                    m = max(m, gap)
+        if m == 0.0:
+            return 0.0
+        m = min(m, LARGEST)
+    return min(m * np.sqrt(total), HUGE)
+
+
+@inline
+def distance(state, X, i, p, r):
+    """‖x − c‖ for the centre c = p·w + r·u, cut at HUGE; NaN if the row is not finite."""
+    facts = state.facts
+    top = end_of(state)
+    near, held = square(X, i, state.w, state.u, p, r, top)
+    norm = 0.0
+    if hasattr(X, "indptr"):
+        norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
+        near += max(0.0, norm - held)
+    if TINY < near < HUGE and near > NEAR * norm:
+        return np.sqrt(near)
+    return far_distance(X, i, state.w, state.u, p, r, top)
+
+
+# Moves ----------------------------------------------------------------------------------------------
+
+
+@rare
+def cut_back(w, u, top):
+    """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
+    for j in range(top):
+        w[j] = min(max(w[j], -LARGEST / 4.0), LARGEST / 4.0)
+        if u.shape[0] > 0 and not abs(u[j]) <= LARGEST / 2.0:
+            u[j] = 0.0  # the mean is that of the centres from now on
+
+
+@exact
+def sum_up(state):
+    """The squared norms anew: four sums side by side, which zeros behind the end do not change."""
+    w, u, facts = state.w, state.u, state.facts
+    top = end_of(state)
+    averaged = u.shape[0] > 0
+    a0 = a1 = a2 = a3 = 0.0
+    wu = 0.0
+    uu = 0.0
+    j = u8(0)
+    while j + u8(4) <= top:
+        a0 += w[j] * w[j]
+        a1 += w[j + u8(1)] * w[j + u8(1)]
+        a2 += w[j + u8(2)] * w[j + u8(2)]
+        a3 += w[j + u8(3)] * w[j + u8(3)]
+        j += u8(4)
+    while j < top:
+        a0 += w[j] * w[j]
+        j += u8(1)
+    if averaged:
+        for k in range(top):
+            wu += w[k] * u[k]
+            uu += u[k] * u[k]
+    ww = a0 + a1 + (a2 + a3)
+    if not ww + uu < HUGE:
+        cut_back(w, u, top)
+        ww = uu = LARGEST
+        wu = 0.0
+    facts[WW] = ww
+    facts[WU] = wu
+    facts[UU] = uu
+    facts[SINCE] = 0.0
+
+
+@inline
+def reach(state, X, i):
+    """Let the end of what is not 0 be behind this row."""
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            if X.data[k] != 0.0:  # a zero that is stored is as one that is not
+                state.facts[TOP] = max(state.facts[TOP], np.float64(X.indices[k]) + 1.0)
+    else:
+        state.facts[TOP] = max(state.facts[TOP], np.float64(X.shape[1]))
+
+
+@rare
+def move_all(state, X, i, eta):
+    """The move over the whole width; then a is 1, and b is 0."""
+    w, u, facts = state.w, state.u, state.facts
+    a = state.scale[0]
+    b = facts[SHARE]
+    g = eta * np.float64(state.tally.rows[SEEN])
+    averaged = u.shape[0] > 0
+    reach(state, X, i)
+    for j in range(end_of(state)):
+        old = a * w[j]
+        if averaged:
+            u[j] += b * w[j] - g * old
+        w[j] = (1.0 - eta) * old
+    state.scale[0] = 1.0
+    facts[SHARE] = 0.0
+    add(X, i, eta, w)
+    if averaged:
+        add(X, i, g, u)
+    sum_up(state)
+
+
+@inline
+def move_some(state, X, i, eta):
+    """The move of a sparse row, in its entries alone."""
+    w, u, facts = state.w, state.u, state.facts
+    before = state.scale[0]
+    after = before * (1.0 - eta)
+    seen = np.float64(state.tally.rows[SEEN])
+    k = eta / after
+    g = (seen * before - facts[SHARE]) * k
+    averaged = u.shape[0] > 0
+    ww = 0.0
+    wu = 0.0
+    uu = 0.0
+    entries = 0.0
+    for n in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+        j = u8(X.indices[n])
+        x = np.float64(X.data[n])
+        entries += x != 0.0
+        old = w[j]
+        new = old + k * x
+        w[j] = new
+        ww += (new - old) * (new + old)
+        if averaged:
+            past = u[j]
+            now = past + g * x
+            u[j] = now
+            wu += new * now - old * past
+            uu += (now - past) * (now + past)
+    state.scale[0] = after
+    facts[SHARE] += seen * (after - before)
+    facts[WW] += ww
+    facts[WU] += wu
+    facts[UU] += uu
+    facts[SINCE] += entries
+    reach(state, X, i)
+    if 4.0 * facts[SINCE] >= facts[TOP] or not abs(facts[WW]) + abs(facts[WU]) + abs(facts[UU]) < HUGE:
+        sum_up(state)
+
+
+@inline
+def move(state, X, i, eta, d):
+    """centre ← (1 − η)·centre + ηx."""
+    if hasattr(X, "indptr"):
+        small = SMALL_MEAN if state.u.shape[0] else SMALL
+        if d < FAR and state.scale[0] * (1.0 - eta) > small and state.facts[WW] < HUGE:
+            move_some(state, X, i, eta)
+            return
+    move_all(state, X, i, eta)
+
+
+@inline
+def begin(state, X, i):
+    """The first centre is the row itself."""
+    add(X, i, 1.0, state.w)
+    reach(state, X, i)
+    sum_up(state)

@@ -1,0 +1,66 @@
+"""What a learner counts while it learns, as users see it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.rule import MARKS, MISTAKES, SEEN, UPDATES
+from aggro.learners.shared.model import Model
+
+__all__ = ["Counted"]
+
+
+class Counted:
+    """Attributes that exist once something was learned."""
+
+    _model: Model
+
+    def _attribute(self) -> Model:
+        """The model, for attributes that exist only once something was learned."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has learned nothing yet")
+        return self._model
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features known."""
+        return self._attribute().features.n
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where they have any."""
+        names = self._attribute().features.names
+        if names is None:
+            raise AttributeError(f"This {type(self).__name__} knows its features by position, not by name")
+        return np.asarray(names, dtype=object)
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the data in the last ``fit``."""
+        return self._attribute().n_iter
+
+    @property
+    def n_seen_(self) -> int:
+        """Rows learned from, over all passes; rows of weight 0 do not count."""
+        return int(self._attribute().state.tally.rows[SEEN])
+
+    @property
+    def n_updates_(self) -> int:
+        """Rows that changed the weights."""
+        return int(self._attribute().state.tally.rows[UPDATES])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rows predicted wrongly just before they were learned; of detectors the rows outside; 0 for regressors."""
+        return int(self._attribute().state.tally.rows[MISTAKES])
+
+    @property
+    def history_(self) -> np.ndarray:
+        """Progressive results at each power of two of rows seen: fields ``rows``, ``loss`` (mean), ``mistakes``."""
+        tally = self._attribute().state.tally
+        marks = tally.history[: tally.rows[MARKS]]
+        table = np.zeros(marks.shape[0], [("rows", np.int64), ("loss", np.float64), ("mistakes", np.int64)])
+        table["rows"] = marks[:, 0]
+        table["loss"] = marks[:, 1] / np.maximum(marks[:, 0], 1.0)
+        table["mistakes"] = marks[:, 2]
+        return table

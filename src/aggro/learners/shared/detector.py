@@ -1,0 +1,183 @@
+"""The third task: learning what is usual, without targets, and finding the rows that are not.
+
+The rule of a detector writes two scores: how usual the row is, higher for more so, and the offset, the score
+below which a row is outside. Both are of one moment, so a decision never mixes two models. Before the first
+row both are 0, and every row is inside. What the tally counts as mistakes are the rows outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import Model
+from aggro.learners.shared.one_row import Explanation
+
+__all__ = ["Detector", "decisions", "sides"]
+
+
+class Detector(Learner):
+    """Learns rows without targets and says which are inside (+1) and which outside (−1)."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            There are no targets.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            There are no targets.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def learn_one(self, x: Any, y: Any = None, weight: float = 1.0) -> Self:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row. Features that are new in a dict or a pair are added.
+        y : ignored
+            There are no targets.
+        weight : float, default=1.0
+            How much the row counts: it scales C.
+        """
+        return super().learn_one(x, y, weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Which rows are inside.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        sides : array of shape (n_samples,)
+            +1 for a row inside, −1 for one outside.
+        """
+        return sides(self.decision_function(X))
+
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """Which rows of a chunk are inside (+1, else −1); columns that the model does not know are left out."""
+        return sides(self.decision_chunk(chunk))
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """How far inside each row of a chunk is; columns that the model does not know are left out."""
+        return decisions(self._scores(chunk.X, chunk.names, in_stream=True)[1])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How far inside each row is: ``score_samples(X) - offset_``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        decisions : array of shape (n_samples,)
+            Not negative for a row inside, negative for one outside.
+        """
+        return decisions(self._scores(X)[1])
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """How usual each row is; the lower, the more of an outlier.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,)
+            The scores, without the offset.
+        """
+        return self._scores(X)[1][:, 0].copy()
+
+    def predict_one(self, x: Any) -> int:
+        """+1 if one row is inside, −1 if it is outside; +1 if nothing was learned yet."""
+        return 1 if self.decision_one(x) >= 0.0 else -1
+
+    def decision_one(self, x: Any) -> float:
+        """How far inside one row is: ``score_one(x) - offset_``; 0.0 if nothing was learned yet."""
+        score, offset = self._two_scores(x)
+        return score - offset
+
+    def score_one(self, x: Any) -> float:
+        """How usual one row is; 0.0 if nothing was learned yet."""
+        return self._two_scores(x)[0]
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Each feature's contribution to the decision for one row."""
+        return self._explain_score(x)
+
+    @property
+    def offset_(self) -> float:
+        """The score below which a row is outside."""
+        self._attribute()
+        return self._two_scores(([], []))[1]
+
+    def _two_scores(self, x: Any) -> tuple[float, float]:
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            return 0.0, 0.0
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)
+            score, offset = model.scores_row[0].tolist()
+            return score, offset
+
+    # There are no targets ---------------------------------------------------------------------------
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        return np.zeros(n)
+
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        return labels, 0.0, weight
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        return 0.0
+
+
+def decisions(scores: np.ndarray) -> np.ndarray:
+    """What is left of the scores when the offset is taken off."""
+    left: np.ndarray = scores[:, 0] - scores[:, 1]
+    return left
+
+
+def sides(decided: np.ndarray) -> np.ndarray:
+    """+1 inside, −1 outside."""
+    return np.where(decided >= 0.0, 1, -1)

@@ -1,0 +1,391 @@
+"""What all learners share: doors, passes over rows, one-row calls, counters.
+
+A family's file adds three things: which :class:`~aggro.engine.rule.Rule` learns (``_rule_for``), its
+settings as numbers (``_params_for``), and how it explains a score (``_contributions``).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from aggro.engine.gate import Gate
+from aggro.engine.passes import layout_of, run, suited
+from aggro.engine.random import permutation
+from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
+from aggro.learners.shared import inputs
+from aggro.learners.shared.columns import Columns
+from aggro.learners.shared.counters import Counted
+from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
+from aggro.learners.shared.gated_pass import learn_asked
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
+from aggro.learners.shared.one_row import FIRST, Explanation, OneRow
+from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
+
+__all__ = ["COMMON", "Explanation", "Learner"]
+
+NONE = Kind(None, "None")
+COMMON: dict[str, Constraint] = {
+    "fit_intercept": Flag(),
+    "average": Flag(),
+    "max_iter": Number(1, integer=True),
+    "tol": Either((Number(0.0), NONE)),
+    "shuffle": Flag(),
+    "warm_start": Flag(),
+    "random_state": Either(
+        (
+            Number(0, 2**64 - 1, integer=True),
+            Kind(np.random.RandomState, "a RandomState"),
+            Kind(np.random.Generator, "a Generator"),
+            NONE,
+        )
+    ),
+    "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
+}
+
+
+class Learner(OneRow, Columns, Counted):
+    """A learner that goes over rows once, in order, and can be asked at any moment."""
+
+    _constraints: ClassVar[Mapping[str, Constraint]]
+    _random: ClassVar[bool] = False  # whether models start at random
+    _model: Model
+
+    # What a family adds -------------------------------------------------------------------------
+
+    def _rule_for(self, classes: int) -> Rule:
+        """The rule that learns when this many classes have been seen."""
+        raise NotImplementedError
+
+    def _params_for(self, rule: Rule) -> Any:
+        """This learner's parameters as the numbers that the rule reads."""
+        raise NotImplementedError
+
+    def _bound(self, model: Model, params: Any) -> Any:
+        """The settings, with what belongs to this model and this process, such as seeds and addresses."""
+        return params
+
+    def _adopt(self, state: Any, rule: Rule, params: Any, width: int, models: int) -> Any:
+        """The state of one rule as that of the next; needed where ``_rule_for`` changes its mind."""
+        raise NotImplementedError
+
+    def _check_change(self, state: Any) -> None:
+        """Refuse parameters that this state cannot follow; they may have been set after it began to learn."""
+
+    def _begin_pass(self, model: Model, epoch: int) -> None:
+        """What is different about one of ``fit``'s passes over the same rows, if anything is."""
+
+    def _settle(self, model: Model) -> None:
+        """Learn what waits, if anything does: ``fit`` ends with it."""
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each given feature's part in each score (features, scores), and the scores' intercepts."""
+        raise NotImplementedError
+
+    def _least(self) -> float:
+        """The least value that a row may hold; the rule's ``look`` reports rows that hold a smaller one."""
+        return -np.inf
+
+    def _check_whole(self, rows: Any) -> None:
+        """Whether these can be all the rows of ``fit``."""
+
+    def _learns_at_once(self, state: Any, n: int) -> bool:
+        """Whether a pass over n rows that were looked at before cannot fail, nor be interrupted half-way."""
+        return True
+
+    _gate: Gate | None = None  # asks about rows: see ``learners.active.learner``
+
+    # What a task adds (see tasks.py) --------------------------------------------------------------
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        raise NotImplementedError
+
+    def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
+        """Whether ``fit`` has something to learn from."""
+
+    def _encode(
+        self, labels: Labels, y: np.ndarray, s: np.ndarray
+    ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
+        """The labels after these targets, the targets as numbers, weights, and where each class first appears."""
+        return labels, y, s, np.empty(0, np.int64)
+
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        """The labels after one target, the target as a number, and its weight."""
+        raise NotImplementedError
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        """The target as a number, if there is nothing new about it and it has no weight of its own."""
+        raise NotImplementedError
+
+    def _models(self, classes: int) -> int:
+        """How many models are kept for this many classes."""
+        return 1
+
+    # Parameters -----------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        model = self.__dict__.get("_model")
+        if model is not None and name in self._constraints:
+            model.stale = True
+
+    def _check_params(self) -> None:
+        check_params(type(self).__name__, self._constraints, self.__dict__)
+
+    def _prepare(self, model: Model) -> None:
+        """Make the model's settings agree with the parameters, which may have been set meanwhile."""
+        if model.stale:
+            with model.guard:
+                try:
+                    model.stale = False  # first: what is set while the parameters are read makes it stale again
+                    self._check_params()
+                    self._check_change(model.state)
+                    params = self._bound(model, self._params_for(RULES[type(model.state)]))
+                    model.balanced = getattr(self, "class_weight", None) == "balanced"
+                    model.averaged = bool(getattr(self, "average", False))
+                    model.params, model.pinned = params, None
+                except BaseException:
+                    model.stale = True
+                    raise
+
+    def _new_model(self) -> Model:
+        self._check_params()
+        n_features = self.__dict__["n_features"]
+        features = Features(None if n_features is None else int(n_features))
+        rule = self._rule_for(0)
+        params = self._params_for(rule)
+        width = max(1, features.n)  # an array of size 0 would say that a part of the state is switched off
+        model = Model(rule.init(params, width, self._models(2)), width, features, Labels(), self._draw_seed())
+        self._prepare(model)
+        return model
+
+    def _begin(self) -> Model:
+        """What ``fit`` starts from, apart from the model in use: nothing, or with ``warm_start`` a copy of it."""
+        self._check_params()
+        if self.__dict__["warm_start"] and "_model" in self.__dict__:
+            model = self._model.copy()
+            self._prepare(model)
+            return model
+        return self._new_model()
+
+    def _draw_seed(self) -> int:
+        source = self.__dict__["random_state"]
+        if source is None:
+            return int(np.random.default_rng().integers(2**63))
+        if isinstance(source, np.random.RandomState):
+            return int(source.randint(2**31 - 1))
+        if isinstance(source, np.random.Generator):
+            return int(source.integers(2**63))
+        return int(source)
+
+    def _fitted(self) -> Model:
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit', 'partial_fit' or 'learn_one' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def save(self, path: Any) -> None:
+        """Save the learner in one file, whole or not at all; ``aggro.load(path)`` brings it back.
+
+        Parameters
+        ----------
+        path : path
+            Where to; ``.aggro`` is the usual ending.
+        """
+        from aggro.models import save  # a later stop than this one: imported where it is used
+
+        save(self, path)
+
+    # Many rows ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels (strings, integers or booleans), or the numbers to predict.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if "_model" in self.__dict__:
+            self._model.check_idle()
+        model = self._begin()
+        rows = self._rows_to_learn(model, X)
+        self._check_whole(rows)
+        n = inputs.n_rows_of(rows)
+        targets = self._check_targets(y, n)
+        weights = inputs.as_weights(sample_weight, n)
+        if weights.shape[0] and not weights.any():
+            raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
+        self._check_enough(targets, weights)
+        best = np.inf
+        model.n_iter = 0
+        for epoch in range(int(self.__dict__["max_iter"])):
+            tally: Tally = model.state.tally
+            loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
+            order = NO_ORDER
+            if self.__dict__["shuffle"]:
+                order = permutation(n, np.uint64(model.seed) + np.uint64(epoch))
+            self._begin_pass(model, epoch)
+            self._learn(model, rows, targets, weights, order, model.state, model.labels)
+            model.n_iter += 1
+            tally = model.state.tally
+            loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
+            tol = self.__dict__["tol"]
+            if tol is not None and loss > best - tol:
+                break
+            best = min(best, loss)
+        self._settle(model)
+        self._model = model
+        return self
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Learn a chunk of a stream.
+
+        With ``names``, its columns may come, go and move from chunk to chunk; without, a sparse chunk may be
+        wider or narrower than those before it.
+        """
+        return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names, in_stream=True)
+
+    def _partial_fit(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None, in_stream: bool = False
+    ) -> Self:
+        if "_model" not in self.__dict__:
+            with FIRST.lock:
+                if "_model" not in self.__dict__:
+                    model = self._new_model()
+                    self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
+                    self._model = model
+                    return self
+        model = self._model
+        model.check_idle()
+        with model.learning:
+            self._prepare(model)
+            moment = model.moment()
+            try:
+                self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
+            except BaseException:
+                model.go_back(moment)
+                raise
+        return self
+
+    def _learn_chunk(
+        self, model: Model, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool
+    ) -> None:
+        labels = model.labels if classes is None else model.labels.reserving(classes)
+        rows = self._rows_to_learn(model, X, names, in_stream)
+        n = inputs.n_rows_of(rows)
+        targets = self._check_targets(y, n)
+        weights = inputs.as_weights(sample_weight, n)
+        small = size_of(rows) < size_of(model.state)
+        if small and self._learns_at_once(model.state, n):  # cheaper to look first than to work on a copy
+            bad = inputs.first_bad_row(rows, weights, self._least())
+            if bad >= 0:
+                raise inputs.bad_value(rows, bad, model.features.names, self._least())
+            with model.guard:
+                if not model.readers[0]:
+                    model.begin()
+                    self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
+                    return
+        try:
+            with model.guard:
+                model.busy = True
+                model.begin()
+                state = copy_state(model.state)
+            self._learn(model, rows, targets, weights, NO_ORDER, state, labels)
+        finally:
+            model.busy = False
+
+    def _learn(
+        self,
+        model: Model,
+        X: Any,
+        y: np.ndarray,
+        s: np.ndarray,
+        order: np.ndarray,
+        state: Any,
+        labels: Labels,
+        watching: Any = None,
+    ) -> None:
+        """One pass over rows that came through the doors, into ``state``, which then is the model's.
+
+        The rule may change at the row where a class first appears; the pass stops there and goes on with the
+        next rule. ``watching`` is a pass to take instead of the usual one, with the same arguments.
+        """
+        if self._gate is not None:
+            learn_asked(self, self._gate, model, X, y, s, order, state, labels)
+            return
+        given, before = s, model.params
+        if order.shape[0]:
+            y = y[order]
+            s = s[order] if s.shape[0] else s
+        labels, targets, s, firsts = self._encode(labels, y, s)
+        state = self._own_state(model, state, labels)
+        targets, s, order = frozen(targets), frozen(s), frozen(order)
+        stages = [(0, self._rule_for(max(1, int((firsts < 0).sum()))))]
+        for code, row in enumerate(firsts):
+            rule = self._rule_for(code + 1)
+            if row >= 0 and rule is not stages[-1][1]:
+                stages.append((int(row), rule))
+        ends = [start for start, _ in stages[1:]] + [y.shape[0]]
+        params = model.params
+        for (start, rule), stop in zip(stages, ends, strict=True):
+            state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
+            learn_rows = suited(watching or run, layout_of(state, params))
+            if rule.hold is not None:
+                state = rule.hold(state, X)
+            averaged = model.averaged and not rule.judges_mean
+            flags = model.balanced, averaged
+            state, bad = self._pass(model, learn_rows, state, params, X, targets, s, order, start, stop, *flags)
+            if bad >= 0:
+                first = inputs.first_bad_row(X, given, self._least())
+                raise inputs.bad_value(X, first, model.features.names, self._least())
+        self._end_pass(model, before, state, params, labels)
+
+    def _own_state(self, model: Model, state: Any, labels: Labels) -> Any:
+        """The state to learn into: a copy, if what all see would have to learn rows before it has their labels."""
+        public = state is model.state and model is self.__dict__.get("_model")
+        return copy_state(state) if public and labels is not model.labels else state
+
+    def _end_pass(self, model: Model, before: Any, state: Any, params: Any, labels: Labels) -> None:
+        """Show what a pass has learned that began with the settings ``before``."""
+        with model.guard:
+            model.stale |= model.params is not before  # others were made meanwhile
+            model.swap(state, params, labels, model.width)
+
+    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
+        return state, learn_rows(state, params, *rest)
+
+    def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
+        """The state, of this rule and with room for the classes, and the rule's settings."""
+        models = self._models(classes)
+        if type(state) is not rule.state:
+            params = self._params_for(rule)
+            state = self._adopt(state, rule, params, width, models)
+        elif models > state.tally.classes.shape[0]:
+            state = rule.grow(state, params, width, models)
+        return state, params

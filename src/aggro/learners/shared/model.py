@@ -1,0 +1,337 @@
+"""What a learner has learned: a State, the labels and the features it knows, and its counters.
+
+A model is used by many threads at once like this. ``learning`` is held while many rows are learned, so
+such passes take turns; ``busy`` says that one is under way, and one-row learning waits for it. ``guard``
+is held for moments: to swap in a new state, to take a :class:`View`, or to change the state in place. A
+state that is being read is never changed in place, so every prediction sees a whole model and none waits
+for a long pass.
+
+Three rules keep the kernels safe. Features are added only while the guard is held, and the state gets room
+for them before it is let go. Labels are never changed, only replaced, together with the state. A thread that
+is in the middle of a call does not begin another one: a signal handler, or a method of an object among the data,
+would find a row half packed and a state half grown, so it is refused (``check_free``, ``check_idle``).
+
+A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``. For what becomes of the
+locks when the process forks, see ``learners.shared.forks``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.gate import ask_row, attend
+from aggro.engine.jit.compile import direct
+from aggro.engine.jit.jumps import address_of
+from aggro.engine.jit.pinned import Pinned
+from aggro.engine.passes import (
+    Layout,
+    from_outside,
+    layout_of,
+    learn_dict,
+    learn_row,
+    run,
+    score,
+    score_dict,
+    score_row,
+    suited,
+)
+from aggro.engine.rule import RULES, SEEN, completed, copy_state
+from aggro.learners.shared.features import Features, frozen
+from aggro.learners.shared.forks import enlist
+from aggro.learners.shared.labels import Labels
+
+__all__ = ["Model", "Moment", "View", "size_of"]
+
+NO_ORDER = frozen(np.empty(0, np.int64))
+NO_WEIGHTS = frozen(np.empty(0))
+INFINITY = float("inf")
+NO_SHAPE = (-1,)
+NESTED = (
+    "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
+    "parameters, has called it again. Let it return first; nothing was done by the inner call."
+)
+
+
+def no_plan_fits(*_: Any) -> int:
+    """In place of compiled code that learns dicts: such a row must be given room first."""
+    return -1
+
+
+# The one-row functions that were compiled, each with the addresses that it needs, and where they are. A model keeps
+# the place and not the function: who walks a model, to weigh it or to copy it, would walk on into Numba.
+CODE: list[tuple[Any, ...]] = [(no_plan_fits, 0, 0)]
+NO_PLAN_FITS = 0
+PLACES: dict[tuple[int, bool | None, int, type], int] = {}
+PLACING = threading.Lock()
+NUMBERS: dict[Layout, int] = {}  # a number for each layout: quick to look up by
+
+
+def size_of(rows_or_state: Any) -> int:
+    """Bytes in a tuple of arrays, or in an array."""
+    if isinstance(rows_or_state, tuple):
+        return sum(size_of(part) for part in rows_or_state if not isinstance(part, int))
+    return int(rows_or_state.nbytes)
+
+
+class View(NamedTuple):
+    """What a prediction needs, all of one moment."""
+
+    state: Any
+    params: Any
+    labels: Labels
+    width: int
+    n_features: int
+
+
+class Moment(NamedTuple):
+    """All that a call may change, as it was before."""
+
+    state: Any
+    params: Any
+    labels: Labels
+    width: int
+    n_features: int
+    n_names: int | None
+    seen: int
+
+
+class Model:
+    """A state and what is needed to read and write it; see the module for how threads share it."""
+
+    def __init__(self, state: Any, width: int, features: Features, labels: Labels, seed: int) -> None:
+        self.state = state
+        self.width = width  # allocated; features.n are in use
+        self.features = features
+        self.labels = labels
+        self.seed = seed
+        self.n_iter = 1
+        self._runtime()
+
+    def _runtime(self) -> None:
+        self.params: Any = None  # None: never made yet
+        self.stale = True  # the learner's parameters were set since these were made
+        self.balanced = False
+        self.averaged = False
+        self.learning = threading.RLock()
+        self.guard = threading.RLock()
+        self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
+        self.busy = False  # a pass is learning into a copy of the state
+        self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
+        self.readers = [0]  # of this very state; a new state comes with a new count
+        self.pinned: Pinned | None = None  # the state as one-row calls read it
+        self.layout: Layout = ()
+        self.layout_number = -1
+        self.scores_row = np.zeros((1, 1))
+        self.dense_shape = NO_SHAPE
+        self.dense_row = np.zeros(0)
+        self.dense_pinned: Pinned | None = None
+        self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
+        self._hold: Any = None  # makes room for a row that the state is to keep
+        enlist(self)
+
+    def renew(self) -> None:
+        """Forget a pass of a thread that is not there: that of the process which this one was forked from."""
+        self.learning = threading.RLock()
+        self.busy = False
+
+    # One call at a time ------------------------------------------------------------------------------
+
+    def check_free(self) -> None:
+        """Refuse a call from within another one of this thread."""
+        if self.held():
+            raise RuntimeError(NESTED)
+
+    def check_idle(self) -> None:
+        """The same for calls that learn, which must not begin while this thread learns many rows, either."""
+        if self.held() or self.learning._is_owned():  # type: ignore[attr-defined]
+            raise RuntimeError(NESTED)
+
+    def moment(self) -> Moment:
+        """What to go back to if a call fails. Needs the guard, or ``learning``."""
+        features = self.features
+        names = None if features.names is None else len(features.names)
+        seen = int(self.state.tally.rows[SEEN])
+        self.began = None
+        return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
+
+    def begin(self) -> None:
+        """From now on nobody else learns until this call ends. Needs the guard."""
+        self.began = int(self.state.tally.rows[SEEN])
+
+    def go_back(self, moment: Moment) -> None:
+        """Undo what a call did that failed or was interrupted, unless it had learned: then all of it is done.
+
+        A state learns in place only when labels, features and room are settled, and in one piece.
+        """
+        with self.guard:
+            seen = int(self.state.tally.rows[SEEN])
+            if self.began is None or seen == self.began:
+                self.features.forget_from(moment.n_features, moment.n_names)
+                self.stale |= self.params is not moment.params
+                if seen == moment.seen:  # else other threads learned rows before it began, and those stay
+                    self.swap(moment.state, moment.params, moment.labels, moment.width)
+            self.features.forget_plans()
+            self.dense_shape, self.dense_pinned = NO_SHAPE, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.check_idle()
+        with self.learning, self.guard:
+            return self.parts()
+
+    def parts(self) -> dict[str, Any]:
+        """Copies of all that was learned. Needs ``learning`` and the guard."""
+        kept = ("state", "width", "features", "labels", "seed", "n_iter")
+        saved = {name: getattr(self, name) for name in kept}
+        saved["state"] = copy_state(self.state)
+        saved["features"] = self.features.copy()
+        return saved
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        # Pickles may lend memory that is read-only or another model's: out-of-band buffers, joblib's maps of files.
+        self.state = completed(copy_state(self.state))
+        self._runtime()
+
+    def copy(self) -> Model:
+        """An independent model that goes on as this one would."""
+        other = object.__new__(type(self))
+        other.__setstate__(self.__getstate__())
+        return other
+
+    # Reading and swapping -------------------------------------------------------------------------
+
+    def view(self) -> View:
+        """The model of this moment. Needs the guard."""
+        return View(self.state, self.params, self.labels, self.width, self.features.n)
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """The model of this moment, for reading while others may learn."""
+        self.check_free()
+        with self.guard:
+            view, readers = self.view(), self.readers
+            readers[0] += 1
+        try:
+            yield view
+        finally:
+            with self.guard:
+                readers[0] -= 1
+
+    def swap(self, state: Any, params: Any, labels: Labels, width: int) -> None:
+        """Make this what the model has learned."""
+        with self.guard:
+            if state is not self.state:
+                self.readers = [0]
+            self.state, self.params, self.labels, self.width = state, params, labels, width
+            self.pinned = None
+
+    # One row: all of this needs the guard ---------------------------------------------------------
+
+    def pin(self) -> Pinned:
+        """The state and the pass's other arguments, laid out for one-row calls."""
+        self._score_dict = self._learn_dict = -1  # the state may be of another type
+        rule = RULES[type(self.state)]
+        self._hold = rule.hold
+        if rule.hold is not None:
+            self._learn_dict = NO_PLAN_FITS
+        self.scores_row = np.zeros((1, rule.columns(self.state)))
+        target, weight = np.zeros(1), np.zeros(1)
+        flags = (self.balanced, self.averaged and not rule.judges_mean)
+        arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
+        self.layout = layout = layout_of(self.state, self.params)
+        with PLACING:
+            self.layout_number = NUMBERS.setdefault(layout, len(NUMBERS))
+        self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
+        return self.pinned
+
+    def _place(self, learning: bool, row: Pinned) -> int:
+        """Where the code of a one-row function is in ``CODE``, for this state and kind of row, or for its dicts."""
+        key = (self.layout_number, learning, len(row.value), type(row.value[0]))
+        place = PLACES.get(key)
+        if place is None:
+            code = self._code_of(learning, row)
+            with PLACING:
+                CODE.append(code)
+                place = PLACES[key] = len(CODE) - 1
+        return place
+
+    def _code_of(self, learning: bool, row: Pinned) -> tuple[Any, ...]:
+        """A one-row function and the addresses that it jumps to."""
+        assert self.pinned is not None
+        state, params, _, _, targets, weights, order, *flags, scores = self.pinned.value
+        numbers = (0.0, 1.0) if learning else ()
+        X, *plan = row.value
+        if learning:
+            passed = address_of(suited(run, self.layout), state, params, X, targets, weights, order, 0, 1, *flags)
+        else:
+            passed = address_of(suited(score, self.layout), state, params, X, scores)
+        one = suited(learn_row if learning else score_row, self.layout)
+        if not plan:
+            return direct(one, self.pinned, row, *numbers, 0), passed
+        one_at = address_of(one, self.pinned, Pinned((X,), type(X)), *numbers, 0)
+        return direct(learn_dict if learning else score_dict, 0, row, 0, *numbers, 0, 0), passed, one_at
+
+    def score_row(self, row: Pinned) -> float:
+        """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
+        pinned = self.pinned or self.pin()
+        code, passed = CODE[self._place(False, row)]
+        first: float = code(pinned, row, passed)
+        return first
+
+    def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
+        """Learn one row in place; False if it is not finite."""
+        if self.readers[0]:
+            self.swap(copy_state(self.state), self.params, self.labels, self.width)
+        pinned = self.pinned or self.pin()
+        if self._hold is not None:
+            state = self._hold(self.state, row.value[0])
+            if state is not self.state:
+                self.swap(state, self.params, self.labels, self.width)
+                pinned = self.pin()
+        code, passed = CODE[self._place(True, row)]
+        learned: int = code(pinned, row, target, weight, passed)
+        return bool(learned)
+
+    def ask_row(self, row: Pinned, gate: Pinned) -> int:
+        """Whether a gate asks about one row: 1 or 0, or -1 if the row is not finite."""
+        pinned = self.pinned or self.pin()
+        key = (self.layout_number, None, 1, type(row.value[0]))
+        place = PLACES.get(key)
+        if place is None:
+            state, params, _, _, targets, weights, order, *flags, _ = pinned.value
+            arguments = (state, params, row.value[0], targets, weights, order, 0, 1, *flags, gate.value[0], 0, 0, 0)
+            attend_at = address_of(suited(attend, self.layout), *arguments)
+            code = direct(suited(ask_row, self.layout), pinned, row, gate, 0, 0), attend_at
+            with PLACING:
+                CODE.append(code)
+                place = PLACES[key] = len(CODE) - 1
+        code, attend_at = CODE[place]
+        found: int = code(pinned, row, gate, self.scores_row.shape[1], attend_at)
+        return found
+
+    def score_dict(self, x: Any) -> float:
+        """The same for a dict that the last plan may fit; infinity if it does not."""
+        plan = self.features.plan
+        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
+            return INFINITY
+        if self._score_dict < 0:
+            self._score_dict = self._place(False, plan.reader)
+        code, passed, one = CODE[self._score_dict]
+        first: float = code(self.pinned, plan.reader, id(x), passed, one)
+        return first
+
+    def learn_dict(self, x: Any, target: float) -> int:
+        """The same for a dict that the last plan may fit: 1, or 0 if it is not finite, -1 if it does not fit."""
+        plan = self.features.plan
+        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
+            return -1
+        if self._learn_dict < 0:
+            self._learn_dict = self._place(True, plan.reader)
+        code, passed, one = CODE[self._learn_dict]
+        learned: int = code(self.pinned, plan.reader, id(x), target, 1.0, passed, one)
+        return learned

@@ -1,0 +1,234 @@
+"""One row at a time: the calls a stream makes, kept within a microsecond or two of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.engine.gate import Gate
+from aggro.engine.jit.pinned import Pinned
+from aggro.engine.rows import CSR, HUGE, first_bad
+from aggro.learners.shared import inputs
+from aggro.learners.shared.features import as_float, frozen
+from aggro.learners.shared.forks import Turn
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.model import INFINITY, NESTED, Model, View
+
+__all__ = ["FIRST", "Explanation", "OneRow", "as_weight", "finite"]
+
+FLOAT = np.dtype(np.float64)
+FIRST = Turn()  # two threads may bring the first rows to one learner at once
+
+
+class Explanation(dict[Any, float]):
+    """Each feature's contribution to one score, largest first; with ``intercept`` they sum to ``score``."""
+
+    def __init__(self, contributions: Mapping[Any, float], intercept: float, score: float, label: Any = None) -> None:
+        super().__init__(sorted(contributions.items(), key=lambda item: -abs(item[1])))
+        self.intercept = intercept
+        self.score = min(max(score, -HUGE), HUGE)
+        self.label = label
+
+
+def as_weight(weight: Any) -> float:
+    """The weight of a row as a number, 0 or more."""
+    number = as_float(weight, "weight")
+    if number < 0.0:
+        raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
+    return number
+
+
+class OneRow:
+    """Learning and scoring of single rows: dicts, 1-D arrays, (indices, values)."""
+
+    # From the learner ------------------------------------------------------------------------------
+
+    _model: Model
+    _new_model: Any
+    _prepare: Any
+    _fitted: Any
+    _widen: Any
+    _with_room: Any
+    _rule_for: Any
+    _encode_one: Any
+    _known_target: Any
+    _contributions: Any
+    _least: Any
+
+    def _row(self, model: Model, x: Any, learning: bool) -> Pinned:
+        """One row as the kernel reads it: a dict, a 1-D array or (indices, values)."""
+        if isinstance(x, Mapping):
+            return model.features.pack(x, learning)
+        if isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__"):
+            return model.features.pair(*x, learning)
+        return self._dense_row(model, x, learning)
+
+    def _dense_row(self, model: Model, x: Any, learning: bool) -> Pinned:
+        n = model.features.n
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
+        if x.dtype.kind not in "iufb":
+            raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
+        width = x.shape[0]
+        if n == 0 and not learning:
+            return model.features.pair([], [], False)  # nothing is known yet: a row of zeros
+        if width != n and not (model.features.reserved and 0 < width < n):
+            if n or not learning or not width:
+                owner = type(self).__name__
+                raise ValueError(f"X has {width} features, but {owner} is expecting {n} features as input.")
+            model.features.n = width
+        if model.dense_pinned is None or model.dense_shape != (width,):
+            buffer = np.zeros((1, width))
+            model.dense_shape, model.dense_row, model.dense_pinned = (width,), buffer[0], Pinned((frozen(buffer),))
+        model.dense_row[:] = x
+        return model.dense_pinned
+
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row. Features that are new in a dict or a pair are added.
+        y : label or float
+            Its target. A label that is new is added.
+        weight : float, default=1.0
+            How much the row counts: it scales C.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            self._learn_first(x, y, weight)
+            return self
+        if model.held():
+            raise RuntimeError(NESTED)
+        if type(weight) is float and weight == 1.0:
+            with model.guard:  # nothing new about the row: the common case, kept short
+                if not model.stale and not model.busy:
+                    target = self._known_target(model, y)
+                    if target is not None:
+                        learned = model.learn_dict(x, target)
+                        if learned < 0 and (row := self._known_row(model, x)) is not None:
+                            learned = model.learn_row(row, target, 1.0)
+                        if learned > 0:
+                            return self
+        self._learn_one(model, x, y, weight)
+        return self
+
+    def _learn_first(self, x: Any, y: Any, weight: float) -> None:
+        with FIRST.lock:
+            model: Model | None = self.__dict__.get("_model")
+            if model is None:
+                model = self._new_model()
+                self._learn_one(model, x, y, weight)
+                self._model = model
+                return
+        self._learn_one(model, x, y, weight)
+
+    def _known_row(self, model: Model, x: Any) -> Pinned | None:
+        """An array of the form that came before; None for all else."""
+        if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
+            features = model.features
+            if features.n == x.shape[0] or features.reserved:  # as when the room was made
+                model.dense_row[:] = x
+                return model.dense_pinned
+        return None
+
+    def _learn_one(self, model: Model, x: Any, y: Any, weight: float) -> None:
+        """The long way, for rows that may bring a new feature or class: all or nothing."""
+        weight = as_weight(weight)
+        if weight:
+            model.check_idle()
+            with model.learning, model.guard:
+                self._learn_new(model, x, y, weight)
+
+    def _learn_new(self, model: Model, x: Any, y: Any, weight: float) -> None:
+        """Learn one row of a weight above 0. Needs ``learning`` and the guard."""
+        self._prepare(model)
+        moment = model.moment()
+        try:
+            model.begin()
+            labels, target, weight = self._encode_one(model.labels, y, weight)
+            if weight == 0.0:
+                return
+            row = self._row(model, x, True)
+            if first_bad(row.value[0], 0, self._least())[0] >= 0:
+                raise inputs.bad_value(row.value[0], 0, model.features.names, self._least())
+            self._widen(model)
+            if labels is not model.labels:
+                classes = len(labels.codes)
+                rule = self._rule_for(classes)
+                state, params = self._with_room(model.state, model.params, rule, model.width, classes)
+                model.swap(state, params, labels, model.width)
+            self._learn_row(model, row, target, weight)
+        except BaseException:
+            model.go_back(moment)
+            raise
+
+    def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
+        """Learn one row that came through the doors. Needs the guard."""
+        if not model.learn_row(row, target, weight):
+            raise inputs.bad_state()
+
+    def _score_row(self, model: Model, row: Pinned) -> float:
+        """Score one row into ``model.scores_row``; the first score, NaN if the row is not finite. Needs the guard."""
+        return model.score_row(row)
+
+    def _ask_row(self, model: Model, row: Pinned, gate: Gate, pinned_gate: Pinned) -> int:
+        """Whether a gate asks about one row: 1 or 0, or -1 if it is not finite. Needs the guard."""
+        return model.ask_row(row, pinned_gate)
+
+    def _score_one(self, model: Model, x: Any) -> float:
+        """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
+        if model.stale:
+            self._prepare(model)
+        first = model.score_dict(x)
+        if first < INFINITY:
+            return first
+        row = self._known_row(model, x) or self._row(model, x, False)
+        first = self._score_row(model, row)
+        if first != first:
+            raise inputs.bad_value(row.value[0], 0, model.features.names, self._least())
+        return first
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """The labels, the names of the row's features, their parts in each score, and the intercepts."""
+        with self._looking_at(x) as (view, row, names):
+            if isinstance(row, CSR):
+                indices, values = row.indices.astype(np.int64), row.data
+            else:
+                indices, values = np.arange(row.shape[1]), row[0]
+            with np.errstate(over="ignore", invalid="ignore"):  # products of numbers near the largest float
+                parts, intercepts = map(finite, self._contributions(view, indices, values))
+            known = names or []  # with n_features there may be more features than names
+            return view.labels, [known[j] if j < len(known) else j for j in indices.tolist()], parts, intercepts
+
+    @contextmanager
+    def _looking_at(self, x: Any) -> Iterator[tuple[View, Any, list[Any] | None]]:
+        """The model, one row that it can score as a matrix of its own, and the names of the features."""
+        model = self._fitted()
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)  # prepares, and refuses what is not finite
+            (row,) = self._row(model, x, False).value
+            if isinstance(row, CSR):
+                n = int(row.indptr[1])
+                row = row._replace(indices=row.indices[:n].copy(), data=row.data[:n].copy())
+            else:
+                row = row.copy()
+            yield model.view(), row, model.features.names
+
+    def _explain_score(self, x: Any) -> Explanation:
+        """The explanation of a learner's one score."""
+        _, features, parts, intercepts = self._explain(x)
+        contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
+        intercept = float(intercepts[0])
+        return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Numbers cut at ±HUGE, as scores are."""
+    return np.asarray(np.clip(np.nan_to_num(values), -HUGE, HUGE))

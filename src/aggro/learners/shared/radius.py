@@ -1,0 +1,54 @@
+"""A radius that is learned: the distance that a share ν of the rows exceeds, followed row by row.
+
+The radius moves by mirror descent, in log ε, on the pinball loss νε + [d − ε]₊, whose expectation is least at the
+quantile of the distances d that they exceed with probability ν:
+
+    ε ← ε exp(γ_t (1[d > ε] − ν)),   γ_t = min(γ_{t−1}, 2σ_t t^−½),   γ_0 = 1.
+
+It begins as the first distance that is not 0, and t counts the rows since then. σ_t is the mean of
+min(1, |d/ε − 1|) over these rows, and of a 1 to begin with: in many dimensions distances differ by a few percent,
+and the radius should not move by more.
+
+**Guarantee.** If all distances are in [m, M], then log ε stays within L = log(M/m) + 1, since it falls only
+when ε ≥ d and rises only when ε < d. Of T rows, Σ(1[d > ε] − ν) = Σ(log ε_{t+1} − log ε_t)/γ_t, and since γ never
+rises, summation by parts gives, for any rows in any order,
+
+    |share outside − ν| ≤ L/(T γ_T),
+
+which falls as T^−½. Multiplying all rows by a number multiplies the radius by it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from aggro.engine.fields import Numbers
+from aggro.engine.jit.compile import exact
+
+__all__ = ["RADIUS", "RATE", "Radius", "learn_radius", "new_radius"]
+
+RADIUS, STEPS, SPREAD, RATE = range(4)
+Radius = Annotated[np.ndarray, Numbers(0.0)]
+
+
+def new_radius() -> np.ndarray:
+    """Nothing learned yet: the radius is 0."""
+    return np.zeros(4)
+
+
+@exact
+def learn_radius(known, nu, d):
+    """A step towards the distance that a share ν of the rows exceeds; ``known`` is what ``new_radius`` gave."""
+    radius = known[RADIUS]
+    if radius == 0.0:
+        known[RADIUS] = d
+        return
+    known[STEPS] += 1.0
+    known[SPREAD] += min(1.0, abs(d / radius - 1.0))
+    t = known[STEPS]
+    rate = min(2.0 * (1.0 + known[SPREAD]) / (1.0 + t) / np.sqrt(t), known[RATE] if t > 1.0 else 1.0)
+    known[RATE] = rate
+    outside = 1.0 if d > radius else 0.0
+    known[RADIUS] = radius * np.exp(rate * (outside - nu))

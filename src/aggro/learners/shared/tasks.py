@@ -1,0 +1,360 @@
+"""Two tasks: naming one of several classes, and predicting a number. The third is in ``outliers``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from aggro.learners.shared import inputs
+from aggro.learners.shared.features import as_float
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.learner import NONE, Learner
+from aggro.learners.shared.model import INFINITY, NESTED, Model
+from aggro.learners.shared.one_row import Explanation
+from aggro.learners.shared.params import Choice, Either, Kind
+
+__all__ = ["CLASS_WEIGHT", "Classifier", "Regressor"]
+
+LARGEST = sys.float_info.max
+CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
+
+
+class Classifier(Learner):
+    """Learns labels of any kind; classes may appear at any time."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels; new ones may appear at any time.
+        classes : array, default=None
+            Reserves names in ``classes_``; never needed, changes nothing that is learned.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._partial_fit(X, y, sample_weight, classes)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Only classes that have been seen are predicted, reserved ones are not.
+        """
+        view, scores = self._scores(X)
+        return self._name(view.labels, self._by_class(view.labels, scores))
+
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The label of each row of a chunk; columns that the model does not know are left out."""
+        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
+        return self._name(view.labels, self._by_class(view.labels, scores))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the score of ``classes_[1]``, else one column a class.
+        """
+        view, scores = self._scores(X)
+        return self._by_class(view.labels, scores)
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The scores of each row of a chunk, as ``decision_function`` gives them; unknown columns are left out."""
+        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
+        return self._by_class(view.labels, scores)
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one row; None if nothing was learned yet."""
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            return None
+        if model.held():
+            raise RuntimeError(NESTED)
+        with model.guard:
+            f = model.score_dict(x) if not model.stale else INFINITY
+            if not f < INFINITY:
+                f = self._score_one(model, x)
+            pair = model.labels.pair
+            if pair is None:
+                return None
+            scores = model.scores_row
+            if f != 0.0 and scores.shape[1] == 1:  # at 0 the sorted order decides
+                return pair[f > 0.0]
+            return self._name(model.labels, self._by_class(model.labels, scores)).tolist()[0]
+
+    def decision_one(self, x: Any) -> Any:
+        """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            return 0.0
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)
+            decision = self._by_class(model.labels, model.scores_row)[0]
+            return float(decision) if decision.ndim == 0 else decision.copy()
+
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """Each feature's contribution to the score of one row.
+
+        For two classes that is the score of ``classes_[1]``; else the score of ``label``, which is
+        the predicted one if not given.
+        """
+        labels, features, parts, intercepts = self._explain(x)
+        self._check_any(labels)
+        parts = self._by_class(labels, parts)
+        intercepts = self._by_class(labels, intercepts[None, :])[0]
+        names = labels.names
+        if parts.ndim == 2:
+            if label is None:
+                label = self.predict_one(x)
+            if label not in names:
+                raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
+            column = names.tolist().index(label)
+            parts, intercepts = parts[:, column], intercepts[column]
+        else:
+            label = names.tolist()[-1]
+        contributions = dict(zip(features, parts.tolist(), strict=True))
+        intercept = float(intercepts)
+        return Explanation(contributions, intercept, intercept + float(parts.sum()), label)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes seen or reserved, sorted."""
+        return self._attribute().labels.names
+
+    # How labels become numbers, and scores labels -------------------------------------------------
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        return inputs.as_labels(y, n, type(self).__name__)
+
+    def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
+        live = targets[weights > 0.0] if weights.shape[0] else targets
+        if live.shape[0] == 0 or (live == live[0]).all():
+            seen = len(self._model.labels.codes) if self.__dict__["warm_start"] and "_model" in self.__dict__ else 0
+            if seen < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; got {min(1, live.shape[0])} class. "
+                    "For a stream that begins with one class, use partial_fit or learn_one."
+                )
+
+        self._check_class_weight(targets)
+
+    def _check_class_weight(self, targets: np.ndarray) -> None:
+        """As scikit-learn does, refuse weights of classes that are not there while others have none."""
+        class_weight = self.__dict__["class_weight"]
+        if not isinstance(class_weight, Mapping):
+            return
+        known = dict.fromkeys(targets.tolist())
+        if self.__dict__["warm_start"] and "_model" in self.__dict__:
+            known |= dict.fromkeys(self._model.labels.codes)
+        strange = [label for label in class_weight if label not in known]
+        unweighted = [label for label in known if label not in class_weight]
+        if strange and unweighted:
+            raise ValueError(
+                f"class_weight names {strange[:5]!r}, not among the labels of y, while {unweighted[:5]!r} of y have no "
+                "weight. Write labels as they are in y (1 is not '1'). For labels that come later in a stream, use "
+                "partial_fit or learn_one."
+            )
+
+    def _warn_of_keys(self, label: Any) -> None:
+        """Say once, at the first label, that a weight is of another kind of label than the stream has."""
+        for key in self.__dict__["class_weight"]:
+            if {kind_of(key), kind_of(label)} == {"text", "a number"}:
+                warnings.warn(
+                    f"class_weight has the key {key!r}, which is {kind_of(key)}, and the labels are {kind_of(label)}, "
+                    f"like {label!r}: it will match none of them.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                return
+
+    def _encode(
+        self, labels: Labels, y: np.ndarray, s: np.ndarray
+    ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
+        after, codes, firsts = labels.encode(y, s)
+        class_weight = self.__dict__["class_weight"]
+        if isinstance(class_weight, Mapping):
+            if after.codes and not labels.codes:
+                self._warn_of_keys(next(iter(after.codes)))
+            by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
+            by_row = by_code[codes.astype(np.int64)]
+            with np.errstate(over="ignore"):
+                s = by_row if not s.shape[0] else np.minimum(s * by_row, LARGEST)
+            if not by_code.all():  # rows of such a class are not there at all
+                after, codes, firsts = labels.encode(y, s)
+        return after, codes, s, firsts
+
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        first = not labels.codes
+        labels, code = labels.with_label(y)
+        class_weight = self.__dict__["class_weight"]
+        if isinstance(class_weight, Mapping):
+            if first:
+                self._warn_of_keys(y)
+            weight = min(weight * self._class_weight(class_weight, y), LARGEST)
+        return labels, float(code), weight
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        if self.__dict__["class_weight"] is not None and not model.balanced:  # weights by class: the slow way
+            return None
+        try:
+            return model.labels.codes.get(y)
+        except TypeError:  # not hashable: the slow way says what is wrong
+            return None
+
+    def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
+        weight = class_weight.get(label, 1.0)
+        if not isinstance(weight, Real) or not 0.0 <= weight <= LARGEST:
+            raise ValueError(f"class_weight[{label!r}] must be a finite number and not negative, got {weight!r}.")
+        return float(weight)
+
+    def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:
+        """The rule's scores (by order of appearance) as users see them (by sorted class).
+
+        A rule with one score keeps f for its second class against its first, so the sign may turn.
+        """
+        order = labels.order
+        if order.shape[0] == 0:  # no class was seen yet, and all scores are 0
+            return scores[:, 0]
+        if scores.shape[1] == 1:
+            f = scores[:, 0]
+            if order.shape[0] <= 2:
+                code = order[-1] if order[-1] >= 0 else 1 - order[0]
+                return -f if code == 0 else f
+            by_code = np.stack([-f, f], axis=1)
+        else:
+            by_code = scores
+            if order.shape[0] <= 2:
+                score = by_code[:, order[-1]] if order[-1] >= 0 else np.zeros(scores.shape[0])
+                return score - by_code[:, order[0]] if order.shape[0] == 2 and order[0] >= 0 else score
+        table = np.zeros((scores.shape[0], order.shape[0]))
+        seen = order >= 0
+        table[:, seen] = by_code[:, order[seen]]
+        return table
+
+    def _name(self, labels: Labels, decision: np.ndarray) -> np.ndarray:
+        self._check_any(labels)
+        names = labels.names
+        order = labels.order
+        if (order >= 0).sum() == 1:
+            return np.full(decision.shape[0], names[order >= 0][0])
+        if decision.ndim == 1:
+            winners = (decision >= 0.0).astype(np.int64)
+        else:
+            winners = np.where(order >= 0, decision, -np.inf).argmax(axis=1)
+        named: np.ndarray = names[winners]
+        return named
+
+    def _check_any(self, labels: Labels) -> None:
+        """Whether there is a class to name."""
+        if not labels.codes:
+            raise ValueError(f"{type(self).__name__} has seen no class yet: every row so far had weight 0.")
+
+    def _models(self, classes: int) -> int:
+        return max(2, classes)
+
+
+def kind_of(label: Any) -> str:
+    """Whether a label is text or a number, which never equal each other."""
+    return "text" if isinstance(label, str) else "a number" if isinstance(label, Real) else "something else"
+
+
+class Regressor(Learner):
+    """Learns numbers."""
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their targets.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted number of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        values : array of shape (n_samples,)
+            The predictions.
+        """
+        return self._scores(X)[1][:, 0]
+
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The predicted number of each row of a chunk; columns that the model does not know are left out."""
+        return self._scores(chunk.X, chunk.names, in_stream=True)[1][:, 0]
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The same as ``predict_chunk``: a regressor's score is its prediction."""
+        return self.predict_chunk(chunk)
+
+    def predict_one(self, x: Any) -> float:
+        """The predicted number of one row; 0.0 if nothing was learned yet."""
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            return 0.0
+        if model.held():
+            raise RuntimeError(NESTED)
+        with model.guard:
+            return self._score_one(model, x)
+
+    def decision_one(self, x: Any) -> float:
+        """The same as ``predict_one``: a regressor's score is its prediction."""
+        return self.predict_one(x)
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Each feature's contribution to the prediction for one row."""
+        return self._explain_score(x)
+
+    def _check_targets(self, y: Any, n: int) -> np.ndarray:
+        return inputs.as_targets(y, n, type(self).__name__)
+
+    def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
+        return labels, as_float(y, "target"), weight
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        return y if type(y) is float and isfinite(y) else None

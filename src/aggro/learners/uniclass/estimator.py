@@ -1,0 +1,179 @@
+"""Uniclass: a centre w and a radius ε, such that the rows of a stream fall inside the ball.
+
+A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direction v = (x − w)/d, ‖v‖ = 1. It asks for
+
+    min ½‖w′ − w‖²   such that   ‖x − w′‖ ≤ ε          (softened with C, see ``engine.steps``)
+
+and the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
+
+The rule is in ``learners.uniclass.rule``, its arithmetic in ``learners.shared.centre``, the learned radius in
+``learners.shared.radius``.
+
+References
+----------
+K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggressive Algorithms. NIPS 2003, and
+JMLR 7, 2006 (learning the radius below a bound).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rows import HUGE
+from aggro.engine.rule import SEEN, Rule
+from aggro.engine.steps import Step
+from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.model import View
+from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.radius import RADIUS
+from aggro.learners.uniclass.rule import BALL, Ball, BallParams, predicting
+
+__all__ = ["PAUniclass", "parts_of_distance"]
+
+
+class PAUniclass(Detector):
+    """Passive-aggressive uniclass: a ball around what is usual, as an outlier detector.
+
+    For each row at distance d = ‖x − w‖ from the centre, with ℓ = [d − ε]₊, w moves by τ(x − w)/d, where
+
+    - ``step="pa"``: τ = ℓ, the row is inside after the step;
+    - ``step="pa1"``: τ = min(C, ℓ), at most C a row;
+    - ``step="pa2"``: τ = ℓ/(1 + 1/(2C)).
+
+    The first row is the first centre; a row inside changes nothing about it. A radius that is learned follows
+    the distance that a share ``nu`` of the rows exceeds.
+
+    Parameters
+    ----------
+    C : float, default=0.1
+        Aggressiveness: the most a row may move the centre (``pa1``), in the units of X where ``epsilon`` is
+        given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C.
+    step : {"pa", "pa1", "pa2"}, default="pa1"
+        The step, as above.
+    epsilon : float or "auto", default="auto"
+        The radius; "auto" learns it.
+    nu : float, default=0.1
+        The share of the rows that a learned radius leaves outside.
+    average : bool, default=False
+        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own.
+    max_iter : int, default=1
+        Passes over the data in ``fit``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool, default=False
+        Whether ``fit`` goes over the rows in random order.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+
+    Attributes
+    ----------
+    center_ : array
+        The centre (n_features,).
+    radius_, offset_ : float
+        The radius ε, and −ε: scores are −d, and rows with a lower score than the offset are outside.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that moved the centre, rows that were outside just before they were learned.
+    history_ : structured array
+        Progressive mean loss and rows outside (``mistakes``) at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import PAUniclass
+    >>> model = PAUniclass(epsilon=1.0)
+    >>> for x in ([0.0, 0.0], [1.0, 0.5], [0.5, -0.5]):
+    ...     model = model.learn_one(x)
+    >>> model.predict_one([0.5, 0.5]), model.predict_one([3.0, 4.0])
+    (1, -1)
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "C": Number(0.0, open_low=True),
+        "step": Choice(("pa", "pa1", "pa2")),
+        "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
+        "nu": Number(0.0, 1.0, open_low=True),
+        **{name: constraint for name, constraint in COMMON.items() if name != "fit_intercept"},
+    }
+
+    def __init__(
+        self,
+        C: float = 0.1,
+        *,
+        step: str = "pa1",
+        epsilon: float | str = "auto",
+        nu: float = 0.1,
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        shuffle: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.C = C
+        self.step = step
+        self.epsilon = epsilon
+        self.nu = nu
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def _rule_for(self, classes: int) -> Rule:
+        return BALL
+
+    def _params_for(self, rule: Rule) -> BallParams:
+        epsilon = 0.0 if self.epsilon == "auto" else float(self.epsilon)
+        return BallParams(int(Step[self.step.upper()]), float(self.C), epsilon, float(self.nu), int(self.average))
+
+    def _check_change(self, state: Ball) -> None:
+        if self.average and state.u.shape[0] < state.w.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
+        point = predicting(view.state, view.params.average)
+        learned = view.state.mean_radius if view.params.average else view.state.radius
+        radius = view.params.epsilon or learned[RADIUS]
+        if view.state.tally.rows[SEEN] == 0:
+            return np.zeros((indices.shape[0], 1)), np.zeros(1)
+        return parts_of_distance(values, indices, point, radius)
+
+    @property
+    def center_(self) -> np.ndarray:
+        """The centre that predicts."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return predicting(view.state, view.params.average)[: view.n_features]
+
+    @property
+    def radius_(self) -> float:
+        """The radius: rows at a larger distance from the centre are outside."""
+        return -self.offset_
+
+
+def parts_of_distance(
+    values: np.ndarray, indices: np.ndarray, point: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """−(x_j − w_j)²/d of each feature of a row, and what is left of ε − d; d is cut at HUGE, as in scores."""
+    halves = -0.5 * point  # halves of differences: those are floats, whatever the numbers are
+    halves[indices] += 0.5 * values
+    largest = float(np.abs(halves).max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros((indices.shape[0], 1)), np.array([radius])
+    squares = (halves / largest) ** 2
+    length = float(np.sqrt(squares.sum()))
+    d = HUGE if largest > HUGE / (2.0 * length) else 2.0 * largest * length
+    parts = -d * (squares[indices] / length**2)
+    squares[indices] = 0.0
+    return parts[:, None], np.array([radius - d * (squares.sum() / length**2)])

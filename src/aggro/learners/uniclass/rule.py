@@ -1,0 +1,166 @@
+"""The rule of uniclass: a centre that moves towards the rows outside, and a radius.
+
+With d = ‖x − w‖, ℓ = [d − ε]₊ and τ from ``engine.steps`` for ‖v‖ = 1, a row with ℓ > 0 moves the centre,
+
+    w ← w + τ(x − w)/d = (1 − η)w + ηx,   η = τ/d,
+
+and the first row is the first centre. The radius ε is given, or learned (``learners.shared.radius``) from the distances
+to the centre. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and the row's
+problem is posed in radii: x/ε, w/ε. Where a mean of the centres predicts, it has a learned radius of its own: its
+distances are others than those of the centre that learns, and what one calls far would stop the other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import Numbers
+from aggro.engine.jit.compile import exact, inline
+from aggro.engine.rows import largest
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import PA, PA1
+from aggro.learners.shared.centre import SHARE, Facts, begin, distance, mean_of, move, new_facts
+from aggro.learners.shared.radius import RADIUS, Radius, learn_radius, new_radius
+
+__all__ = ["BALL", "Ball", "BallParams", "predicting"]
+
+
+class Ball(NamedTuple):
+    """A centre, scale·w, and what goes with it; ``u`` gathers what the lazy average needs, or has size 0."""
+
+    tally: Tally
+    w: Annotated[np.ndarray, Numbers()]  # (width,)
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
+    scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
+    facts: Facts  # (6,): see learners.centre
+    radius: Radius  # (4,): see learners.radius
+    mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean
+
+
+class BallParams(NamedTuple):
+    """The numbers of a uniclass learner."""
+
+    step: int
+    C: float
+    epsilon: float  # 0.0 where it is learned
+    nu: float
+    average: int
+
+
+def init(params: BallParams, width: int, models: int) -> Ball:
+    mean = np.zeros(width if params.average else 0)
+    mean_radius = new_radius() if params.average else np.zeros(0)
+    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), new_facts(), new_radius(), mean_radius)
+
+
+def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
+    return Ball(
+        grown_tally(state.tally, models),
+        grown(state.w, (width,)),
+        grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
+        state.scale.copy(),
+        state.facts.copy(),
+        state.radius.copy(),
+        state.mean_radius.copy(),
+    )
+
+
+def predicting(state: Ball, average: int) -> np.ndarray:
+    """The centre that predicts."""
+    seen = int(state.tally.rows[SEEN])
+    last: np.ndarray = state.scale[0] * state.w
+    return last - (state.u + state.facts[SHARE] * state.w) / seen if average and seen else last
+
+
+@inline
+def radius_of(state, params):
+    return params.epsilon if params.epsilon > 0.0 else state.radius[RADIUS]
+
+
+@inline
+def measure(state, params, X, i, p, r, radius, out):
+    """The scores of a row by the centre p·w + r·u with this radius."""
+    if state.tally.rows[SEEN] == 0:
+        out[0] = 0.0
+        out[1] = 0.0
+        return 1.0 if largest(X, i) < np.inf else np.nan
+    d = distance(state, X, i, p, r)
+    out[0] = -d
+    out[1] = -radius
+    return 1.0 if d == d else np.nan
+
+
+@inline
+def look(state, params, X, i, out):
+    return measure(state, params, X, i, state.scale[0], 0.0, radius_of(state, params), out)
+
+
+@inline
+def peek(state, params, X, i, out):
+    if params.average and state.tally.rows[SEEN] > 0:
+        p, r = mean_of(state)
+        radius = params.epsilon if params.epsilon > 0.0 else state.mean_radius[RADIUS]
+        return measure(state, params, X, i, p, r, radius, out)
+    return look(state, params, X, i, out)
+
+
+@inline
+def judge(state, params, y, out):
+    gap = out[1] - out[0]
+    return max(0.0, gap), gap > 0.0
+
+
+@exact
+def share(step, gap, C, unit, d):
+    """η = τ/d, with τ as in ``engine.steps`` for ‖v‖ = 1, in these units.
+
+    To the letter, because the divisor of pa2 is the same for all rows: many of them would share its reciprocal.
+    """
+    if step == PA:
+        tau = gap
+    elif step == PA1:
+        tau = min(C, gap)
+    else:
+        tau = gap / (1.0 + 0.5 / C)
+    return min(unit * tau / d, 1.0)
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    if state.tally.rows[SEEN] == 0:
+        begin(state, X, i)
+        return True
+    d = -out[0]
+    radius = radius_of(state, params)
+    unit = 1.0
+    if params.epsilon == 0.0:
+        learn_radius(state.radius, params.nu, d)
+        if state.mean_radius.shape[0]:
+            p, r = mean_of(state)
+            learn_radius(state.mean_radius, params.nu, distance(state, X, i, p, r))
+        if radius == 0.0:
+            return False
+        unit = radius
+    gap = (d - radius) / unit
+    if gap <= 0.0:
+        return False
+    eta = share(params.step, gap, params.C * s, unit, d)
+    if eta == 0.0:
+        return False
+    move(state, X, i, eta, d)
+    return True
+
+
+BALL = Rule(
+    state=Ball,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge,
+    learn=learn,
+    peek=peek,
+    columns=lambda state: 2,
+    added={"mean_radius": lambda parts: "radius" if parts["u"].shape[0] else None},
+)

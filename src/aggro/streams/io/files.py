@@ -1,0 +1,217 @@
+"""Bytes of files, plain or compressed, and of stdin.
+
+Compression is known by a file's first bytes, never by its name. What is read is always the decompressed
+text, and positions count its bytes: to go on from the middle a plain file is sought, a compressed one and
+stdin are read again and the bytes before passed over. A file that changed since it was first read is refused.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from aggro.streams.bad_lines import printable, reason_of
+from aggro.streams.io.find import STDIN
+from aggro.streams.io.zstd import ZstdFile
+
+__all__ = ["Source", "fill"]
+
+HEAD = 65536
+
+MAGIC: dict[str, bytes] = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zstd": b"\x28\xb5\x2f\xfd",
+}
+OPENERS: dict[str, Callable[[Any], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": ZstdFile,
+}
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
+
+class Source:
+    """A file that can be looked at and then read, decompressed. Stdin can be read once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title = "stdin" if name == STDIN else printable(name)
+        self._stamp: tuple[int, int] | None = None  # size and time of the last change, when it was first opened
+        self._head: bytes | None = None
+        self._pipe: Any = None
+        self._used = False
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed."""
+        if self._head is None:
+            file = self._open()
+            try:
+                self._head = _start_of(file)
+            except (*DAMAGE, OSError) as error:
+                raise self.damaged(error) from error
+            finally:
+                if self._once():
+                    self._pipe = file
+                else:
+                    file.close()
+        return self._head
+
+    def sample(self, n: int) -> bytes:
+        """The first n bytes, decompressed, or all there are; stdin keeps them for later."""
+        head = self.head()
+        if not self._once():
+            with self.open() as file:
+                view = bytearray(n)
+                return bytes(view[: self.fill(file, memoryview(view))])
+        try:
+            while len(head) < n and (more := self._pipe.read(n - len(head))):
+                head += more
+        except (*DAMAGE, OSError) as error:
+            raise self.damaged(error) from error
+        self._head = head
+        return head
+
+    def fill(self, file: Any, view: memoryview) -> int:
+        """Read until the view is full or the file ends; how many bytes came. What goes wrong is said of this file."""
+        try:
+            got = fill(file, view)
+        except (*DAMAGE, OSError, ValueError) as error:
+            raise self.damaged(error) from error
+        if got < len(view) and isinstance(file, io.FileIO) and self._stamp is not None:
+            if file.tell() < self._stamp[0]:
+                raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
+        return got
+
+    def is_plain(self) -> bool:
+        """Is this a real file without compression, that can be sought?"""
+        if self._once():
+            return False
+        with self._open() as file:
+            return isinstance(file, io.FileIO)
+
+    def open(self, start: int = 0) -> Any:
+        """The file, at byte ``start`` of its text."""
+        if not self._once():
+            file = self._open()
+            if start:
+                try:
+                    file.seek(start) if isinstance(file, io.FileIO) else _pass_over(file, start)
+                except (*DAMAGE, OSError) as error:
+                    file.close()
+                    raise self.damaged(error) from error
+            return file
+        if self._used:
+            raise ValueError(f"{self.title} can be read only once. Save it as a file to go over it again.")
+        self._used = True
+        file = self._pipe or self._open()
+        whole = _Rejoined(self._head or b"", file)
+        _pass_over(whole, start)
+        return whole
+
+    def damaged(self, error: BaseException) -> Exception:
+        """The error to raise for one that came from reading: it names the file."""
+        if isinstance(error, OSError) and error.errno is not None:
+            return type(error)(error.errno, error.strerror, self.title)
+        return ValueError(
+            f"{self.title}: the compressed data are damaged or cut short ({reason_of(error)}). "
+            "Fetch or write the file again."
+        )
+
+    def _once(self) -> bool:
+        return self.name == STDIN or not os.path.isfile(self.name)
+
+    def _unchanged(self, raw: Any) -> None:
+        """Refuse a file that is not what it was: rows would be learned from that were not there before, or lack."""
+        status = os.fstat(raw.fileno())
+        stamp = (status.st_size, status.st_mtime_ns)
+        if self._stamp is None:
+            self._stamp = stamp
+        elif self._stamp != stamp:
+            raw.close()
+            raise ValueError(
+                f"{self.title} changed since it was first read: it had {self._stamp[0]:,} bytes, now {stamp[0]:,} or "
+                "other ones. Open it anew."
+            )
+
+    def _open(self) -> Any:
+        raw = _stdin() if self.name == STDIN else io.FileIO(self.name)
+        if not self._once():
+            self._unchanged(raw)
+        start = b""
+        while len(start) < 6 and (more := raw.read(6 - len(start))):
+            start += more
+        kind = next((kind for kind, magic in MAGIC.items() if start.startswith(magic)), None)
+        if self._once():
+            raw = _Rejoined(start, raw)
+        else:
+            raw.seek(0)
+        try:
+            return OPENERS[kind](raw) if kind else raw
+        except ImportError as error:
+            raw.close()
+            raise ImportError(f"{self.title} is compressed with zstd: pip install zstandard.") from error
+
+
+def _start_of(file: Any) -> bytes:
+    """The first bytes, a line of them at least; a pipe is not asked for more than it has."""
+    head = b""
+    while len(head) < HEAD and b"\n" not in head and (more := file.read(HEAD - len(head))):
+        head += more
+    return head
+
+
+def fill(file: Any, view: memoryview) -> int:
+    """Read until the view is full or the file ends; how many bytes came."""
+    got = 0
+    while got < len(view):
+        more = file.readinto(view[got:])
+        if not more:
+            break
+        got += more
+    return got
+
+
+def _stdin() -> Any:
+    """Stdin without Python's buffer, whose lock a reading thread would hold when the program ends."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), "rb", closefd=False)
+    except (OSError, ValueError, AttributeError):  # replaced by something that is no file
+        return sys.stdin.buffer
+
+
+def _pass_over(file: Any, n: int) -> None:
+    while n > 0 and (passed := len(file.read(min(n, HEAD)))):
+        n -= passed
+
+
+class _Rejoined(io.RawIOBase):
+    """Bytes that were read already, and then the rest of the file. Unbuffered: it never waits for more than comes."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        self._head, self._file = memoryview(head), file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        if self._head:
+            n = min(len(view), len(self._head))
+            view[:n] = self._head[:n]
+            self._head = self._head[n:]
+            return n
+        return self._file.readinto1(view) if hasattr(self._file, "readinto1") else self._file.readinto(view) or 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

@@ -1,0 +1,1 @@
+"""Compiled parsers: lines of bytes in, numbers out."""

@@ -1,0 +1,97 @@
+"""Where the rows of a CSV text end: at line breaks that are not inside a quoted field, compiled.
+
+A field is quoted if it starts with a quote. It ends at the next quote that is not doubled; any other quote is a
+letter like others. That is how pyarrow reads them too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.engine.jit.compile import kernel
+
+__all__ = ["QUOTE", "RETURN", "RowsFound", "last_row_end", "row_ends", "rows_of"]
+
+u8 = np.uint64
+
+NEWLINE, RETURN, QUOTE = 10, 13, 34
+NONE = np.empty(0, np.int64)
+
+
+@kernel
+def find_ends(text, stop, delimiter, quoting, ends, fields):
+    """How many rows end in text[:stop], and where the last of them does.
+
+    Where there is room for them, also where each ends, and how many fields it has; 0 if there is a carriage return
+    in it that is neither quoted nor at its end.
+    """
+    p, last, rows = u8(0), u8(0), u8(0)
+    stop = u8(stop)
+    fresh = True  # a field starts here
+    count, lone = 1, False
+    while p < stop:
+        letter = text[p]
+        p += u8(1)
+        if quoting and fresh and letter == QUOTE:
+            open_ = True
+            while open_ and p < stop:
+                if text[p] == QUOTE:
+                    if p + u8(1) < stop and text[p + u8(1)] == QUOTE:
+                        p += u8(1)
+                    else:
+                        open_ = False
+                p += u8(1)
+        fresh = letter in (delimiter, NEWLINE)
+        if letter == delimiter:
+            count += 1
+        elif letter == RETURN:
+            lone |= p >= stop or text[p] != NEWLINE
+        elif letter == NEWLINE:
+            last = p
+            if ends.shape[0] > 0:
+                ends[rows] = np.int64(p)
+            if fields.shape[0] > 0:
+                fields[rows] = 0 if lone else count
+            rows += u8(1)
+            count, lone = 1, False
+    return np.int64(rows), np.int64(last)
+
+
+def last_row_end(text: np.ndarray, stop: int, delimiter: str) -> int:
+    """Where the last row that ends in text[:stop] does; 0 if none does."""
+    return int(find_ends(text, stop, ord(delimiter), True, NONE, NONE)[1])
+
+
+def row_ends(text: np.ndarray, size: int, delimiter: str) -> np.ndarray:
+    """Where every row of the text ends, the header and empty lines among them."""
+    ends = np.empty(size, np.int64)
+    return ends[: find_ends(text, size, ord(delimiter), True, ends, NONE)[0]]
+
+
+class RowsFound(NamedTuple):
+    """The rows of a text that are not empty: where they start and end, the line each starts on, and their fields.
+
+    Lines count from 0. ``fields`` is 0 for a row with a carriage return inside.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    lines: np.ndarray
+    fields: np.ndarray
+
+    def some(self, which: np.ndarray) -> RowsFound:
+        return RowsFound(*(array[which] for array in self))
+
+
+def rows_of(text: np.ndarray, delimiter: str, quoting: bool) -> RowsFound:
+    """The rows of a text that ends with one."""
+    ends, fields = np.empty(len(text), np.int64), np.empty(len(text), np.int64)
+    n = find_ends(text, len(text), ord(delimiter), quoting, ends, fields)[0]
+    ends, fields = ends[:n].copy(), fields[:n].copy()
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    lines = np.searchsorted(np.flatnonzero(text == NEWLINE), starts)
+    sizes = ends - starts
+    returns = text[np.minimum(starts, len(text) - 1)] == RETURN if n else np.zeros(0, bool)
+    return RowsFound(starts, ends, lines, fields).some((sizes > 2) | ((sizes == 2) & ~returns))

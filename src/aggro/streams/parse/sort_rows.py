@@ -1,0 +1,43 @@
+"""Rows of a CSR matrix put in order: columns ascend, repeated ones are summed in the order they came."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import kernel
+
+__all__ = ["tidy"]
+
+u8 = np.uint64
+
+SHORT = 40  # rows up to this length are sorted by insertion
+
+
+@kernel
+def tidy(indptr, indices, data):
+    """Sort and sum in place; how many values are left."""
+    kept = u8(0)
+    end = u8(0)
+    for i in range(u8(indptr.shape[0] - 1)):
+        start, end = end, u8(indptr[i + u8(1)])
+        if end - start <= u8(SHORT):
+            for k in range(start + u8(1), end):
+                column, value = indices[k], data[k]
+                at = k
+                while at > start and indices[at - u8(1)] > column:
+                    indices[at], data[at] = indices[at - u8(1)], data[at - u8(1)]
+                    at -= u8(1)
+                indices[at], data[at] = column, value
+        else:
+            order = np.argsort(indices[start:end], kind="mergesort")
+            indices[start:end] = indices[start:end][order]
+            data[start:end] = data[start:end][order]
+        first = kept
+        for k in range(start, end):
+            if kept > first and indices[kept - u8(1)] == indices[k]:
+                data[kept - u8(1)] += data[k]
+            else:
+                indices[kept], data[kept] = indices[k], data[k]
+                kept += u8(1)
+        indptr[i + u8(1)] = np.int64(kept)
+    return np.int64(kept)

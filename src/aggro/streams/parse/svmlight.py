@@ -1,0 +1,214 @@
+"""svmlight (LIBSVM) text to sparse rows, compiled.
+
+One example a line::
+
+    label [qid:number] index:value index:value …   # comment
+
+Numbers are separated by spaces or tabs. ``#`` starts a comment anywhere; lines without an example are
+passed over; ``\\r`` before the end of a line is a blank. Labels and values are decimal numbers (see
+``numbers``). A query id is read and forgotten. Indices count from 1, as the format says, and become
+columns from 0; for files that count from 0 there is ``zero_based=True``. It is not guessed: a stream
+cannot see the end of the file, and a wrong guess would shift every feature.
+
+Rows come as they stand: indices that do not ascend, or come twice, are left to the caller.
+
+Nothing else on offer is both fast and streaming, hence a parser of our own. Its time goes into waiting
+for where the next number starts, so it guesses (with branches) what seldom changes, the number of an
+index's digits, and computes (without) what no one can guess: signs and the lengths of fractions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import inline, kernel, rare
+from aggro.streams import bad_lines
+from aggro.streams.bad_lines import Problem
+from aggro.streams.io.block import Block, Parsed
+from aggro.streams.io.buffers import copied, room
+from aggro.streams.parse.numbers import BAD, LARGE, OK, number
+
+__all__ = ["parse"]
+
+u8 = np.uint64
+
+TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, COLON, Q = 9, 10, 13, 32, 35, 45, 58, 113
+ZERO, TEN = u8(48), u8(10)
+QUERY = np.frombuffer(b"qid:", np.uint8)
+LIMIT = u8(bad_lines.LARGEST_INDEX + 1)
+LONGEST_INDEX = u8(18)  # digits that are sure to fit 64 bits
+
+
+@inline
+def is_blank(letter):
+    return letter in (SPACE, TAB, RETURN)
+
+
+@rare
+def skip_comment(text, p):
+    """From «#» to the end of the line: (where, problem)."""
+    while text[p] != NEWLINE:
+        if text[p] == 0:
+            return p, bad_lines.NUL
+        p += u8(1)
+    return p, bad_lines.GOOD
+
+
+@rare
+def skip_query(text, p):
+    """Over «qid:number»: (where, problem)."""
+    start = p
+    for k in range(u8(4)):
+        if text[p] != QUERY[k]:
+            return start, bad_lines.BAD_PAIR if k == u8(0) else bad_lines.BAD_QUERY
+        p += u8(1)
+    first = p
+    while u8(text[p]) - ZERO < TEN:
+        p += u8(1)
+    if p == first or not (is_blank(text[p]) or text[p] == NEWLINE or text[p] == HASH):
+        return start, bad_lines.BAD_QUERY
+    return p, bad_lines.GOOD
+
+
+@rare
+def read_label(text, p):
+    """(label, where it ends, problem)"""
+    label, end, code = number(text, p)
+    if code == LARGE:
+        return label, p, bad_lines.LARGE_LABEL
+    if code == OK and (is_blank(text[end]) or text[end] == NEWLINE or text[end] == HASH):
+        return label, end, bad_lines.GOOD
+    return label, p, bad_lines.NO_LABEL if code == OK and text[end] == COLON else bad_lines.BAD_LABEL
+
+
+@rare
+def pair_problem(text, p):
+    """Why no pair starts at p."""
+    if not is_blank(text[p - u8(1)]):
+        return bad_lines.BAD_VALUE  # something is stuck to the number before
+    if text[p] == MINUS and u8(text[p + u8(1)]) - ZERO < TEN:
+        return bad_lines.NEGATIVE_INDEX
+    return bad_lines.BAD_PAIR
+
+
+@rare
+def index_problem(text, p, index, digits):
+    """Why the index that ends before p is refused."""
+    if text[p] != COLON or digits == u8(0):
+        return bad_lines.BAD_PAIR
+    return bad_lines.ZERO_INDEX if index == u8(0) and digits <= LONGEST_INDEX else bad_lines.HUGE_INDEX
+
+
+@inline
+def read_pairs(text, p, base, k, indices, data):
+    """The pairs of a line: (where they end, number of pairs so far, problem)."""
+    begin = k
+    queries = 0
+    while True:
+        letter = text[p]
+        if letter == SPACE:
+            p += u8(1)
+            continue
+        digit = u8(letter) - ZERO
+        if digit >= TEN:
+            if letter == NEWLINE:
+                return p, k, bad_lines.GOOD
+            if letter in (TAB, RETURN):
+                p += u8(1)
+                continue
+            if letter == HASH:
+                p, problem = skip_comment(text, p)
+                if problem == bad_lines.GOOD:
+                    continue
+                return p, k, problem
+            if letter == Q and k == begin and queries == 0:
+                p, problem = skip_query(text, p)
+                if problem == bad_lines.GOOD:
+                    queries = 1
+                    continue
+                return p, k, problem
+            return p, k, pair_problem(text, p)
+        start = p
+        index = u8(0)
+        while digit < TEN:
+            index = index * TEN + digit
+            p += u8(1)
+            digit = u8(text[p]) - ZERO
+        column = index - base  # wraps to a huge number where it would be negative
+        if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
+            return start, k, index_problem(text, p, index, p - start)
+        value, p, code = number(text, p + u8(1))
+        if code != OK:
+            return p, k, bad_lines.BAD_VALUE if code == BAD else bad_lines.LARGE_VALUE
+        indices[k] = np.uint32(column)
+        data[k] = value
+        k += u8(1)
+
+
+@kernel
+def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
+    """Lines to rows: (rows, pairs, lines, bad lines, the first problem, its line, its byte).
+
+    ``text`` ends with a newline at ``size - 1`` and has padding after it. The first problem is kept; without
+    ``skip_bad`` it ends the parsing.
+    """
+    end = u8(size)
+    base = u8(base)
+    p = u8(0)
+    row = u8(0)
+    k = u8(0)
+    lines = 0
+    bad = 0
+    first_problem, first_line, first_byte = bad_lines.GOOD, 0, 0
+    indptr[u8(0)] = 0
+    while p < end:
+        while is_blank(text[p]):
+            p += u8(1)
+        if text[p] == NEWLINE:
+            p += u8(1)
+            lines += 1
+            continue
+        is_row = text[p] != HASH
+        if is_row:
+            label, p, problem = read_label(text, p)
+        else:
+            label = 0.0
+            p, problem = skip_comment(text, p)
+        filled = k
+        if problem == bad_lines.GOOD and is_row:
+            p, filled, problem = read_pairs(text, p, base, k, indices, data)
+        if problem != bad_lines.GOOD:
+            if bad == 0:
+                first_problem, first_line, first_byte = problem, lines, np.int64(p)
+            bad += 1
+            if not skip_bad:
+                break
+            while text[p] != NEWLINE:
+                p += u8(1)
+        elif is_row:
+            labels[row] = label
+            row += u8(1)
+            k = filled
+            indptr[row] = np.int64(k)
+        p += u8(1)
+        lines += 1
+    return row, k, lines, bad, first_problem, first_line, first_byte
+
+
+def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
+    """The rows of a block of whole lines."""
+    n_pairs, n_lines = block.size // 4 + 1, block.most_lines()  # at most: «1:1 » and «1\n»
+    labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
+    indices, data = room(n_pairs, np.uint32), room(n_pairs)
+    rows, pairs, lines, bad, code, line, byte = parse_lines(
+        block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
+    )
+    return Parsed(
+        copied(labels[:rows]),
+        copied(indptr[: rows + 1]),
+        copied(indices[:pairs]),
+        copied(data[:pairs]),
+        lines,
+        bad,
+        Problem(code, line, byte) if bad else None,
+    )

@@ -1,0 +1,120 @@
+"""Tables in text, read by pyarrow block by block: what CSV and JSON Lines share.
+
+Files come in blocks of whole lines, each read by pyarrow in a thread of ours. What type a column has is settled by
+the first megabyte of the first file: a word in a column of numbers is a malformed line after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from aggro.streams.bad_lines import BadLine, bad_line, reason_of
+from aggro.streams.chunk import Chunk, Position
+from aggro.streams.io.block import NEWLINE, Block
+from aggro.streams.io.files import Source
+from aggro.streams.io.lines import BOM
+from aggro.streams.io.prefetch import ahead
+from aggro.streams.tables.encode import EXACT, Roles, encode
+
+if TYPE_CHECKING:
+    from aggro.streams.reader import Stream
+
+__all__ = ["Table", "TableReader", "exact_labels", "expected", "first_rows", "read_tables", "settled"]
+
+SAMPLE = 2**20
+
+
+def first_rows(source: Source, end_of: Callable[[bytes], int], longest: int) -> bytes:
+    """The first megabyte without the row that it cuts; more, if there would be none then.
+
+    ``end_of(text)`` is where the last whole row of a text ends, 0 if it has none.
+    """
+    n = SAMPLE
+    while True:
+        sample = source.sample(n).removeprefix(BOM)
+        if len(sample) + len(BOM) < n or n > longest:
+            return sample
+        end = end_of(sample)
+        if end:
+            return sample[:end]
+        n *= 4
+
+
+class Table(NamedTuple):
+    """A pyarrow table, and the lines left out of it: (line within the block, from 0, what is wrong)."""
+
+    table: Any
+    bad: list[tuple[int, str]]
+
+
+class TableReader(Protocol):
+    """Blocks of one stream to tables."""
+
+    roles: Roles
+
+    def read(self, block: Block) -> Table: ...
+
+
+def exact_labels(table: Any, label: str | None, parse: Callable[[Any], Any]) -> Any:
+    """The table; with integers as labels where they are so large that floats would make one of two.
+
+    ``parse(kind)`` reads the same rows with labels of that type.
+    """
+    import pyarrow as pa
+
+    if label not in table.column_names or table.schema.field(label).type != pa.float64():
+        return table
+    if (np.abs(table.column(label).to_numpy()) >= EXACT).any():
+        for kind in (pa.int64(), pa.uint64()):
+            with suppress(pa.ArrowInvalid):
+                return parse(kind)
+    return table
+
+
+def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) -> Iterator[Chunk]:
+    """The chunks of a stream, each the table of one block."""
+    import pyarrow as pa
+
+    def work(block: Block) -> tuple:
+        title = stream.sources[block.file].title
+        try:
+            table, bad = reader.read(block)
+            encoded = encode(table, reader.roles) if table.num_rows else None
+        except BadLine:
+            raise
+        except (pa.ArrowException, ValueError) as error:
+            why = reason_of(error)
+            raise ValueError(f"{title}, in the rows from byte {block.offset:,} on: {why}.") from error
+        lines = np.count_nonzero(block.lines == NEWLINE)
+        place = Position(block.file, block.end, int(lines), table.num_rows)
+        return place, encoded, bad, table if stream.cells else None
+
+    at = stream.start
+    for place, encoded, bad, cells in ahead(work, blocks, stream.threads):
+        if place.file != at.file:
+            at = Position(file=place.file)
+        if bad:
+            line, what = bad[0]
+            stream.refuse(bad_line(what, stream.sources[place.file].title, at.line + line + 1, 1), len(bad))
+        at = place._replace(line=at.line + place.line, row=at.row + place.row)
+        if encoded:
+            X, y, weight, names = encoded
+            yield Chunk(X, y, weight, names, at, cells)
+
+
+def settled(kind: Any) -> Any:
+    """The type that a column keeps: all numbers are floats, so that 1 may be followed by 1.5."""
+    import pyarrow as pa
+
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+    if is_number or pa.types.is_decimal(kind):
+        return pa.float64()
+    return pa.string() if pa.types.is_time(kind) or pa.types.is_binary(kind) else kind
+
+
+def expected(kind: Any) -> str:
+    return {"double": "a number", "bool": "true or false", "string": "text"}.get(str(kind), str(kind))

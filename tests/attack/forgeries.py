@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from models import forge
+from helpers import forge
 from models.old import recipes
 
 import aggro

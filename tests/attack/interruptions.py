@@ -32,8 +32,8 @@ TESTS = Path(__file__).parent.parent
 sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "cli")]
 
 import numpy as np  # noqa: E402
-from full_disk import full  # noqa: E402
-from killer import Plan, killed_after, quiet, read, same, spawn  # noqa: E402
+from helpers.full_disk import full  # noqa: E402
+from helpers.killer import Plan, killed_after, quiet, read, same, spawn  # noqa: E402
 
 from aggro import PAClassifier, PARegressor, cli  # noqa: E402
 

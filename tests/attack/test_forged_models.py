@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from attack import forged_models, forgeries
-from models import forge
+from helpers import forge
 
 CASES = 150
 

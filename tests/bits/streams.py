@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kit import ALL, Variant, arrays, as_dicts, decisions, learn_rows, stream
+from helpers.variants import ALL, Variant, arrays, as_dicts, decisions, learn_rows, stream
 
 import aggro
 

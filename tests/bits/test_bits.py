@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from bits.streams import EXPECTED, found, machine
-from kit import ALL, each
+from helpers.variants import ALL, each
 
 RECORDED = json.loads(EXPECTED.read_text())
 

@@ -65,7 +65,7 @@ def vw(folder):
 
 @pytest.fixture(scope="session")
 def model(folder, svm):
-    from runner import good
+    from helpers.runner import good
 
     path = folder / "rows.aggro"
     good("train", svm, "--model", path)

@@ -9,7 +9,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from runner import good, mistake
+from helpers.runner import good, mistake
 
 from aggro.streams import datasets
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT, save_files
+from helpers.pages import ROOT, save_files
 
 PAGE = ROOT / "docs" / "cli.md"
 TUTORIALS = ROOT / "docs" / "tutorials"

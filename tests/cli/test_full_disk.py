@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from commands import COMMANDS, used
-from full_disk import full
-from runner import good, run
+from helpers.commands import COMMANDS, used
+from helpers.full_disk import full
+from helpers.runner import good, run
 from test_data import TEXT, served, tiny  # noqa: F401 - fixtures
 
 from aggro.cli.outputs import Writes

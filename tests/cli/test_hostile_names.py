@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from commands import COMMANDS
-from runner import good, mistake, run
+from helpers.commands import COMMANDS
+from helpers.runner import good, mistake, run
 from test_data import tiny  # noqa: F401 - a fixture
 
 from aggro.cli.console import json_text, shown, visible

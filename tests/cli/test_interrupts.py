@@ -8,8 +8,8 @@ import sys
 import time
 
 import pytest
-from commands import COMMANDS
-from runner import good, run
+from helpers.commands import COMMANDS
+from helpers.runner import good, run
 
 from aggro import cli
 from aggro.cli import checkpoints, outputs

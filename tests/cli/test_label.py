@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from runner import good, mistake, run
+from helpers.runner import good, mistake, run
 
 import aggro
 from aggro.cli.labelling import journal as journals

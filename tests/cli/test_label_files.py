@@ -7,7 +7,7 @@ import os
 import sys
 
 import pytest
-from runner import good, mistake
+from helpers.runner import good, mistake
 
 from aggro.models import atomic
 

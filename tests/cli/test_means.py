@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from runner import good
+from helpers.runner import good
 from sklearn.datasets import load_svmlight_file
 
 import aggro

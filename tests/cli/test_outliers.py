@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from runner import good, mistake
+from helpers.runner import good, mistake
 
 from aggro import PAUniclass
 from aggro.models import load

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import COMMANDS, parameters, used
-from runner import good, mistake, run
+from helpers.commands import COMMANDS, parameters, used
+from helpers.runner import good, mistake, run
 
 from aggro.cli.outputs import PREDICTIONS, Reads, Writes, option
 from aggro.models import atomic

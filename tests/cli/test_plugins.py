@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from runner import good, mistake
+from helpers.runner import good, mistake
 
 from aggro.engine.user_steps import OWN_STEPS
 

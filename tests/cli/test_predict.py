@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from runner import good, mistake
+from helpers.runner import good, mistake
 
 from aggro.models import load
 

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from runner import good, mistake, run
+from helpers.runner import good, mistake, run
 
 import aggro
 from aggro.models import load

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit import ALL, marks
+from helpers.variants import ALL, marks
 
 from aggro.learners.registry import LEARNERS
 from aggro.testing.checks import CHECKS

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from kit import PLAIN, assert_close, assert_same_model, decisions, each, learn_rows, stream
+from helpers.variants import PLAIN, assert_close, assert_same_model, decisions, each, learn_rows, stream
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
 

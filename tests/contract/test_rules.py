@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kit import (
+from helpers.variants import (
     HIDDEN_ITERATE,
     NO_C,
     PLAIN,

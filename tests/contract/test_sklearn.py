@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import sklearn
-from kit import ALL, NO_C, PLAIN, Variant, each, stream
+from helpers.variants import ALL, NO_C, PLAIN, Variant, each, stream
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score

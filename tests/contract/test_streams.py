@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-from kit import (
+from helpers.variants import (
     AT_RANDOM,
     PLAIN,
     UNBOUNDED,

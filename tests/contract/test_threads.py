@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from kit import FEW, PLAIN, arrays, as_dicts, decisions, each, learn_rows, reading, stream
+from helpers.variants import FEW, PLAIN, arrays, as_dicts, decisions, each, learn_rows, reading, stream
 
 import aggro.learners.shared.learner
 from aggro.streams import Chunk

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT, examples, save_files
+from helpers.pages import ROOT, examples, save_files
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from pages import ROOT, save_files
+from helpers.pages import ROOT, save_files
 
 PAGES = [ROOT / "docs" / "tutorials" / name for name in ("a-rule-of-your-own.md", "an-update-of-your-own.md")]
 WITH = """

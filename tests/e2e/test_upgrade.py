@@ -9,7 +9,7 @@ import subprocess
 import sys
 import zipfile
 
-from pages import ROOT
+from helpers.pages import ROOT
 
 import aggro
 

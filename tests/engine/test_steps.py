@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
+from learners.linear import twins
 from numba import njit
 
 from aggro.engine.steps import Step, step_size
@@ -19,7 +19,7 @@ def size(step, loss, q, C, m):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_sizes_are_those_of_the_papers(step, C):
     for loss, q in [(0.5, 2.0), (3.0, 0.1), (0.0, 1.0)]:
-        assert size(int(step), loss, q, C, 1.0) == pytest.approx(naive.tau(step.name.lower(), loss, q, C), rel=1e-14)
+        assert size(int(step), loss, q, C, 1.0) == pytest.approx(twins.tau(step.name.lower(), loss, q, C), rel=1e-14)
 
 
 @pytest.mark.parametrize("step", list(Step))

@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 import pytest
-from kit import PLAIN, each, stream
+from helpers.variants import PLAIN, each, stream
 
 import aggro
 from aggro import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from kit import FEW, PLAIN, each, snapshot, stream
+from helpers.variants import FEW, PLAIN, each, snapshot, stream
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kit import as_dicts, as_pairs, assert_close, assert_same_model, each, stream
+from helpers.variants import as_dicts, as_pairs, assert_close, assert_same_model, each, stream
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.preprocessing import StandardScaler

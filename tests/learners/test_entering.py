@@ -8,7 +8,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from kit import PLAIN, arrays, assert_same_model, each, stream
+from helpers.variants import PLAIN, arrays, assert_same_model, each, stream
 
 from aggro import ActiveLearner, PAClassifier
 from aggro.engine.passes import layout_of

@@ -8,8 +8,8 @@ import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from helpers.variants import arrays, snapshot
 from hypothesis import given, settings
-from kit import arrays, snapshot
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor

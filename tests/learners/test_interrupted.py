@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attack.calls import fingerprint, misfit
-from kit import stream
+from helpers.variants import stream
 from scipy.sparse import csr_matrix
 
 import aggro

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from exact_groups import excess
-from kit import assert_same_model, learn_rows
+from helpers.variants import assert_same_model, learn_rows
+from learners.linear.exact_groups import excess
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPARegressor, PAClassifier, PARegressor

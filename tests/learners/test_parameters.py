@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kit import PLAIN, each, snapshot, stream
+from helpers.variants import PLAIN, each, snapshot, stream
 
 from aggro import PAClassifier, PARegressor
 

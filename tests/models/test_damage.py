@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from models import forge
+from helpers import forge
 
 import aggro
 from aggro import models

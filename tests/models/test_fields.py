@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from attack.forged_models import probe, use
 from attack.forgeries import bounds_in
-from models import forge
+from helpers import forge
 from models.old import recipes
 
 from aggro import models

@@ -11,8 +11,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from kit import arrays
-from models import forge
+from helpers import forge
+from helpers.variants import arrays
 from models.old import recipes
 from scipy.sparse import csr_matrix
 

@@ -7,8 +7,19 @@ import sys
 
 import numpy as np
 import pytest
-from kit import FEW, PLAIN, as_dicts, as_pairs, assert_same_model, decisions, each, learn_rows, snapshot, stream
-from models import forge
+from helpers import forge
+from helpers.variants import (
+    FEW,
+    PLAIN,
+    as_dicts,
+    as_pairs,
+    assert_same_model,
+    decisions,
+    each,
+    learn_rows,
+    snapshot,
+    stream,
+)
 from safetensors import safe_open
 from scipy.sparse import csr_matrix
 

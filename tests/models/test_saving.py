@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kit import learn_rows
-from models import forge
+from helpers import forge
+from helpers.variants import learn_rows
 
 import aggro
 from aggro import PAClassifier, PARegressor

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from pages import ROOT, save_files
+from helpers.pages import ROOT, save_files
 
 import aggro
 from aggro.engine.rule import RULES, Rule

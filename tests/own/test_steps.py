@@ -6,10 +6,10 @@ import copy
 import math
 import pickle
 
-import naive
 import numpy as np
 import pytest
-from kit import Variant, assert_same_model, decisions, learn_rows, learned, stream
+from helpers.variants import Variant, assert_same_model, decisions, learn_rows, learned, stream
+from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -80,7 +80,7 @@ def tau(loss, q, C):
 def test_the_twin_learns_the_same_classes(multi_class, average, classes):
     X, y = stream(Variant(CLASSES), n=120, classes=classes)
     model = PAClassifier(0.3, step=slack, multi_class=multi_class, average=average, class_weight={"a": 2.0})
-    twin = naive.Classifier(6, step=tau, C=0.3, multi_class=multi_class, average=average, class_weight={"a": 2.0})
+    twin = twins.Classifier(6, step=tau, C=0.3, multi_class=multi_class, average=average, class_weight={"a": 2.0})
     compare_with_twin(model, twin, X, y)
 
 
@@ -89,7 +89,7 @@ def test_the_twin_learns_the_same_classes(multi_class, average, classes):
 def test_the_twin_learns_the_same_numbers(average, fit_intercept):
     X, y = stream(Variant(NUMBERS), n=120)
     model = PARegressor(0.3, step="slack", average=average, fit_intercept=fit_intercept)
-    compare_with_twin(model, naive.Regressor(6, step=tau, C=0.3, average=average, fit_intercept=fit_intercept), X, y)
+    compare_with_twin(model, twins.Regressor(6, step=tau, C=0.3, average=average, fit_intercept=fit_intercept), X, y)
 
 
 def compare_with_twin(model, twin, X, y):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from streams.long_lines import DIGITS, records
+from helpers.long_lines import DIGITS, records
 
 
 @pytest.mark.parametrize("format", ["svmlight", "vw"])

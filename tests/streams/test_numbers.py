@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from streams import hard_numbers
+from helpers import hard_numbers
 
 from aggro.streams.parse.numbers import FIVES, LEAST, parse_float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from streams import fuzz
+from helpers import fuzz
 
 from aggro.streams import BadLine, bad_lines
 from aggro.streams.bad_lines import describe

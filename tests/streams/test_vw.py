@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from streams import fuzz, twins
+from helpers import fuzz
+from streams import twins
 
 import aggro.streams
 from aggro.streams import bad_lines

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import kit
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import variants
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
@@ -32,9 +32,9 @@ def separable():
 def test_the_estimator_is_left_as_it_was(separable, bound_of):
     X, y = separable
     model = PAClassifier(step="pa", random_state=np.random.default_rng(0)).fit(X[:50], y[:50])
-    before, drawn = kit.snapshot(model), model.random_state.bit_generator.state
+    before, drawn = variants.snapshot(model), model.random_state.bit_generator.state
     assert bound_of(model, X, y).holds
-    assert kit.snapshot(model) == before
+    assert variants.snapshot(model) == before
     assert model.random_state.bit_generator.state == drawn
 
 

@@ -10,11 +10,11 @@ scikit-learn with an intercept, and break each of them.
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import naive
 import numpy as np
 import pytest
-from hard_streams import anything, realizable
+from helpers.hard_streams import anything, realizable
 from hypothesis import given, settings
+from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -172,7 +172,7 @@ def twin_losses(twin, rows, y):
         before = twin.loss
         twin.learn(x, target)
         losses.append(twin.loss - before)
-        moves.append(np.linalg.norm(twin.W[0]))
+        moves.append(np.linalg.norm(twins.W[0]))
     return np.array(losses), np.array(moves)
 
 
@@ -180,13 +180,13 @@ def hard_case(task, step, stretch, C=50.0, pairs=1500):
     """A stream on which the bounds of this step are almost tight: (problem, u, losses, ‖w‖)."""
     if task == "classification":
         rows, y, u = np.tile([[1.0, 0.1], [-1.0, 0.1]], (pairs, 1)), np.ones(2 * pairs), np.array([0.0, 10.0])
-        twin = naive.Classifier(2, step=step, C=C, margin=1.0, fit_intercept=False, stretch=stretch)
+        twin = twins.Classifier(2, step=step, C=C, margin=1.0, fit_intercept=False, stretch=stretch)
         twin.learn(np.zeros(2), -1)  # the first class is the negative one
         twin.loss = 0.0
         problem = Classification(rows, y, -1.0, 2)
     else:
         rows, y, u = np.ones((50, 1)), np.ones(50), np.array([1.0])
-        twin = naive.Regressor(1, step=step, C=C, epsilon=0.0, fit_intercept=False, stretch=stretch)
+        twin = twins.Regressor(1, step=step, C=C, epsilon=0.0, fit_intercept=False, stretch=stretch)
         problem = Regression(rows, y, 0.0, 1)
     return problem, u, *twin_losses(twin, rows, y)
 

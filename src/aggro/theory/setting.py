@@ -12,10 +12,10 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
-from aggro.learners import multiplicative
 from aggro.learners.linear.bank import Bank
 from aggro.learners.linear.base import Linear
 from aggro.learners.linear.forgetting import WEIGHTS
+from aggro.learners.multiplicative import estimators as multiplicative
 from aggro.learners.multiplicative.rule import Simplexes
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.labels import Labels

@@ -1,0 +1,138 @@
+"""Uniclass with a kernel: against a literal twin, and against the linear learner."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from learners.kernel.twins import kernel
+from scipy.sparse import csr_matrix
+
+from aggro import KernelPAUniclass, PAUniclass
+from aggro.learners.kernel.support_set import WIDE
+
+pytestmark = pytest.mark.xdist_group("kernel")
+
+
+def rows(n=200, d=4, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+class Twin:
+    """The centre as a list of coefficients; every distance from the whole kernel matrix."""
+
+    def __init__(self, k, step, C, epsilon, budget=None):
+        self.k, self.step, self.C, self.epsilon, self.budget = k, step, C, epsilon, budget
+        self.rows, self.coef, self.born, self.iterates = [], np.zeros(0), [], []
+
+    def distance(self, x, centre=None):
+        rows, coef = centre or (self.rows, self.coef)
+        K = np.array([[self.k(a, b) for b in rows] for a in rows])
+        f = np.array([self.k(a, x) for a in rows])
+        return np.sqrt(max(self.k(x, x) - 2 * coef @ f + coef @ K @ coef, 0.0))
+
+    def learn(self, x, s=1.0):
+        if not self.rows:
+            self.rows, self.coef, self.born = [x], np.ones(1), [0]
+        elif (loss := (d := self.distance(x)) - self.epsilon) > 0:
+            C = self.C * s
+            tau = {"pa": loss, "pa1": min(C, loss)}.get(self.step, loss / (1 + 1 / (2 * C)))
+            self.coef = np.append((1 - tau / d) * self.coef, tau / d)
+            self.rows = [*self.rows, x]
+            self.born = [*self.born, len(self.iterates)]
+            if self.budget and len(self.rows) > self.budget:
+                r = int(np.argmin(self.born))
+                self.coef = np.delete(self.coef, r) / (1 - self.coef[r])
+                del self.rows[r], self.born[r]
+        self.iterates.append((self.rows, self.coef))
+
+    def mean(self):
+        """The mean of all centres, over all rows that any of them has."""
+        rows = self.iterates[-1][0]
+        coef = np.zeros(len(rows))
+        for _, a in self.iterates:
+            coef[: a.shape[0]] += a / len(self.iterates)
+        return rows, coef
+
+
+@pytest.mark.parametrize("step", ["pa", "pa1", "pa2"])
+@pytest.mark.parametrize("settings", [{"kernel": "rbf", "gamma": 0.3}, {"kernel": "poly", "coef0": 1.0, "degree": 2}])
+def test_a_given_radius_against_the_twin(step, settings):
+    X = rows(60)
+    k = kernel(**{"name": settings["kernel"], **{n: v for n, v in {"gamma": 0.1, **settings}.items() if n != "kernel"}})
+    twin = Twin(k, step, 0.2, 0.6)
+    weights = np.linspace(0.5, 2.0, 60)
+    for x, s in zip(X, weights, strict=True):
+        twin.learn(x, s)
+    for average in (False, True):
+        model = KernelPAUniclass(0.2, **settings, step=step, epsilon=0.6, average=average)
+        model.fit(X, sample_weight=weights)
+        centre = twin.mean() if average else None
+        expected = [-twin.distance(x, centre) for x in X]
+        np.testing.assert_allclose(model.score_samples(X), expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.score_samples(csr_matrix(X)), expected, rtol=1e-9, atol=1e-9)
+        assert model.n_updates_ == len(twin.rows) > 20
+        assert model.dual_coef_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"epsilon": 1.5}, {"step": "pa2"}, {"step": "pa", "epsilon": 1.0}])
+@pytest.mark.parametrize("average", [False, True])
+def test_the_linear_kernel_is_the_linear_learner(settings, average):
+    X = rows(400)
+    a, b = (kind.fit(X) for kind in (
+        KernelPAUniclass(kernel="linear", average=average, **settings), PAUniclass(average=average, **settings)
+    ))  # fmt: skip
+    np.testing.assert_allclose(a.score_samples(X), b.score_samples(X), rtol=1e-9)
+    np.testing.assert_allclose((a.dual_coef_ @ a.support_vectors_)[0], b.center_, atol=1e-9)
+    assert a.radius_ == pytest.approx(b.radius_)
+    assert (a.n_updates_, a.n_mistakes_) == (b.n_updates_, b.n_mistakes_)
+
+
+def test_a_budget_against_the_twin():
+    X = rows(100)
+    twin = Twin(kernel("rbf", gamma=0.3), "pa1", 0.2, 0.6, budget=7)
+    wide = np.zeros((100, WIDE + 4))
+    wide[:, [0, 5, 9, WIDE]] = X
+    model, sparse = (KernelPAUniclass(0.2, gamma=0.3, epsilon=0.6, budget=7, budget_policy="oldest") for _ in "ab")
+    for x, y in zip(X, wide, strict=True):
+        twin.learn(x)
+        model.learn_one(x)
+        sparse.partial_fit(csr_matrix(y[None]))
+        assert model.support_vectors_.shape[0] == len(twin.rows) <= 7
+        assert model.score_one(X[0]) == pytest.approx(-twin.distance(X[0]), abs=1e-9)
+        assert sparse.score_one(wide[0]) == pytest.approx(-twin.distance(X[0]), abs=1e-9)
+    assert model.n_updates_ > 30
+
+
+@pytest.mark.parametrize("policy", ["oldest", "random", "smallest"])
+@pytest.mark.parametrize("budget", [1, 20])
+def test_every_policy_keeps_the_centre_what_its_coefficients_say(policy, budget):
+    X = rows(500)
+    model = KernelPAUniclass(budget=budget, budget_policy=policy, random_state=0, step="pa", epsilon=0.5).fit(X)
+    S, coef = model.support_vectors_, model.dual_coef_[0]
+    assert S.shape[0] == budget
+    assert coef.sum() == pytest.approx(1.0)
+    k = kernel("rbf", gamma=0.1)
+    square = coef @ np.array([[k(a, b) for b in S] for a in S]) @ coef
+    expected = [-np.sqrt(1 - 2 * coef @ [k(a, x) for a in S] + square) for x in X[:20]]
+    np.testing.assert_allclose(model.score_samples(X[:20]), expected, rtol=1e-8)
+
+
+def test_a_learned_radius_leaves_the_share_outside():
+    X = rows(5000)
+    model = KernelPAUniclass(nu=0.1, average=True).fit(X)
+    assert 0.07 < (model.predict(rows(2000, seed=1)) == -1).mean() < 0.13
+
+
+def test_a_function_is_the_kernel_it_computes():
+    X = rows(150)
+
+    def gaussian(X, Z):
+        return np.exp(-0.3 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+    a, b = KernelPAUniclass(kernel=gaussian).fit(X), KernelPAUniclass(gamma=0.3).fit(X)
+    np.testing.assert_allclose(a.score_samples(X), b.score_samples(X), rtol=1e-9)
+    assert a.score_one(X[0]) == pytest.approx(b.score_one(X[0]))
+    with pytest.raises(ValueError, match="with a budget needs the kernel"):
+        KernelPAUniclass(kernel=gaussian, budget=3).fit(X)
+    with pytest.raises(ValueError, match="'kernel' parameter of KernelPAUniclass must be"):
+        KernelPAUniclass(kernel="precomputed").fit(X)

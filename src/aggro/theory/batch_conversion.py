@@ -26,7 +26,7 @@ from aggro.learners.registry import OWN
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model, size_of
+from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, size_of
 from aggro.learners.shared.params import Number
 from aggro.learners.uniclass.rule import Ball
 from aggro.theory.comparators import as_vector
@@ -133,9 +133,7 @@ def fit_until(
     """
     check(estimator, loss, order, max_updates)
     delta, most = float(loss), int(max_updates)
-    model: Model = estimator._begin()
-    rows = estimator._rows_to_learn(model, X)
-    targets = estimator._check_targets(y, inputs.n_rows_of(rows))
+    model, rows, targets, _ = estimator._start(X, y)
     estimator._check_enough(targets, NO_WEIGHTS)
     bad = inputs.first_bad_row(rows, NO_WEIGHTS, estimator._least())
     if bad >= 0:

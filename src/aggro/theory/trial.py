@@ -10,7 +10,6 @@ import numpy as np
 
 from aggro.engine.rule import SEEN
 from aggro.engine.watched_passes import trace
-from aggro.learners.shared import inputs
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER
 from aggro.theory.problems import Uniclass
@@ -36,12 +35,9 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
     ``moves`` looks at the whole vector after each row, which a single compiled pass does not.
     """
     learner: Learner = copy.deepcopy(estimator)
-    model = learner._begin()
+    model, rows, targets, weights = learner._start(X, y, sample_weight)
+    n = targets.shape[0]
     begun = model.state.tally.rows[SEEN] > 0
-    rows = learner._rows_to_learn(model, X)
-    n = inputs.n_rows_of(rows)
-    targets = learner._check_targets(y, n)
-    weights = inputs.as_weights(sample_weight, n)
     labels, codes, s, _ = learner._encode(model.labels, targets, weights)
     live = np.flatnonzero(s) if s.shape[0] else np.arange(n)
     if live.shape[0] == 0:

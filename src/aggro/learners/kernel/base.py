@@ -94,8 +94,7 @@ class Machine(Held):
             return float(self.kernel in ("linear", "poly", "cosine"))
         return float(self.fit_intercept)
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def _check_together(self) -> None:
         if self.batch_size > 1:
             check_batch(type(self).__name__, self.kernel, self.step, self.batch_size, self.budget)
         if self.budget is not None:

@@ -162,8 +162,8 @@ class KernelPAUniclass(Machine, Detector):
         self.random_state = random_state
         self.n_features = n_features
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.budget is not None and callable(self.kernel):
             raise ValueError(
                 "KernelPAUniclass with a budget needs the kernel of its support vectors in compiled code: one of "

@@ -56,8 +56,7 @@ class Linear(Learner):
     def _is_grid(self) -> bool:
         return self.step == "auto" or not isinstance(self.C, Real)
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def _check_together(self) -> None:
         if self.batch_size == 1:
             return
         alone = f"batch_size={self.batch_size} learns with one step and one C"

@@ -167,8 +167,7 @@ class PAMeansClassifier(Classifier):
         self.random_state = random_state
         self.n_features = n_features
 
-    def _check_params(self) -> None:
-        super()._check_params()
+    def _check_together(self) -> None:
         self._ages()
 
     def _ages(self) -> np.ndarray:

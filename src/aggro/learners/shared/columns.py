@@ -11,9 +11,8 @@ from aggro.engine.passes import layout_of, score, suited
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN
 from aggro.learners.shared import inputs
-from aggro.learners.shared.features import MAX_FEATURES
+from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.placing import check_by_index, grows_by_index, moved
 
 __all__ = ["Columns"]
 
@@ -38,30 +37,25 @@ class Columns:
             state = RULES[type(model.state)].grow(model.state, model.params, width, models)
             model.swap(state, model.params, model.labels, width)
 
-    def _rows_to_learn(self, model: Model, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False) -> Any:
-        """X as rows for the kernel; what is new about its features is added to the model."""
-        if names is not None:
-            rows, listed = self._named_rows(X, names)
+    def _rows_to_learn(self, model: Model, given: inputs.Given) -> Any:
+        """The rows, with columns as the model has them; what is new about its features is added to the model."""
+        rows, names, features = given.rows, given.names, model.features
+        if given.by_name and names is not None:
             with model.guard:
-                positions = model.features.positions(listed, grow=True)
+                positions = features.positions(names, grow=True)
                 self._widen(model)
-            return moved(rows, positions, model.features.n)
-        columns = inputs.column_names(X)
-        rows = inputs.as_rows(X, type(self).__name__, in_stream=in_stream)
-        features = model.features
+            return moved(rows, positions, features.n)
         with model.guard:
-            width = inputs.width_of(rows)
-            if in_stream and isinstance(rows, CSR):
+            if given.in_stream and isinstance(rows, CSR):
                 check_by_index(features)
+            grows = given.in_stream and isinstance(rows, CSR) and features.reserved is None
             fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
-            if fresh and columns is not None and width <= (features.reserved or width):
-                features.name(columns)
-            elif features.n == 0 or (in_stream and grows_by_index(rows, features) and width > features.n):
-                features.n = width
-            if in_stream and grows_by_index(rows, features):
-                self._widen(model)
-                return rows
-            self._check_features(model, columns, width, features.n)
+            if fresh and names is not None and given.width <= (features.reserved or given.width):
+                features.name(names)
+            elif features.n == 0 or (grows and given.width > features.n):
+                features.n = given.width
+            if not grows:
+                self._check_features(model, names, given.width, features.n)
             self._widen(model)
         return rows
 
@@ -73,14 +67,6 @@ class Columns:
         inputs.check_names(owner, model.features.names, columns, reserved)
         if width != n_features and not reserved:
             raise ValueError(f"X has {width} features, but {owner} is expecting {n_features} features as input.")
-
-    def _named_rows(self, X: Any, names: Sequence[Any]) -> tuple[Any, list[Any]]:
-        columns = list(names)
-        rows = inputs.as_rows(X, type(self).__name__, n_cols=len(columns), in_stream=True)
-        if len(set(columns)) != len(columns):
-            twice = next(name for j, name in enumerate(columns) if name in columns[:j])
-            raise ValueError(f"The chunk has two columns named {twice!r}.")
-        return rows, columns
 
     # To be scored ---------------------------------------------------------------------------------
 
@@ -98,22 +84,59 @@ class Columns:
         """
         model = self._fitted()
         self._prepare(model)
-        columns = None if names is not None else inputs.column_names(X)
-        if names is not None:
-            rows, listed = self._named_rows(X, names)
-        else:
-            rows = inputs.as_rows(X, type(self).__name__, in_stream=in_stream)
+        given = inputs.given(X, type(self).__name__, names, in_stream)
+        rows = given.rows
         with model.reading() as view:
-            if names is not None:
-                rows = moved(rows, model.features.positions(listed, grow=False), view.n_features)
+            if given.by_name and given.names is not None:
+                rows = moved(rows, model.features.positions(given.names, grow=False), view.n_features)
             elif in_stream and isinstance(rows, CSR):
                 check_by_index(model.features)
                 if rows.n_cols > view.n_features:
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
-                self._check_features(model, columns, inputs.width_of(rows), view.n_features)
-            scores = np.empty((inputs.n_rows_of(rows), RULES[type(view.state)].columns(view.state) + more))
+                self._check_features(model, given.names, given.width, view.n_features)
+            scores = np.empty((given.n, RULES[type(view.state)].columns(view.state) + more))
             bad = self._score_rows(view, rows, scores)
         if bad >= 0:
             raise inputs.bad_value(rows, int(bad), model.features.names, self._least())
         return view, scores
+
+
+def check_by_index(features: Features) -> None:
+    """Refuse sparse rows of a stream without names where features have names: a number is no name."""
+    if features.names is not None:
+        raise ValueError(
+            "The model knows its features by name, and these data have only numbers for theirs. Give data with the "
+            "same names."
+        )
+
+
+def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:
+    """Rows whose columns stand elsewhere in the model, as sparse rows in the model's order.
+
+    Columns with a position of -1 or beyond the model are left out.
+    """
+    known = (positions >= 0) & (positions < n_features)
+    if isinstance(rows, CSR):
+        return moved_sparse(rows, positions, known, n_features)
+    if not known.all():
+        rows, positions = rows[:, known], positions[known]
+    order = np.argsort(positions)
+    if not (order[1:] > order[:-1]).all():
+        rows = rows[:, order]
+    n, d = rows.shape
+    indices = np.tile(positions[order].astype(np.uint32), n)
+    return CSR(frozen(np.arange(n + 1) * d), frozen(indices), frozen(rows.reshape(-1)), n_features)
+
+
+def moved_sparse(rows: CSR, positions: np.ndarray, known: np.ndarray, n_features: int) -> CSR:
+    from scipy.sparse import csr_matrix
+
+    shape = (inputs.n_rows_of(rows), rows.n_cols)
+    matrix = csr_matrix((rows.data, rows.indices.view(np.int32), rows.indptr), shape=shape)
+    if not known.all():
+        matrix, positions = matrix[:, known], positions[known]
+    shape = (matrix.shape[0], max(n_features, 1))
+    placed = inputs.as_rows(csr_matrix((matrix.data, positions[matrix.indices], matrix.indptr), shape=shape), "aggro")
+    assert isinstance(placed, CSR)
+    return placed

@@ -106,7 +106,7 @@ class Features:
         self.plan: Plan | None = None  # for the key order that came last
         self._plans: dict[tuple, Plan] = {}
         self._met: dict[tuple, int] = {}
-        self._scratch = Scratch()
+        self._scratch: Scratch | None = None  # made when a row comes alone
 
     def copy(self) -> Features:
         other = Features(self.reserved)
@@ -202,7 +202,13 @@ class Features:
             numbers = array("d", ordered)
         except (TypeError, OverflowError) as error:
             raise not_a_number(zip(keys, values, strict=True)) from error
-        return self._scratch.fill(positions, memoryview(numbers).cast("B"))
+        return self._row(positions, memoryview(numbers).cast("B"))
+
+    def _row(self, positions: Sequence[int] | np.ndarray, values: memoryview | np.ndarray) -> Pinned:
+        """The row with these entries, in memory that the next row will be in, too."""
+        if self._scratch is None:
+            self._scratch = Scratch()
+        return self._scratch.fill(positions, values)
 
     def _remember(self, keys: tuple, positions: list[int]) -> None:
         self.plan = self._plans.get(keys)
@@ -229,7 +235,7 @@ class Features:
                     self.n = top + 1
                 else:
                     where, what = where[where < self.n], what[where < self.n]
-        return self._scratch.fill(where, what)
+        return self._row(where, what)
 
 
 def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.features import MAX_FEATURES, frozen
 
 __all__ = [
+    "Given",
     "as_labels",
     "as_rows",
     "as_targets",
@@ -30,11 +32,23 @@ __all__ = [
     "check_names",
     "column_names",
     "first_bad_row",
+    "given",
     "n_rows_of",
     "width_of",
 ]
 
 Rows = np.ndarray | CSR
+
+
+class Given(NamedTuple):
+    """Rows that a kernel can read, and what is known of their columns."""
+
+    rows: Rows
+    n: int
+    width: int
+    names: list[Any] | None  # of the columns, where they have any
+    by_name: bool  # columns are found by their names: they may come, go and move from chunk to chunk
+    in_stream: bool  # sparse rows may be wider or narrower than those before
 
 
 def n_rows_of(X: Rows) -> int:
@@ -61,6 +75,19 @@ def column_names(X: Any) -> list[str] | None:
             "must convert them all to strings, by using X.columns = X.columns.astype(str) for example."
         )
     return names
+
+
+def given(X: Any, owner: str, names: Sequence[Any] | None = None, in_stream: bool = False) -> Given:
+    """The rows of an array, a sparse matrix or a frame, or those of a chunk whose columns have these names."""
+    if names is None:
+        columns, rows = column_names(X), as_rows(X, owner, in_stream=in_stream)
+    else:
+        columns = list(names)
+        rows = as_rows(X, owner, n_cols=len(columns), in_stream=in_stream)
+        if len(set(columns)) != len(columns):
+            twice = next(name for j, name in enumerate(columns) if name in columns[:j])
+            raise ValueError(f"The chunk has two columns named {twice!r}.")
+    return Given(rows, n_rows_of(rows), width_of(rows), columns, names is not None, in_stream)
 
 
 def as_rows(X: Any, owner: str, n_cols: int | None = None, in_stream: bool = False) -> Rows:

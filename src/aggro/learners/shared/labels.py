@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel
 
-__all__ = ["Labels"]
+__all__ = ["NO_LABELS", "Labels"]
 
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
@@ -247,3 +247,6 @@ def sorted_names(labels: Iterable[Any]) -> np.ndarray:
         if array.dtype.kind == "f":
             array = np.array([int(v) for v in names], object)
     return array
+
+
+NO_LABELS = Labels()

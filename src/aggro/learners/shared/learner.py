@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.counters import Counted
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.gated_pass import learn_asked
-from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, Explanation, OneRow
 from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
@@ -48,11 +48,21 @@ COMMON: dict[str, Constraint] = {
 }
 
 
+class Start(NamedTuple):
+    """What ``fit`` starts from: a model apart from the one in use, and what it is to learn."""
+
+    model: Model
+    rows: Any
+    targets: np.ndarray
+    weights: np.ndarray
+
+
 class Learner(OneRow, Columns, Counted):
     """A learner that goes over rows once, in order, and can be asked at any moment."""
 
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
+    _has_classes: ClassVar[bool] = False
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -64,6 +74,9 @@ class Learner(OneRow, Columns, Counted):
     def _params_for(self, rule: Rule) -> Any:
         """This learner's parameters as the numbers that the rule reads."""
         raise NotImplementedError
+
+    def _check_together(self) -> None:
+        """Refuse parameters that are each what they may be, but not together."""
 
     def _bound(self, model: Model, params: Any) -> Any:
         """The settings, with what belongs to this model and this process, such as seeds and addresses."""
@@ -121,10 +134,6 @@ class Learner(OneRow, Columns, Counted):
         """The target as a number, if there is nothing new about it and it has no weight of its own."""
         raise NotImplementedError
 
-    def _models(self, classes: int) -> int:
-        """How many models are kept for this many classes."""
-        return 1
-
     # Parameters -----------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -135,6 +144,7 @@ class Learner(OneRow, Columns, Counted):
 
     def _check_params(self) -> None:
         check_params(type(self).__name__, self._constraints, self.__dict__)
+        self._check_together()
 
     def _prepare(self, model: Model) -> None:
         """Make the model's settings agree with the parameters, which may have been set meanwhile."""
@@ -144,33 +154,47 @@ class Learner(OneRow, Columns, Counted):
                     model.stale = False  # first: what is set while the parameters are read makes it stale again
                     self._check_params()
                     self._check_change(model.state)
-                    params = self._bound(model, self._params_for(RULES[type(model.state)]))
-                    model.balanced = getattr(self, "class_weight", None) == "balanced"
-                    model.averaged = bool(getattr(self, "average", False))
-                    model.params, model.pinned = params, None
+                    self._set_up(model, self._params_for(RULES[type(model.state)]))
                 except BaseException:
                     model.stale = True
                     raise
 
-    def _new_model(self) -> Model:
+    def _set_up(self, model: Model, params: Any) -> None:
+        """Make these the model's settings."""
+        params = self._bound(model, params)
+        model.balanced = getattr(self, "class_weight", None) == "balanced"
+        model.averaged = bool(getattr(self, "average", False))
+        model.params, model.pinned = params, None
+
+    def _models(self, classes: int) -> int:
+        """How many models are kept for this many classes."""
+        return max(2, classes) if self._has_classes else 1
+
+    def _new_model(self, width: int = 0) -> Model:
+        """A model that has learned nothing, with room for this many features."""
         self._check_params()
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
         rule = self._rule_for(0)
         params = self._params_for(rule)
-        width = max(1, features.n)  # an array of size 0 would say that a part of the state is switched off
-        model = Model(rule.init(params, width, self._models(2)), width, features, Labels(), self._draw_seed())
-        self._prepare(model)
+        width = max(1, width, features.n)  # an array of size 0 would say that a part of the state is switched off
+        model = Model(rule.init(params, width, self._models(2)), width, features, NO_LABELS, self._draw_seed())
+        model.stale = False
+        self._set_up(model, params)
         return model
 
-    def _begin(self) -> Model:
-        """What ``fit`` starts from, apart from the model in use: nothing, or with ``warm_start`` a copy of it."""
-        self._check_params()
+    def _start(self, X: Any, y: Any, sample_weight: Any = None) -> Start:
+        """What ``fit`` starts from: nothing, or with ``warm_start`` a copy of the model; and what came, checked."""
+        given = inputs.given(X, type(self).__name__)
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
             model = self._model.copy()
             self._prepare(model)
-            return model
-        return self._new_model()
+        else:
+            model = self._new_model(given.width)
+        rows = self._rows_to_learn(model, given)
+        self._check_whole(rows)
+        targets = self._check_targets(y, given.n)
+        return Start(model, rows, targets, inputs.as_weights(sample_weight, given.n))
 
     def _draw_seed(self) -> int:
         source = self.__dict__["random_state"]
@@ -232,12 +256,7 @@ class Learner(OneRow, Columns, Counted):
         """
         if "_model" in self.__dict__:
             self._model.check_idle()
-        model = self._begin()
-        rows = self._rows_to_learn(model, X)
-        self._check_whole(rows)
-        n = inputs.n_rows_of(rows)
-        targets = self._check_targets(y, n)
-        weights = inputs.as_weights(sample_weight, n)
+        model, rows, targets, weights = self._start(X, y, sample_weight)
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
@@ -248,7 +267,7 @@ class Learner(OneRow, Columns, Counted):
             loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
             order = NO_ORDER
             if self.__dict__["shuffle"]:
-                order = permutation(n, np.uint64(model.seed) + np.uint64(epoch))
+                order = permutation(targets.shape[0], np.uint64(model.seed) + np.uint64(epoch))
             self._begin_pass(model, epoch)
             self._learn(model, rows, targets, weights, order, model.state, model.labels)
             model.n_iter += 1
@@ -276,8 +295,9 @@ class Learner(OneRow, Columns, Counted):
         if "_model" not in self.__dict__:
             with FIRST.lock:
                 if "_model" not in self.__dict__:
-                    model = self._new_model()
-                    self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
+                    given = inputs.given(X, type(self).__name__, names, in_stream)
+                    model = self._new_model(given.width)
+                    self._learn_chunk(model, given, y, sample_weight, classes)
                     self._model = model
                     return self
         model = self._model
@@ -286,22 +306,20 @@ class Learner(OneRow, Columns, Counted):
             self._prepare(model)
             moment = model.moment()
             try:
-                self._learn_chunk(model, X, y, sample_weight, classes, names, in_stream)
+                given = inputs.given(X, type(self).__name__, names, in_stream)
+                self._learn_chunk(model, given, y, sample_weight, classes)
             except BaseException:
                 model.go_back(moment)
                 raise
         return self
 
-    def _learn_chunk(
-        self, model: Model, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool
-    ) -> None:
+    def _learn_chunk(self, model: Model, given: inputs.Given, y: Any, sample_weight: Any, classes: Any) -> None:
         labels = model.labels if classes is None else model.labels.reserving(classes)
-        rows = self._rows_to_learn(model, X, names, in_stream)
-        n = inputs.n_rows_of(rows)
-        targets = self._check_targets(y, n)
-        weights = inputs.as_weights(sample_weight, n)
+        rows = self._rows_to_learn(model, given)
+        targets = self._check_targets(y, given.n)
+        weights = inputs.as_weights(sample_weight, given.n)
         small = size_of(rows) < size_of(model.state)
-        if small and self._learns_at_once(model.state, n):  # cheaper to look first than to work on a copy
+        if small and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
             bad = inputs.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise inputs.bad_value(rows, bad, model.features.names, self._least())

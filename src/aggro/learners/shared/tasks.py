@@ -28,6 +28,8 @@ CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)
 class Classifier(Learner):
     """Learns labels of any kind; classes may appear at any time."""
 
+    _has_classes = True
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over these rows, in order.
 
@@ -277,9 +279,6 @@ class Classifier(Learner):
         """Whether there is a class to name."""
         if not labels.codes:
             raise ValueError(f"{type(self).__name__} has seen no class yet: every row so far had weight 0.")
-
-    def _models(self, classes: int) -> int:
-        return max(2, classes)
 
 
 def kind_of(label: Any) -> str:

@@ -58,7 +58,7 @@ def active_part(model):
     """What an active learner has beside the learner inside."""
     if "estimator_" not in model.__dict__:
         return ()
-    gate, waiting = model.estimator_._gate, model.__dict__.get("_waiting")
+    gate, waiting = model._gate, model.__dict__.get("_waiting")
     if not gate.counts.any() and not waiting.ids():
         return ()  # begun, but nothing has happened yet
     return gate.counts.tobytes(), gate.sums.tobytes(), tuple(waiting.ids()), waiting.gone

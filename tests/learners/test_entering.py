@@ -67,7 +67,7 @@ def test_an_active_learner_from_lent_memory_asks(tmp_path):
         asked = [[model.query_one(row) for row in rows[40:]] for model in (whole, entered)]
         assert asked[0] == asked[1]
         assert entered.n_queries_ == whole.n_queries_ > active.n_queries_
-        assert entered.estimator_._gate.counts.flags.writeable
+        assert entered._gate.counts.flags.writeable
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ def inside(learner: Any) -> Any:
     """The learner inside an active one, which learns whatever it is given; any other as it is."""
     if type(learner).__name__ != "ActiveLearner":
         return learner
-    learner.estimator_._gate = None
     return learner.estimator_
 
 

@@ -44,9 +44,8 @@ __all__ = [
     "WRONG",
     "Gate",
     "Strategy",
-    "ask_row",
+    "asks_about_scores",
     "attend",
-    "decide",
     "first_asked",
 ]
 
@@ -179,12 +178,6 @@ def first_asked(gate, scores, weights, live):
     return np.int64(-1)
 
 
-@kernel
-def decide(gate, scores, columns, live):
-    """Whether to ask about a row with these scores."""
-    return asks(gate, live, gap_of(scores, columns, live))
-
-
 @inline
 def answered(gate, p, wrong):
     """Count an answer about a row that was asked about with the probability p."""
@@ -193,14 +186,7 @@ def answered(gate, p, wrong):
 
 
 @quick
-def ask_row(model, row, gate, columns, attend_at):
-    """Whether to ask about the one row of a pinned model and row: 1 or 0, or -1 if it is not finite."""
-    state, params, _, _, targets, weights, order, balanced, averaged, _ = content(model)
-    (X,) = content(row)
-    (found,) = content(gate)
-    zero = np.int64(0)
-    arguments = (state, params, X, targets, weights[:0], order, zero, np.int64(1), balanced, averaged)
-    at, asked = jump(attend_at, (zero, False), (*arguments, found, columns, zero, zero))
-    if asked:
-        return 1
-    return 0 if at < 0 else -1
+def asks_about_scores(gate_and_scores, columns, live):
+    """Whether to ask about one row: a pinned gate, with the scores of the row in a matrix beside it."""
+    gate, scores = content(gate_and_scores)
+    return asks(gate, live, gap_of(scores[0], columns, live))

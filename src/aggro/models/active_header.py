@@ -39,7 +39,7 @@ def asking(active: ActiveLearner) -> Iterator[Any]:
 
 def activity_of(active: ActiveLearner) -> dict[str, Any]:
     """The part of the header that is the active learner's own."""
-    gate, room = active.estimator_._gate, active._waiting
+    gate, room = active._gate, active._waiting
     parameters = {name: active.__dict__[name] for name in active._constraints}
     if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
         parameters["random_state"] = gate.seed
@@ -78,9 +78,9 @@ def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
         active._begun()
     except (TypeError, ValueError) as error:
         raise Flaw(str(error).rstrip(".")) from error
-    gate = active.estimator_._gate._replace(seed=_whole(part["seed"], 2**63 - 1))
+    gate = active._gate._replace(seed=_whole(part["seed"], 2**63 - 1))
     _restore(gate, part)
-    inner._gate, active.estimator_ = gate, inner
+    active._gate, active.estimator_ = gate, inner
     active._settle_gate()
     _refill(active, part)
     return active

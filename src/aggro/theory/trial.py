@@ -10,7 +10,7 @@ import numpy as np
 
 from aggro.engine.rule import SEEN
 from aggro.engine.watched_passes import trace
-from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.learner import EveryRow, Learner
 from aggro.learners.shared.model import NO_ORDER
 from aggro.theory.problems import Uniclass
 from aggro.theory.setting import Multiplicative, Setting, as_matrix, setting_of, vector
@@ -57,7 +57,8 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
             moved[t] = np.linalg.norm(vector(before[0], setting.problem, setting.sign) - setting.start)
         return -1
 
-    learner._learn(model, rows, targets, weights, NO_ORDER, model.state, model.labels, run_and_look if moves else run)
+    route = EveryRow(run_and_look if moves else run)
+    learner._learn(model, rows, targets, weights, NO_ORDER, model.state, model.labels, route)
     if isinstance(setting, Multiplicative) and isinstance(setting.problem, Uniclass) and not begun:
         losses[live[0]] = setting.problem.losses(setting.weights())[0]  # a detector itself calls no first row outside
     counted = s[live] if s.shape[0] else None

@@ -179,8 +179,7 @@ def gated(learner: Any, gating: Gating, hashed: int | None = None) -> Any:
         active._check_params()
         if "_model" in learner.__dict__:  # it goes on from what it knows
             active._begun()
-            learner._gate, active.estimator_ = active.estimator_._gate, learner
-            active._settle_gate()
+            active.estimator_ = learner
     except (TypeError, ValueError) as error:
         raise Mistake(one_line(error)) from error
     return active

@@ -139,7 +139,7 @@ class Session:
             start += 1
         if start >= stop:
             return None
-        gate = self.active.estimator_._gate
+        gate = self.active._gate
         asked = self.active.query_chunk(chunk, start, start + 1) is not None
         gate.counts[ASKED] += not asked
         gate.sums[LAST] = self.active._open = 1.0  # it was asked about with certainty
@@ -212,7 +212,7 @@ class Session:
     def _write(self, do: str, row: Row, label: Any, guess: Any) -> None:
         from aggro.engine.gate import LAST
 
-        p = float(self.active.estimator_._gate.sums[LAST])
+        p = float(self.active._gate.sums[LAST])
         self.journal.add(Event(do, row.number, label, guess, p, row.seen(self.hidden)))
         self._done(row)
         self._settled()
@@ -243,7 +243,7 @@ class Session:
     def _settled(self) -> None:
         inner = self.active.__dict__.get("estimator_")
         self.question = None
-        self._gate = None if inner is None else inner._gate.copy()
+        self._gate = None if inner is None else self.active._gate.copy()
 
     # On disk --------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Session:
             return
         from aggro.models import save
 
-        gate = self.active.estimator_._gate
+        gate = self.active._gate
         now = gate.copy()
         gate.restore(self._gate)
         events = self.journal.events[: self.events]

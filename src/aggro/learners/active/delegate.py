@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, OPEN, PASSED, WEIGHT, WRONG
+from aggro.engine.gate import ASKED, DELTA, OPEN, PASSED, WEIGHT, WRONG, Gate
 from aggro.learners.shared.one_row import Explanation
 
 __all__ = ["Around"]
@@ -17,6 +17,7 @@ class Around:
 
     estimator_: Any
     strategy: str
+    _gate: Gate
     _copy_of_estimator: Any
 
     # Predicting -----------------------------------------------------------------------------------
@@ -62,12 +63,12 @@ class Around:
     @property
     def n_seen_(self) -> int:
         """Rows that came."""
-        return int(self._known()._gate.counts[PASSED])
+        return int(self._asked().counts[PASSED])
 
     @property
     def n_queries_(self) -> int:
         """Rows that were asked about."""
-        return int(self._known()._gate.counts[ASKED])
+        return int(self._asked().counts[ASKED])
 
     @property
     def query_rate_(self) -> float:
@@ -77,12 +78,12 @@ class Around:
     @property
     def delta_(self) -> float:
         """δ as it is now."""
-        return float(self._known()._gate.sums[DELTA])
+        return float(self._asked().sums[DELTA])
 
     @property
     def progressive_error_(self) -> float:
         """The share of wrong predictions among the rows that came while the budget lasted, as estimated."""
-        sums = self._known()._gate.sums
+        sums = self._asked().sums
         if self.strategy == "threshold" or not sums[WEIGHT]:
             return float("nan")
         return float(sums[WRONG] / sums[WEIGHT])
@@ -90,7 +91,7 @@ class Around:
     @property
     def n_estimated_(self) -> int:
         """How many rows that is of: all, or those that came before the budget was spent."""
-        return int(self._known()._gate.counts[OPEN])
+        return int(self._asked().counts[OPEN])
 
     @property
     def n_updates_(self) -> int:
@@ -124,6 +125,13 @@ class Around:
             state.pop(own, None)
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parent = getattr(super(), "__setstate__", self.__dict__.update)
+        parent(state)
+        inner = self.__dict__.get("estimator_")
+        if inner is not None and "_gate" not in self.__dict__:  # until version 0.2.0 the learner inside had the gate
+            self._gate = inner.__dict__.pop("_gate")
+
     def _inside(self) -> Any:
         """The learner inside; before there is one, one that says that it has learned nothing."""
         return self.estimator_ if "estimator_" in self.__dict__ else self._copy_of_estimator()
@@ -133,3 +141,8 @@ class Around:
         if "estimator_" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has seen nothing yet")
         return self.estimator_
+
+    def _asked(self) -> Gate:
+        """The gate, once there is a learner inside."""
+        self._known()
+        return self._gate

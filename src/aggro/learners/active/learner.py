@@ -18,11 +18,11 @@ import numpy as np
 
 from aggro.engine.gate import DELTA, LAST, OPEN, Gate, Strategy, all_counts
 from aggro.engine.jit.pinned import Pinned
-from aggro.engine.rule import MISTAKES, SEEN
+from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
+from aggro.learners.active.gated_pass import AskedRows, asks_about, asks_about_first, count_answer
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.shared.forks import Turn
-from aggro.learners.shared.gated_pass import asks_about, asks_about_first, count_answer
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NESTED, Model
 from aggro.learners.shared.one_row import FIRST, as_weight
@@ -101,7 +101,7 @@ class ActiveLearner(Around):
     _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
     estimator_: Any
     _waiting: WaitingRoom
-    _pinned: Pinned  # the gate, for one-row calls
+    _pinned: Pinned  # the gate and the scores of one row
     _open: float | None  # p of the row that query_one asked about last
 
     def __init__(
@@ -147,8 +147,12 @@ class ActiveLearner(Around):
             model = inner._new_model()  # nothing is known: the row is looked at, and asked about
         model.check_free()
         with model.guard:
-            asked = asks_about(inner, inner._gate, self._pinned, model, x)
-            self._open = float(inner._gate.sums[LAST]) if asked else None
+            inner._score_one(model, x)
+            scores, pinned = model.scores_row, self.__dict__.get("_pinned")
+            if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
+                pinned = self._pinned = Pinned((self._gate, scores), Gate)
+            asked = asks_about(pinned, int(model.state.tally.rows[LIVE]))
+            self._open = float(self._gate.sums[LAST]) if asked else None
         return asked
 
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None) -> int | None:
@@ -172,14 +176,14 @@ class ActiveLearner(Around):
         if start < 0:
             raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
         with self._turn() as inner:
-            self._open, before = None, inner._gate.copy()
+            self._open, before = None, self._gate.copy()
             try:
-                row = asks_about_first(inner, inner._gate, chunk, start, last)
+                row = asks_about_first(inner, self._gate, chunk, start, last)
             except BaseException:
-                inner._gate.restore(before)  # a call that fails has asked for nothing
+                self._gate.restore(before)  # a call that fails has asked for nothing
                 raise
             if row is not None:
-                self._open = float(inner._gate.sums[LAST])
+                self._open = float(self._gate.sums[LAST])
             return row
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
@@ -215,7 +219,7 @@ class ActiveLearner(Around):
             row = kept(x)  # before it is counted: who asks about it may not be able to keep it
             asked = self._query(inner, row)
             if asked:
-                self._waiting.put(id, row, float(inner._gate.sums[LAST]), int(self.waiting))
+                self._waiting.put(id, row, float(self._gate.sums[LAST]), int(self.waiting))
                 self._open = None
             return asked
 
@@ -263,7 +267,7 @@ class ActiveLearner(Around):
             mistakes = int(model.state.tally.rows[MISTAKES])
             if weight:
                 inner._learn_new(model, x, y, weight)
-            count_answer(inner._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+            count_answer(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
             if first:
                 inner._model = model
 
@@ -288,11 +292,10 @@ class ActiveLearner(Around):
         """
         with self._turn() as inner:
             if getattr(self.estimator, "warm_start", False):
-                return self._asking(inner, lambda: inner.fit(X, y, sample_weight))
-            fresh = self._copy_of_estimator()
-            fresh._gate = self._new_gate()
-            fresh.fit(X, y, sample_weight)
-            self._take(fresh)  # only now: a fit that fails leaves what was learned before
+                return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
+            fresh, gate = self._copy_of_estimator(), self._new_gate()
+            fresh._fit(X, y, sample_weight, AskedRows(gate))
+            self._take(fresh, gate)  # only now: a fit that fails leaves what was learned before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -315,20 +318,21 @@ class ActiveLearner(Around):
             The learner.
         """
         with self._turn() as inner:
-            return self._asking(inner, lambda: inner.partial_fit(X, y, classes, sample_weight))
+            return self._asking(inner, lambda route: inner._partial_fit(X, y, sample_weight, classes, route=route))
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Go over a chunk of a stream, asking for the labels of some of its rows."""
         with self._turn() as inner:
-            return self._asking(inner, lambda: inner.learn_chunk(chunk))
+            rows = chunk.X, chunk.y, chunk.weight
+            return self._asking(inner, lambda route: inner._partial_fit(*rows, None, chunk.names, True, route))
 
     def _asking(self, inner: Any, learn: Any) -> Self:
-        before, learned = inner._gate.copy(), rows_learned(inner)
+        before, learned = self._gate.copy(), rows_learned(inner)
         try:
-            learn()
+            learn(AskedRows(self._gate))
         except BaseException:
             if rows_learned(inner) == learned:
-                inner._gate.restore(before)  # a call that fails has asked for nothing
+                self._gate.restore(before)  # a call that fails has asked for nothing
             raise
         return self
 
@@ -378,18 +382,17 @@ class ActiveLearner(Around):
         self._check_params()
         if inner is None:
             inner = self._copy_of_estimator()
-            inner._gate = self._new_gate()
-            self._take(inner)
+            self._take(inner, self._new_gate())
             return inner
         if before is not None and before[0] != self.delta:
-            inner._gate.sums[DELTA] = self.delta
+            self._gate.sums[DELTA] = self.delta
         self._settle_gate()
         return inner
 
-    def _take(self, inner: Any) -> None:
-        """Make this the learner inside, to which no question belongs yet."""
+    def _take(self, inner: Any, gate: Gate) -> None:
+        """Make this the learner inside, to which no question belongs yet, with this gate before it."""
         # At once, so that an interrupted call has done all of it or nothing; the gate is settled where it was not.
-        self.__dict__.update(estimator_=inner, _waiting=WaitingRoom(), _open=None, _settings=None)
+        self.__dict__.update(estimator_=inner, _gate=gate, _waiting=WaitingRoom(), _open=None, _settings=None)
         self._settle_gate()
 
     def _new_gate(self) -> Gate:
@@ -409,8 +412,7 @@ class ActiveLearner(Around):
     def _settle_gate(self) -> None:
         """Give the gate the parameters as they are now."""
         self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
-        self.estimator_._gate = self._as_set(self.estimator_._gate)
-        self._pinned = Pinned((self.estimator_._gate,))
+        self._gate = self._as_set(self._gate)
 
     def _copy_of_estimator(self) -> Any:
         if self.estimator is None:

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import Gate, decide
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel
 from aggro.engine.passes import run, score
-from aggro.engine.rule import LIVE, RULES, copy_state
+from aggro.engine.rule import RULES, copy_state
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.inspect import Held
@@ -268,14 +267,6 @@ class Machine(Held):
         model.scores_row = np.zeros((1, RULES[type(model.state)].columns(model.state)))
         bad = called_scores(self.kernel, model.state, model.params, rows, model.scores_row)
         return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
-
-    def _ask_row(self, model: Model, row: Pinned, gate: Gate, pinned_gate: Pinned) -> int:
-        if not callable(self.kernel):
-            return super()._ask_row(model, row, gate, pinned_gate)
-        if np.isnan(self._score_row(model, row)):
-            return -1
-        scores = model.scores_row
-        return int(decide(gate, scores[0], scores.shape[1], int(model.state.tally.rows[LIVE])))
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return None  # room has to be made before a row is learned

@@ -7,12 +7,11 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from aggro.engine.gate import Gate
 from aggro.engine.passes import layout_of, run, suited
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
@@ -20,13 +19,12 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.counters import Counted
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
-from aggro.learners.shared.gated_pass import learn_asked
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, Explanation, OneRow
 from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
 
-__all__ = ["COMMON", "Explanation", "Learner"]
+__all__ = ["COMMON", "EveryRow", "Explanation", "Learner", "Stretch"]
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
@@ -55,6 +53,48 @@ class Start(NamedTuple):
     rows: Any
     targets: np.ndarray
     weights: np.ndarray
+
+
+class Stretch(NamedTuple):
+    """Rows ``start`` to ``stop`` of a pass, which one compiled loop learns by one rule."""
+
+    learn_rows: Any  # the loop: ``engine.passes.run``, or one with the same arguments
+    rule: Rule
+    targets: np.ndarray  # of all rows of the pass, as numbers
+    start: int
+    stop: int
+    labels: Labels  # those that the state has room for, and that the model knows afterwards
+
+
+class EveryRow:
+    """The route of an ordinary pass: it learns every row, and a stretch ends where a new class needs another rule.
+
+    ``_learn`` goes by any route that it is handed: an object with these two methods.
+    """
+
+    def __init__(self, learn_rows: Any = run) -> None:
+        self.learn_rows = learn_rows
+
+    def stretches(
+        self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
+    ) -> Iterator[Stretch]:
+        """What to learn next, until there is nothing left.
+
+        ``before`` are the labels known so far and ``after`` those with the labels of ``y`` among them, ``targets`` are
+        their numbers, and ``firsts`` is where each number first appears, -1 for those known before.
+        """
+        stages = [(0, learner._rule_for(max(1, len(before.codes))))]
+        for code, row in enumerate(firsts):
+            rule = learner._rule_for(code + 1)
+            if row >= 0 and rule is not stages[-1][1]:
+                stages.append((int(row), rule))
+        ends = [start for start, _ in stages[1:]] + [y.shape[0]]
+        for (start, rule), stop in zip(stages, ends, strict=True):
+            yield Stretch(self.learn_rows, rule, targets, start, stop, after)
+
+    def stops_at(self, row: int) -> bool:
+        """Whether the loop stopped at this row because the route has more to say; else the row is not finite."""
+        return False
 
 
 class Learner(OneRow, Columns, Counted):
@@ -109,8 +149,6 @@ class Learner(OneRow, Columns, Counted):
     def _learns_at_once(self, state: Any, n: int) -> bool:
         """Whether a pass over n rows that were looked at before cannot fail, nor be interrupted half-way."""
         return True
-
-    _gate: Gate | None = None  # asks about rows: see ``learners.active.learner``
 
     # What a task adds (see tasks.py) --------------------------------------------------------------
 
@@ -254,6 +292,9 @@ class Learner(OneRow, Columns, Counted):
         self : object
             The learner.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, route: Any = None) -> Self:
         if "_model" in self.__dict__:
             self._model.check_idle()
         model, rows, targets, weights = self._start(X, y, sample_weight)
@@ -269,7 +310,7 @@ class Learner(OneRow, Columns, Counted):
             if self.__dict__["shuffle"]:
                 order = permutation(targets.shape[0], np.uint64(model.seed) + np.uint64(epoch))
             self._begin_pass(model, epoch)
-            self._learn(model, rows, targets, weights, order, model.state, model.labels)
+            self._learn(model, rows, targets, weights, order, model.state, model.labels, route)
             model.n_iter += 1
             tally = model.state.tally
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
@@ -290,14 +331,21 @@ class Learner(OneRow, Columns, Counted):
         return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names, in_stream=True)
 
     def _partial_fit(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, names: Any = None, in_stream: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any = None,
+        names: Any = None,
+        in_stream: bool = False,
+        route: Any = None,
     ) -> Self:
         if "_model" not in self.__dict__:
             with FIRST.lock:
                 if "_model" not in self.__dict__:
                     given = inputs.given(X, type(self).__name__, names, in_stream)
                     model = self._new_model(given.width)
-                    self._learn_chunk(model, given, y, sample_weight, classes)
+                    self._learn_chunk(model, given, y, sample_weight, classes, route)
                     self._model = model
                     return self
         model = self._model
@@ -307,13 +355,15 @@ class Learner(OneRow, Columns, Counted):
             moment = model.moment()
             try:
                 given = inputs.given(X, type(self).__name__, names, in_stream)
-                self._learn_chunk(model, given, y, sample_weight, classes)
+                self._learn_chunk(model, given, y, sample_weight, classes, route)
             except BaseException:
                 model.go_back(moment)
                 raise
         return self
 
-    def _learn_chunk(self, model: Model, given: inputs.Given, y: Any, sample_weight: Any, classes: Any) -> None:
+    def _learn_chunk(
+        self, model: Model, given: inputs.Given, y: Any, sample_weight: Any, classes: Any, route: Any
+    ) -> None:
         labels = model.labels if classes is None else model.labels.reserving(classes)
         rows = self._rows_to_learn(model, given)
         targets = self._check_targets(y, given.n)
@@ -326,14 +376,14 @@ class Learner(OneRow, Columns, Counted):
             with model.guard:
                 if not model.readers[0]:
                     model.begin()
-                    self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels)
+                    self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels, route)
                     return
         try:
             with model.guard:
                 model.busy = True
                 model.begin()
                 state = copy_state(model.state)
-            self._learn(model, rows, targets, weights, NO_ORDER, state, labels)
+            self._learn(model, rows, targets, weights, NO_ORDER, state, labels, route)
         finally:
             model.busy = False
 
@@ -346,39 +396,32 @@ class Learner(OneRow, Columns, Counted):
         order: np.ndarray,
         state: Any,
         labels: Labels,
-        watching: Any = None,
+        route: Any = None,
     ) -> None:
         """One pass over rows that came through the doors, into ``state``, which then is the model's.
 
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule. ``watching`` is a pass to take instead of the usual one, with the same arguments.
+        next rule. ``route`` says which rows are learned, and by which compiled loop: see :class:`EveryRow`.
         """
-        if self._gate is not None:
-            learn_asked(self, self._gate, model, X, y, s, order, state, labels)
-            return
+        route = route or EveryRow()
         given, before = s, model.params
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
-        labels, targets, s, firsts = self._encode(labels, y, s)
-        state = self._own_state(model, state, labels)
-        targets, s, order = frozen(targets), frozen(s), frozen(order)
-        stages = [(0, self._rule_for(max(1, int((firsts < 0).sum()))))]
-        for code, row in enumerate(firsts):
-            rule = self._rule_for(code + 1)
-            if row >= 0 and rule is not stages[-1][1]:
-                stages.append((int(row), rule))
-        ends = [start for start, _ in stages[1:]] + [y.shape[0]]
-        params = model.params
-        for (start, rule), stop in zip(stages, ends, strict=True):
-            state, params = self._with_room(state, params, rule, model.width, firsts.shape[0])
-            learn_rows = suited(watching or run, layout_of(state, params))
+        after, targets, s, firsts = self._encode(labels, y, s)
+        state = self._own_state(model, state, after)
+        s, order, params = frozen(s), frozen(order), model.params
+        stretches = route.stretches(self, labels, after, y, targets, firsts)
+        for learn_rows, rule, targets, start, stop, labels in stretches:
+            state, params = self._with_room(state, params, rule, model.width, len(labels.codes))
+            if learn_rows is run:
+                learn_rows = suited(run, layout_of(state, params))
             if rule.hold is not None:
                 state = rule.hold(state, X)
-            averaged = model.averaged and not rule.judges_mean
-            flags = model.balanced, averaged
-            state, bad = self._pass(model, learn_rows, state, params, X, targets, s, order, start, stop, *flags)
-            if bad >= 0:
+            arguments = X, frozen(targets), s, order, start, stop
+            flags = model.balanced, model.averaged and not rule.judges_mean
+            state, row = self._pass(model, learn_rows, state, params, *arguments, *flags)
+            if row >= 0 and not route.stops_at(row):
                 first = inputs.first_bad_row(X, given, self._least())
                 raise inputs.bad_value(X, first, model.features.names, self._least())
         self._end_pass(model, before, state, params, labels)

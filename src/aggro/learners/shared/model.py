@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.gate import ask_row, attend
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
@@ -66,7 +65,7 @@ def no_plan_fits(*_: Any) -> int:
 # the place and not the function: who walks a model, to weigh it or to copy it, would walk on into Numba.
 CODE: list[tuple[Any, ...]] = [(no_plan_fits, 0, 0)]
 NO_PLAN_FITS = 0
-PLACES: dict[tuple[int, bool | None, int, type], int] = {}
+PLACES: dict[tuple[int, bool, int, type], int] = {}
 PLACING = threading.Lock()
 NUMBERS: dict[Layout, int] = {}  # a number for each layout: quick to look up by
 
@@ -296,23 +295,6 @@ class Model:
         code, passed = CODE[self._place(True, row)]
         learned: int = code(pinned, row, target, weight, passed)
         return bool(learned)
-
-    def ask_row(self, row: Pinned, gate: Pinned) -> int:
-        """Whether a gate asks about one row: 1 or 0, or -1 if the row is not finite."""
-        pinned = self.pinned or self.pin()
-        key = (self.layout_number, None, 1, type(row.value[0]))
-        place = PLACES.get(key)
-        if place is None:
-            state, params, _, _, targets, weights, order, *flags, _ = pinned.value
-            arguments = (state, params, row.value[0], targets, weights, order, 0, 1, *flags, gate.value[0], 0, 0, 0)
-            attend_at = address_of(suited(attend, self.layout), *arguments)
-            code = direct(suited(ask_row, self.layout), pinned, row, gate, 0, 0), attend_at
-            with PLACING:
-                CODE.append(code)
-                place = PLACES[key] = len(CODE) - 1
-        code, attend_at = CODE[place]
-        found: int = code(pinned, row, gate, self.scores_row.shape[1], attend_at)
-        return found
 
     def score_dict(self, x: Any) -> float:
         """The same for a dict that the last plan may fit; infinity if it does not."""

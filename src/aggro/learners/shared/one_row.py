@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import Gate
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners.shared import inputs
@@ -176,10 +175,6 @@ class OneRow:
     def _score_row(self, model: Model, row: Pinned) -> float:
         """Score one row into ``model.scores_row``; the first score, NaN if the row is not finite. Needs the guard."""
         return model.score_row(row)
-
-    def _ask_row(self, model: Model, row: Pinned, gate: Gate, pinned_gate: Pinned) -> int:
-        """Whether a gate asks about one row: 1 or 0, or -1 if it is not finite. Needs the guard."""
-        return model.ask_row(row, pinned_gate)
 
     def _score_one(self, model: Model, x: Any) -> float:
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""

@@ -1,0 +1,122 @@
+"""Passes that learn only the rows which a gate asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.gate import LAST, WEIGHT, WRONG, Gate, asks_about_scores, attend, first_asked
+from aggro.engine.jit.compile import direct
+from aggro.engine.jit.jumps import address_of
+from aggro.engine.jit.pinned import Pinned
+from aggro.engine.passes import layout_of, run, suited
+from aggro.engine.rule import LIVE, MISTAKES, RULES
+from aggro.learners.shared import inputs
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.learner import Learner, Stretch
+from aggro.learners.shared.one_row import FIRST
+
+__all__ = ["AskedRows", "asks_about", "asks_about_first", "count_answer"]
+
+BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
+
+
+class AskedRows:
+    """The route of a pass with a gate before it: only the rows that the gate asks about are learned.
+
+    A class is known from the first row on that was asked about. Until then its rows have a number above those of the
+    known classes, and the loop stops where such a row is asked about; that row is a stretch of its own.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.known = 0  # classes
+        self.is_new = False  # the loop stopped at a class that is not known yet
+        self.row = -1  # where
+
+    def stretches(
+        self, learner: Learner, labels: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
+    ) -> Iterator[Stretch]:
+        """What to learn next, as ``EveryRow.stretches`` says it."""
+        start, stop = 0, y.shape[0]
+        while start < stop:
+            self.known, self.is_new = len(labels.codes), False
+            rule = learner._rule_for(max(1, self.known))
+            yield Stretch(self.learn_asked, rule, targets, start, stop, labels)
+            if not self.is_new:
+                return
+            row = self.row
+            targets = exchanged(targets, targets[row], self.known)
+            labels, _ = labels.with_label(y[row])
+            yield Stretch(self.learn_answer, learner._rule_for(self.known + 1), targets, row, row + 1, labels)
+            start = row + 1
+
+    def stops_at(self, row: int) -> bool:
+        """Whether the loop stopped at this row because of its class; else the row is not finite."""
+        self.row = row
+        return self.is_new
+
+    def learn_asked(self, state: Any, params: Any, *rest: Any) -> int:
+        """Ask about rows and learn them; the arguments are those of the ordinary loop."""
+        layout = layout_of(state, params)
+        columns = RULES[type(state)].columns(state)
+        run_at = address_of(suited(run, layout), state, params, *rest)
+        arguments = (state, params, *rest, self.gate, columns, self.known, run_at)
+        row, self.is_new = suited(attend, layout)(*arguments)
+        return int(row)
+
+    def learn_answer(self, state: Any, params: Any, *rest: Any) -> int:
+        """Learn the one row that was asked about last."""
+        self.is_new = False
+        mistakes = int(state.tally.rows[MISTAKES])
+        row = int(suited(run, layout_of(state, params))(state, params, *rest))
+        count_answer(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
+        return row
+
+
+def exchanged(codes: np.ndarray, a: float, b: float) -> np.ndarray:
+    """The numbers of rows, where classes a and b have changed theirs."""
+    codes = codes.copy()
+    is_a, is_b = codes == a, codes == b
+    codes[is_a], codes[is_b] = b, a
+    return codes
+
+
+def count_answer(gate: Gate, p: float, wrong: int) -> None:
+    """Count an answer about a row that was asked about with the probability p."""
+    gate.sums[WEIGHT] += 1.0 / p
+    gate.sums[WRONG] += wrong / p
+
+
+def asks_about(gate_and_scores: Pinned, live: int) -> bool:
+    """Whether to ask about one row, with its scores beside the gate."""
+    return bool(decider()(gate_and_scores, gate_and_scores.value[1].shape[1], live))
+
+
+@cache
+def decider() -> Any:
+    """The machine code that decides about one row."""
+    gate = Gate(0, -1, 0.0, 0, np.zeros(3, np.int64), np.zeros(4))
+    return direct(asks_about_scores, Pinned((gate, np.zeros((1, 1))), Gate), 0, 0)
+
+
+def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop: int) -> int | None:
+    """The first row of a chunk, from ``start`` on and before ``stop``, to ask about; None if there is none."""
+    size, knows = BLOCK, "_model" in learner.__dict__
+    every = inputs.as_weights(chunk.weight, chunk.n_rows)
+    while start < stop:
+        rows = slice(start, min(start + size, stop))
+        scores, live = np.zeros((rows.stop - start, 1)), 0  # as long as nothing is known
+        if knows:
+            view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True)
+            live = int(view.state.tally.rows[LIVE])
+        weights = every[rows] if every.shape[0] else every
+        with learner._model.guard if knows else FIRST.lock:
+            found = int(first_asked(gate, scores, weights, live))
+        if found >= 0:
+            return start + found
+        start, size = start + size, min(2 * size, LARGEST)
+    return None

@@ -54,6 +54,7 @@ __all__ = [
     "part",
     "python_too",
     "quick",
+    "returned_for_floats",
 ]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -174,6 +175,15 @@ def afresh(compiled: Any) -> Any:
 def from_python(piece: Any) -> Any:
     """A piece as a function that Python may call; compiled in this process and not cached."""
     return njit(**COMMON)(lambda *args: piece(*args))
+
+
+def returned_for_floats(piece: Any, count: int) -> tuple[bool, str]:
+    """Compile a piece for this many floats; whether it returns a number, and the type of what it returns."""
+    if numba.config.DISABLE_JIT:
+        return True, "whatever Python says"
+    piece.compile((types.float64,) * count)
+    (returned,) = {compiled.signature.return_type for compiled in piece.overloads.values()}
+    return isinstance(returned, types.Float | types.Integer | types.Boolean), str(returned)
 
 
 def is_outside(kind: Any) -> bool:

@@ -125,7 +125,7 @@ def mistake_in(error: Exception) -> str | None:
     if isinstance(error, Mistake):
         return str(error)
     if type(error).__module__.startswith("numba."):  # a plugin's rule; the library's own are compiled by its tests
-        from aggro.engine.user_steps import reason
+        from aggro.engine.jit.errors import reason
 
         return f"A rule of the plugin cannot be compiled: {reason(error)}"
     # Typer's errors have this method, whichever version of it and of Click they come from.

@@ -41,10 +41,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
-from aggro.engine.jit.compile import INLINE, inline
+from aggro.engine.jit.choice import chosen_by_type
+from aggro.engine.jit.compile import inline
 
 __all__ = [
     "LIVE",
@@ -179,51 +179,7 @@ class Rule:
         RULES[self.state] = self
 
 
-RULES: dict[type, Rule] = {}
-
-
-# What follows is the same many times: Numba's overloads need their arguments by name. The plain
-# functions serve where the JIT is off.
-
-
-def look(state, params, X, i, out):
-    return RULES[type(state)].look(state, params, X, i, out)
-
-
-@overload(look, jit_options=INLINE)
-def _look(state, params, X, i, out):
-    chosen = RULES[state.instance_class].look
-    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
-
-
-def peek(state, params, X, i, out):
-    return RULES[type(state)].peek(state, params, X, i, out)
-
-
-@overload(peek, jit_options=INLINE)
-def _peek(state, params, X, i, out):
-    chosen = RULES[state.instance_class].peek
-    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
-
-
-def judge(state, params, y, out):
-    return RULES[type(state)].judge(state, params, y, out)
-
-
-@overload(judge, jit_options=INLINE)
-def _judge(state, params, y, out):
-    chosen = RULES[state.instance_class].judge
-    return lambda state, params, y, out: chosen(state, params, y, out)
-
-
-def learn(state, params, X, i, y, s, out, q):
-    return RULES[type(state)].learn(state, params, X, i, y, s, out, q)
-
-
-@overload(learn, jit_options=INLINE)
-def _learn(state, params, X, i, y, s, out, q):
-    chosen = RULES[state.instance_class].learn
-    return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)
+RULES: dict[Any, Rule] = {}  # by the type of the state
 
 
 @inline
@@ -231,29 +187,9 @@ def two_a_class(state):
     return 2 * state.tally.classes.shape[0]
 
 
-def room(state):
-    return (RULES[type(state)].room or two_a_class)(state)
-
-
-@overload(room, jit_options=INLINE)
-def _room(state):
-    chosen = RULES[state.instance_class].room or two_a_class
-    return lambda state: chosen(state)
-
-
 @inline
 def never(state, params):
     return False
-
-
-def steady(state, params):
-    return (RULES[type(state)].steady or never)(state, params)
-
-
-@overload(steady, jit_options=INLINE)
-def _steady(state, params):
-    chosen = RULES[state.instance_class].steady or never
-    return lambda state, params: chosen(state, params)
 
 
 @inline
@@ -266,21 +202,13 @@ def no_nudge(state, params, X, i, y, s, out, q):
     return -1
 
 
-def glance(state, params, X, i, out):
-    return (RULES[type(state)].glance or no_glance)(state, params, X, i, out)
+DEFAULTS = {"room": two_a_class, "steady": never, "glance": no_glance, "nudge": no_nudge}
 
 
-@overload(glance, jit_options=INLINE)
-def _glance(state, params, X, i, out):
-    chosen = RULES[state.instance_class].glance or no_glance
-    return lambda state, params, X, i, out: chosen(state, params, X, i, out)
+def of_rule(name: str) -> Callable[..., Any]:
+    """A function of the rule that the state belongs to."""
+    return chosen_by_type(name, lambda kind: getattr(RULES[kind], name) or DEFAULTS[name])
 
 
-def nudge(state, params, X, i, y, s, out, q):
-    return (RULES[type(state)].nudge or no_nudge)(state, params, X, i, y, s, out, q)
-
-
-@overload(nudge, jit_options=INLINE)
-def _nudge(state, params, X, i, y, s, out, q):
-    chosen = RULES[state.instance_class].nudge or no_nudge
-    return lambda state, params, X, i, y, s, out, q: chosen(state, params, X, i, y, s, out, q)
+look, peek, judge, learn = map(of_rule, ("look", "peek", "judge", "learn"))
+room, steady, glance, nudge = map(of_rule, DEFAULTS)

@@ -23,9 +23,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from numba.extending import overload
-
-from aggro.engine.jit.compile import INLINE, inline
+from aggro.engine.jit.choice import chosen_by_type
+from aggro.engine.jit.compile import inline
 
 __all__ = ["OwnCode", "Step", "has_hinge", "right_at_zero", "step_size"]
 
@@ -48,7 +47,7 @@ class OwnCode(NamedTuple):
     hinge: int
 
 
-OWN_SIZES: dict[type[OwnCode], Any] = {}  # by that type: the compiled (loss, q, C, m) -> τ
+OWN_SIZES: dict[type | None, Any] = {}  # by that type: the compiled (step, loss, q, C, m) -> τ
 
 
 @inline
@@ -79,15 +78,5 @@ def built_in_size(step, loss, q, C, m):
     return loss / (q + 0.5 / (C * m * m))
 
 
-def step_size(step, loss, q, C, m):
-    """τ for a row that was divided by m (1.0 for a row as it is)."""
-    own = OWN_SIZES.get(type(step))
-    return built_in_size(step, loss, q, C, m) if own is None else own(loss, q, C, m)
-
-
-@overload(step_size, jit_options=INLINE)
-def _step_size(step, loss, q, C, m):
-    own = OWN_SIZES.get(getattr(step, "instance_class", None))
-    if own is None:
-        return lambda step, loss, q, C, m: built_in_size(step, loss, q, C, m)
-    return lambda step, loss, q, C, m: own(loss, q, C, m)
+# τ for a row that was divided by m (1.0 for a row as it is): (step, loss, q, C, m) -> τ
+step_size = chosen_by_type("step_size", lambda kind: OWN_SIZES.get(kind, built_in_size))

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import dis
 import inspect
-import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core import types
-from numba.core.errors import NumbaError
 
-from aggro.engine.jit.compile import inline
+from aggro.engine.jit.compile import inline, returned_for_floats
+from aggro.engine.jit.errors import NumbaError, place, reason
 from aggro.engine.rows import HUGE
 from aggro.engine.steps import OWN_SIZES, OwnCode, Step
 
@@ -32,8 +29,6 @@ __all__ = ["OWN_STEPS", "OwnStep", "StepError", "code_of", "name_of", "step", "s
 
 OWN_STEPS: dict[str, OwnStep] = {}  # those of this process, by name
 BUILT_IN = tuple(one.name.lower() for one in Step)
-NUMBERS = (types.Float, types.Integer, types.Boolean)
-NOISE = re.compile(r"\x1b\[\d*m|^Failed in .*|^Unknown attribute of.*", re.MULTILINE)
 
 
 class StepError(TypeError):
@@ -169,42 +164,21 @@ def compiled(function: Any, name: str) -> Any:
             f"The step {name!r} must return a number for every row and cannot raise. "
             "Return 0.0, or nan, to pass a row over."
         )
-    jitted = inline(function)
-    if numba.config.DISABLE_JIT:
-        return jitted
+    piece = inline(function)
     try:
-        jitted.compile((types.float64,) * 3)
+        is_number, returned = returned_for_floats(piece, 3)
     except (NumbaError, NotImplementedError) as error:
         raise StepError(f"The step {name!r} cannot be compiled{place(error)}: {reason(error)}") from None
-    (returned,) = {overload.signature.return_type for overload in jitted.overloads.values()}
-    if not isinstance(returned, NUMBERS):
+    if not is_number:
         raise StepError(f"The step {name!r} must return a number whatever it is asked, and returns {returned}.")
-    return jitted
-
-
-def reason(error: Exception) -> str:
-    """The first thing that Numba says, without the page around it, and a hint where there is one."""
-    lines = [line.strip() for line in NOISE.sub("", str(error)).splitlines()]
-    said = next((line for line in lines if line), type(error).__name__)
-    hints = {
-        "Untyped global name": "A function it calls must be compiled too: decorate that with @numba.njit",
-        "NRT required": "A step works with numbers and cannot make arrays, lists or text",
-        "No implementation of function": "A step works with numbers and cannot make arrays, lists or text",
-    }
-    hint = next((f" {what}." for sign, what in hints.items() if sign in str(error)), "")
-    return f"{said.rstrip('.:')}.{hint}"
-
-
-def place(error: Exception) -> str:
-    found = re.search(r'File "[^"]*", line (\d+)', str(error))
-    return f" (line {found[1]})" if found else ""
+    return piece
 
 
 def sized(tau: Any) -> Any:
     """The step for a row that was divided by m."""
 
     @inline
-    def size(loss, q, C, m):
+    def size(step, loss, q, C, m):
         move = m * np.float64(tau(loss * m, q * m * m, C))
         return move if move * move * q < HUGE else np.nan
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from numba.core.errors import NumbaError
-
 from aggro.engine.jit.compile import from_python
+from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
-from aggro.engine.user_steps import OwnStep, StepError, reason
+from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
 from aggro.testing.checks import CHECKS
 from aggro.testing.variants import expect, variants
@@ -126,7 +125,7 @@ def check_step(step: OwnStep) -> None:
             tau = float(step(loss, q, C))
             expect(math.isfinite(tau), f"is {tau}")
             expect(tau >= 0.0, f"is {tau:g}: it goes away from a row that it should come nearer to")
-            native = compiled(loss, q, C, 1.0)
+            native = compiled(step.code, loss, q, C, 1.0)
             expect(math.isclose(tau, native, rel_tol=1e-9), f"is {tau!r}, and {native!r} when it is compiled")
         except (AssertionError, ArithmeticError, ValueError) as error:
             raise ContractError(f"{asked} {error}") from error

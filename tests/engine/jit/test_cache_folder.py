@@ -13,9 +13,10 @@ from pathlib import Path
 import numba
 import pytest
 
+import aggro
 from aggro.engine.jit import cache_folder as folders
 from aggro.engine.jit.cache_folder import CompiledCodeWarning, exposed, folder_for
-from aggro.engine.jit.stamp import settings, sources, stamp
+from aggro.engine.jit.stamp import PACKAGE, settings, sources, stamp
 
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and permissions are POSIX's")
 
@@ -174,6 +175,10 @@ def test_a_folder_that_is_taken_away_while_it_is_asked_for_is_made_again(root, m
 
 
 # The stamp -------------------------------------------------------------------------------------------------
+
+
+def test_the_stamp_is_of_the_whole_package():
+    assert (PACKAGE / "__init__.py").samefile(aggro.__file__)
 
 
 def test_every_file_of_the_package_is_in_the_stamp(tmp_path):

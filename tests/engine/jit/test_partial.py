@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggro.engine.jit.compile import inline, kernel, part, rare
+from aggro.engine.jit.compile import exact_part, inline, kernel, part
 from aggro.engine.jit.partial import PieceLibrary
 
 
@@ -12,7 +12,7 @@ def halved(x):
     return x / 2.0
 
 
-@rare
+@exact_part
 def moved(x):
     return halved(x) + 1.0
 

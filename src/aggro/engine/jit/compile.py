@@ -1,10 +1,21 @@
-"""How this package talks to Numba: the only place that knows its settings.
+"""The decorators of compiled code: the only place that knows Numba's settings.
 
-Learners compile their steps with :func:`inline`; the functions that Python calls, the pass, the scorer and a few
-more, are compiled with :func:`kernel` and kept on disk between processes (``engine.jit.disk_cache``).
+============== ================ ================= ==============================================================
+decorator      called from      stays a function  for
+============== ================ ================= ==============================================================
+``kernel``     Python           yes               the loops over rows: the GIL is released, the code kept on disk
+``quick``      Python           yes               calls that are over before the GIL could be handed on
+``inline``     compiled code    no                the functions of a rule, and most others
+``part``       compiled code    yes               large pieces, which would be compiled anew in every caller
+``exact``      compiled code    no                what must be computed to the letter
+``exact_part`` compiled code    yes               the same, where it is large or seldom needed
+``allocating`` compiled code    yes               an ``exact_part`` that makes arrays of its own
+``python_too`` both             no                small functions that Python calls as they are written
+============== ================ ================= ==============================================================
 
-``fastmath`` lets sums be re-ordered and fused, but never assumes that NaN or infinity is absent:
-the passes find bad rows by looking for them.
+All but the exact ones are compiled with ``fastmath``: sums may be re-ordered and fused. That NaN or infinity is absent
+is never assumed, since the passes find bad rows by looking for them. To the letter means that nothing is re-ordered:
+for rows where a product would overflow in another order, and for sums that must not depend on how a stream is cut.
 """
 
 from __future__ import annotations
@@ -31,19 +42,19 @@ except ImportError:  # Windows
 __all__ = [
     "BY_ADDRESS",
     "afresh",
+    "allocating",
     "compiled_for",
     "direct",
     "exact",
+    "exact_part",
     "from_python",
     "inline",
     "is_outside",
     "kernel",
-    "literal",
     "part",
+    "python_too",
     "quick",
-    "rare",
-    "roomy",
-    "shared",
+    "returned_for_floats",
 ]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -166,6 +177,15 @@ def from_python(piece: Any) -> Any:
     return njit(**COMMON)(lambda *args: piece(*args))
 
 
+def returned_for_floats(piece: Any, count: int) -> tuple[bool, str]:
+    """Compile a piece for this many floats; whether it returns a number, and the type of what it returns."""
+    if numba.config.DISABLE_JIT:
+        return True, "whatever Python says"
+    piece.compile((types.float64,) * count)
+    (returned,) = {compiled.signature.return_type for compiled in piece.overloads.values()}
+    return isinstance(returned, types.Float | types.Integer | types.Boolean), str(returned)
+
+
 def is_outside(kind: Any) -> bool:
     """Whether a type or a function comes from outside this package."""
     return str(kind.__module__).partition(".")[0] != "aggro"
@@ -198,33 +218,29 @@ def compiled_for(compiled: Any, *args: Any) -> Any:
 
 
 def exact(function: Callable[..., Any]) -> Any:
-    """Compile a piece of a kernel to the letter: for rows where re-ordering would overflow."""
+    """Compile a piece to the letter; it disappears into its caller."""
     return njit(**{**INLINE, "fastmath": False})(function)
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Compile a piece that stays a function: large ones would be compiled anew in every caller."""
+    """Compile a piece that stays a function: a large one would be compiled anew in every caller."""
     return njit(**{**INLINE, "forceinline": False})(function)
 
 
-def shared(function: Callable[..., Any]) -> Any:
-    """Leave a function as it is, for Python to call, and a piece where compiled code calls it."""
-    return register_jitable(**INLINE)(function)
-
-
-def rare(function: Callable[..., Any]) -> Any:
-    """Compile a seldom needed piece to the letter; it stays a function, so the loop around it stays small.
-
-    A compiled function takes over its caller's ``forceinline`` and ``_nrt`` unless it says otherwise.
-    """
+def exact_part(function: Callable[..., Any]) -> Any:
+    """Compile a piece to the letter that stays a function, so that the loop around it stays small."""
     return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
 
 
-def literal(function: Callable[..., Any]) -> Any:
-    """Compile a large piece to the letter: it gives the same bits wherever it is called from."""
-    return rare(function)
-
-
-def roomy(function: Callable[..., Any]) -> Any:
-    """Compile a seldom needed piece that makes arrays of its own."""
+def allocating(function: Callable[..., Any]) -> Any:
+    """Compile an ``exact_part`` that makes arrays of its own."""
     return njit(**{**INLINE, "fastmath": False, "forceinline": False, "_nrt": True})(function)
+
+
+def python_too(function: Callable[..., Any]) -> Any:
+    """Leave a function as it is, for Python to call; compiled code that calls it has it ``inline``."""
+    return register_jitable(**INLINE)(function)
+
+
+rare = literal = exact_part  # names of earlier versions, which learners from outside may use
+roomy, shared = allocating, python_too

@@ -19,7 +19,7 @@ import numpy as np
 
 __all__ = ["PACKAGE", "settings", "sources", "stamp"]
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[2]
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers, Whole
-from aggro.engine.jit.compile import inline, part, rare
+from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
@@ -194,7 +194,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def far_scores(state, X, i, out):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -208,7 +208,7 @@ def far_scores(state, X, i, out):
     return True
 
 
-@rare
+@exact_part
 def far_score(state, params, X, i, k):
     """The score of one column for such a row: of the average, where there is one."""
     m = max(largest(X, i), 1.0)

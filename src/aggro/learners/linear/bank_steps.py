@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, part, rare
+from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, size, spread, store
 from aggro.engine.rows import HUGE, NO_ROW, TINY, adds, adds_over, dots_norm_over, largest, norm, over_squared
 from aggro.engine.rule import LIVE
@@ -148,7 +148,7 @@ def move(state, params, X, i, moves):
         adds(X, i, moves, state.U)
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, scores, moves, q):
     """The same steps for a row whose squared norm is no float: on the row divided by its largest entry.
 
@@ -163,7 +163,7 @@ def learn_far(state, params, X, i, y, s, scores, moves, q):
     return far_moves(state, params, X, i, y, s, scores, moves, max(top, params.bias), True) or moved
 
 
-@rare
+@exact_part
 def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
     """The steps along the row divided by m of the members that divide by q alone, or of the others.
 

@@ -31,7 +31,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import inline, part, rare, shared
+from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
@@ -187,7 +187,7 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
 # Scores -------------------------------------------------------------------------------------------------
 
 
-@rare
+@exact_part
 def tell(state, X, i, V, row, m, sums):
     """sums_k = V_k·x̃/m for every vector k of the weights, or of what the average needs.
 
@@ -203,7 +203,7 @@ def tell(state, X, i, V, row, m, sums):
             sums[k] += v * V[j, k]
 
 
-@rare
+@exact_part
 def tell_all(state, X, i, p, r, m, out):
     """The scores of a row that is read divided by m, cut at ±HUGE; whether none had to be."""
     columns = u8(state.W.shape[1])
@@ -305,7 +305,7 @@ def learn(state, params, X, i, y, s, out, q):
     return jump(params.code, np.int64(0), (state, params, out))
 
 
-@shared
+@python_too
 def room(state):
     columns, size = state.W.shape[1], state.group.targets.shape[0]
     return columns + size * columns + size * size + 10 * size + qp_room(size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, part, rare
+from aggro.engine.jit.compile import exact_part, inline, kernel, part
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
 from aggro.engine.solve.box_qp import box_qp, holds, ridge_solve
@@ -31,7 +31,7 @@ def rival(live, c, scores):
     return r
 
 
-@rare
+@exact_part
 def tell_group(state, F):
     """F[k] = w·x̃_k/m_k for each row of the group and each vector."""
     group, scale = state.group, state.scale[WEIGHTS]
@@ -48,7 +48,7 @@ def tell_group(state, F):
             f[c] *= scale
 
 
-@rare
+@exact_part
 def move_group(state, params, F):
     """Add F[k]·x̃_k/m_k to the vectors; whether there was anything to add."""
     group = state.group

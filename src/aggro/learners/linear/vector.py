@@ -25,7 +25,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import (
     HUGE,
     NO_ROW,
@@ -117,7 +117,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def far_score(state, X, i):
     """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
@@ -129,7 +129,7 @@ def far_score(state, X, i):
     return min(max(f * m, -HUGE), HUGE)
 
 
-@rare
+@exact_part
 def far_mean(state, params, X, i):
     """The score of the average for such a row."""
     m = max(largest(X, i), 1.0)
@@ -201,7 +201,7 @@ def finite(a):
     return min(max(a, -MOST), MOST)
 
 
-@rare
+@exact_part
 def keep_finite(X, i, w):
     """Cut the weights of a row's features at the largest float."""
     for k in range(*stored(X, i)):
@@ -209,7 +209,7 @@ def keep_finite(X, i, w):
         w[j] = finite(w[j])
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, f, q):
     """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
     m = largest(X, i)

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import inline, part, rare
+from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, dots, dots_norm_over, largest, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
@@ -142,7 +142,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def far_scores(state, X, i, out, first):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)

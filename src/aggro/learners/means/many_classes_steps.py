@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, inline, part, rare
+from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, load, spread, store
 from aggro.engine.rows import HUGE, NO_ROW, TINY, adds, adds_over, dots_norm_over, largest, over_squared
 from aggro.engine.rule import LIVE
@@ -29,7 +29,7 @@ def total(values, n):
     return found
 
 
-@rare
+@exact_part
 def far_parts(state, X, i, m, out, first):
     """The scores of the row divided by m, the products with the sums behind them, and ‖x/m‖²."""
     columns = u8(state.counts.shape[0])
@@ -109,7 +109,7 @@ def finish(state, params, y, out, counting):
                 shares[u8(SUMS) + p, k] += shares[p, k]
 
 
-@rare
+@exact_part
 def fold(state, k):
     """u_k takes over a_k, and v_k the sum of the iterates."""
     shares, columns, width = state.shares, state.counts.shape[0], state.U.shape[0]
@@ -151,7 +151,7 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, out, q):
     """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
     columns = u8(state.counts.shape[0])

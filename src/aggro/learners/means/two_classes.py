@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers
-from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, NO_ROW, TINY, column_dot, column_dot_over, entry, largest, over_squared, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
@@ -154,7 +154,7 @@ def peek(state, params, X, i, out):
     return q + params.bias
 
 
-@rare
+@exact_part
 def far_score(state, X, i):
     """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
@@ -165,7 +165,7 @@ def far_score(state, X, i):
     return cut(of_parts(state, state.shares, u, first, second, m) * m)
 
 
-@rare
+@exact_part
 def far_mean(state, X, i):
     """The score of the average for such a row."""
     m = largest(X, i)
@@ -263,7 +263,7 @@ def finish(state, params, y, moved, counting):
     return moved
 
 
-@rare
+@exact_part
 def fold(state):
     """u takes over a, and v the sum of the iterates."""
     shares, W = state.shares, state.W
@@ -302,7 +302,7 @@ def enter_intercept(state, c, du, ds, dv):
         state.b[V] += dv
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, q):
     """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
     if state.shares[SCALE, 0] < 1.0:

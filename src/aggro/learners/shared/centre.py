@@ -25,7 +25,7 @@ from typing import Annotated
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, TINY, add, largest
 from aggro.engine.rule import SEEN
 
@@ -100,7 +100,7 @@ def square(X, i, w, u, p, r, top):
     return near, held
 
 
-@rare
+@exact_part
 def far_distance(X, i, w, u, p, r, top):
     """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
     if not largest(X, i) < np.inf:
@@ -154,7 +154,7 @@ def distance(state, X, i, p, r):
 # Moves ----------------------------------------------------------------------------------------------
 
 
-@rare
+@exact_part
 def cut_back(w, u, top):
     """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
     for j in range(top):
@@ -208,7 +208,7 @@ def reach(state, X, i):
         state.facts[TOP] = max(state.facts[TOP], np.float64(X.shape[1]))
 
 
-@rare
+@exact_part
 def move_all(state, X, i, eta):
     """The move over the whole width; then a is 1, and b is 0."""
     w, u, facts = state.w, state.u, state.facts

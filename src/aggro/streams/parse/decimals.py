@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import roomy
+from aggro.engine.jit.compile import allocating
 
 __all__ = ["side_of_middle"]
 
@@ -23,7 +23,7 @@ LIMB = u8(32)
 LOW = u8(0xFFFFFFFF)
 
 
-@roomy
+@allocating
 def multiply_add(a, factor, more):
     """a ← a·factor + more."""
     carry = u8(more)
@@ -33,13 +33,13 @@ def multiply_add(a, factor, more):
         carry >>= LIMB
 
 
-@roomy
+@allocating
 def multiply_power(a, base, exponent):
     for _ in range(exponent):
         multiply_add(a, base, 0)
 
 
-@roomy
+@allocating
 def side_of_middle(text, p, shift, bits):
     """−1, 0 or 1: is the decimal at p, times 10^shift, below, at or above the middle of ``bits`` and its successor?"""
     number = np.zeros(LIMBS, np.uint64)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, inline, kernel, rare
+from aggro.engine.jit.compile import exact, exact_part, inline, kernel
 from aggro.streams.parse.decimals import side_of_middle
 from aggro.streams.parse.words64 import PADDING, digit_run, eight_digits, high_half, leading_zeros, word
 
@@ -108,7 +108,7 @@ def quotient(w, k):
     return np.float64(np.int64(w)) / TENS[k]
 
 
-@rare
+@exact_part
 def careful(text, p):
     """Any number at all, digit by digit: (value, where it ends, OK or what is wrong)."""
     start = p
@@ -160,7 +160,7 @@ def careful(text, p):
     return u8(bits | (u8(negative) << SIGN)).view(np.float64), p, OK
 
 
-@rare
+@exact_part
 def product(w, places, negative):
     """±w·10^−places where division is not exact."""
     return u8(nearest(w, -np.int64(places)) | (negative << SIGN)).view(np.float64)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, rare
+from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
@@ -44,7 +44,7 @@ def is_blank(letter):
     return letter in (SPACE, TAB, RETURN)
 
 
-@rare
+@exact_part
 def skip_comment(text, p):
     """From «#» to the end of the line: (where, problem)."""
     while text[p] != NEWLINE:
@@ -54,7 +54,7 @@ def skip_comment(text, p):
     return p, bad_lines.GOOD
 
 
-@rare
+@exact_part
 def skip_query(text, p):
     """Over «qid:number»: (where, problem)."""
     start = p
@@ -70,7 +70,7 @@ def skip_query(text, p):
     return p, bad_lines.GOOD
 
 
-@rare
+@exact_part
 def read_label(text, p):
     """(label, where it ends, problem)"""
     label, end, code = number(text, p)
@@ -81,7 +81,7 @@ def read_label(text, p):
     return label, p, bad_lines.NO_LABEL if code == OK and text[end] == COLON else bad_lines.BAD_LABEL
 
 
-@rare
+@exact_part
 def pair_problem(text, p):
     """Why no pair starts at p."""
     if not is_blank(text[p - u8(1)]):
@@ -91,7 +91,7 @@ def pair_problem(text, p):
     return bad_lines.BAD_PAIR
 
 
-@rare
+@exact_part
 def index_problem(text, p, index, digits):
     """Why the index that ends before p is refused."""
     if text[p] != COLON or digits == u8(0):

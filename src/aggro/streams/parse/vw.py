@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, rare
+from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
@@ -53,7 +53,7 @@ def name_end(text, p):
     return p
 
 
-@rare
+@exact_part
 def read_head(text, p):
     """What stands before the first bar: (label, importance, where the bar is, problem)."""
     start = p

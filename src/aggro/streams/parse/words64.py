@@ -2,23 +2,14 @@
 
 A word holds eight bytes of the text, the first in its lowest byte. Everything is unsigned and 64 bits
 wide, and so is every constant: a signed number among them would turn the sums into floats.
-
-With the JIT off what Numba has no name for is written in Python, so that
-the parsers' source can also run under a coverage tool.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.cpython.unsafe import numbers as instructions
-from numba.extending import intrinsic
 
 from aggro.engine.jit.compile import inline
+from aggro.engine.jit.intrinsics import high_half, leading_zeros, trailing_zeros
 
 __all__ = [
     "PADDING",
@@ -76,36 +67,3 @@ def eight_digits(letters):
     t = ((t * TENS) >> u8(8)) & PAIRS
     t = ((t * HUNDREDS) >> u8(16)) & QUADS
     return (t * MYRIADS) >> u8(32)
-
-
-if numba.config.DISABLE_JIT:
-
-    def high_half(a: Any, b: Any) -> Any:
-        return u8(int(a) * int(b) >> 64)
-
-    def leading_zeros(a: Any) -> Any:
-        return u8(64 - int(a).bit_length())
-
-    def trailing_zeros(a: Any) -> Any:
-        return u8((int(a) & -int(a)).bit_length() - 1 if a else 64)
-
-else:
-
-    @intrinsic
-    def high_half(context, a, b):  # type: ignore[no-untyped-def]
-        """The upper 64 bits of the 128-bit product a·b."""
-
-        def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            wide = ir.IntType(128)
-            product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-            return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-
-        return types.uint64(types.uint64, types.uint64), code
-
-    @inline
-    def leading_zeros(a):
-        return u8(instructions.leading_zeros(a))
-
-    @inline
-    def trailing_zeros(a):
-        return u8(instructions.trailing_zeros(a))

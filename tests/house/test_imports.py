@@ -1,0 +1,195 @@
+"""Who may import whom: parts in layers, no circles, and Numba behind one door.
+
+All imports count, also those inside functions and those for type checkers. What is handed to ``import_module`` as text
+cannot be seen here, so the modules that do so are listed too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+import pytest
+from house.source import imported, modules
+
+
+def short(name: str) -> str:
+    return name.removeprefix("aggro").removeprefix(".")
+
+
+def graph() -> dict[str, set[str]]:
+    """For each module of ours, those of ours that it imports; names without ``aggro.``."""
+    trees = modules()
+    ours = {name: imported(tree, trees) & set(trees) for name, tree in trees.items()}
+    return {short(name): {short(one) for one in used} - {short(name)} for name, used in ours.items()}
+
+
+GRAPH = graph()
+COMMON = {"learners", "learners.shared", "learners.registry", "learners.register"}
+FAMILIES = {".".join(name.split(".")[:2]) for name in GRAPH if name.startswith("learners")} - COMMON  # files or folders
+ENGINE = {"engine", "engine.jit"}
+SHARED = {"learners.shared", *ENGINE}
+LEARNERS = {"learners.registry", *SHARED}
+# The parts of the package (a module is in the one with the longest name), what each may import beside itself, and why
+# not more.
+LAYERS: dict[str, tuple[set[str], str]] = {
+    "engine.jit": (set(), "how code is compiled has nothing to do with learning"),
+    "engine": ({"engine.jit"}, "rows, steps and passes serve every learner, and know none"),
+    "learners.shared": (ENGINE, "what all families use knows none of them"),
+    **dict.fromkeys(FAMILIES, (SHARED, "a family can be read, and taken away, by itself")),
+    "learners.registry": (set(), "a list of names: a family is imported when it is asked for"),
+    "learners.register": (LEARNERS, "what a learner from outside must have is what all have"),
+    "learners": (set(), "a folder"),
+    "streams": (ENGINE, "where rows come from has nothing to do with who learns them"),
+    "models": ({"learners.active", *LEARNERS}, "files hold states, whoever made them; an ActiveLearner has two parts"),
+    "estimators": (LEARNERS, "scikit-learn's manners are put around every learner in the same way"),
+    "interop": ({"streams", *LEARNERS}, "and so are River's"),
+    "evaluate": (
+        {"learners.kernel", "streams", *LEARNERS},
+        "every learner is asked the same; it shows kernel_grid",
+    ),
+    "theory": ({*FAMILIES, *LEARNERS}, "a bound is one of a family's problem"),
+    "testing": ({"estimators", "models", "streams", *LEARNERS}, "the contract is the same for all learners"),
+    "moved": (set(), "a list of names"),
+    "": (
+        {"moved", "learners.register", "models", "theory", *FAMILIES, *LEARNERS},
+        "the front door: all that users see",
+    ),
+    "cli": ({"", "evaluate", "models", "streams", *FAMILIES, *LEARNERS}, "commands use all, and nothing uses them"),
+}
+
+SAVE = "a method that saves: files are above learners"
+SHELL = "an estimator with scikit-learn's manners is handed out; scikit-learn is imported where it is used"
+FOR_TYPES = "for type checkers alone: a format makes the reader that is told of it"
+# Imports that go against the layers, or close a circle: who imports whom, and why it must be.
+EXCEPTIONS = {
+    ("learners.shared.learner", "models"): SAVE,
+    ("learners.active.learner", "models"): SAVE,
+    ("learners.active.learner", "estimators"): SHELL,
+    ("learners.register", "estimators"): SHELL,
+    ("models.saving", ""): "a file names the version that wrote it",
+    ("learners.means.many_classes", "learners.linear.grid"): "the contest between classes is not shared yet",
+    ("learners.means.queue", "learners.linear.grid"): "the contest between classes is not shared yet",
+    ("learners.multiplicative.rule", "learners.linear.grid"): "the contest between classes is not shared yet",
+    ("learners.multiplicative.rule", "learners.linear.vector"): "the judgement of one score is not shared yet",
+    ("learners.multiplicative.ball", "learners.uniclass.rule"): "the judgement of a distance is not shared yet",
+    ("learners.multiplicative.uniclass", "learners.uniclass.estimator"): "a base class is not shared yet",
+    ("learners.shared.forks", "learners.shared.model"): "a lock of models, which a fork must wait for",
+    ("learners.shared.gated_pass", "learners.shared.learner"): "the gated pass is a part of the learner's",
+    ("cli.train", "cli.show"): "a model file is looked at before it is trained further",
+    ("streams.formats", "streams.reader"): FOR_TYPES,
+    ("streams.line_formats", "streams.reader"): FOR_TYPES,
+}
+# Who imports by names that are text.
+BY_NAME = {
+    "": "the front door imports what is asked for",
+    "moved": "old names are looked up where they are now",
+    "learners.registry": "families are imported when they are asked for",
+    "streams.formats": "formats are imported when they are asked for",
+    "models.loading": "scikit-learn is imported for its estimators alone",
+    "models.active_header": "scikit-learn is imported for its estimators alone",
+    "interop.river": "River has moved a module",
+    "engine.user_steps": "a pickle names the module of a step",
+    "engine.jit.private_names": "Numba's names are looked for",
+    "cli.plugins": "a user names modules",
+}
+
+
+def part_of(name: str) -> str:
+    """The part that a module is in."""
+    fitting = (part for part in LAYERS if name == part or (part and name.startswith(part + ".")))
+    return max(fitting, key=len)
+
+
+def trespasses(edges: Mapping[str, Iterable[str]]) -> set[tuple[str, str]]:
+    """Imports of what is not below."""
+    return {
+        (name, used)
+        for name, all_used in edges.items()
+        for used in all_used
+        if part_of(used) not in {part_of(name), *LAYERS[part_of(name)][0]}
+    }
+
+
+def circle(edges: Mapping[str, Iterable[str]]) -> list[str]:
+    """Modules that import one another, in a circle; empty if there is none."""
+    path: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        path.append(name)
+        found = next(filter(None, map(visit, sorted(edges.get(name, ())))), [])
+        path.pop()
+        done.add(name)
+        return found
+
+    return next(filter(None, map(visit, sorted(edges))), [])
+
+
+def without(edges: Mapping[str, Iterable[str]], left_out: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    gone = set(left_out)
+    return {name: {one for one in used if (name, one) not in gone} for name, used in edges.items()}
+
+
+def test_every_import_is_of_a_lower_layer():
+    assert not trespasses(without(GRAPH, EXCEPTIONS))
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    assert not circle(without(GRAPH, EXCEPTIONS))
+
+
+@pytest.mark.parametrize("edge", EXCEPTIONS, ids=" imports ".join)
+def test_an_exception_is_still_needed(edge):
+    """If not, take it out of the table."""
+    name, used = edge
+    assert used in GRAPH[name]
+    others = without(GRAPH, set(EXCEPTIONS) - {edge})
+    assert edge in trespasses(others) or circle(others)
+
+
+def test_numba_and_llvmlite_are_imported_below_jit_alone():
+    behind = {"numba", "llvmlite"}
+    users = {short(name) for name, tree in modules().items() if behind & {one.split(".")[0] for one in imported(tree)}}
+    assert users
+    assert {part_of(name) for name in users} == {"engine.jit"}
+
+
+def test_modules_that_import_by_name_are_known():
+    calls = {"import_module", "__import__"}
+    users = {
+        short(name)
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in calls
+    }
+    assert users == set(BY_NAME)
+
+
+# That the tests above can fail --------------------------------------------------------------------------------
+
+
+def test_imports_are_found_wherever_they_stand():
+    source = """
+import numba.core
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from aggro.models import codec
+def late():
+    from aggro.engine.rows import LANES
+"""
+    known = {"aggro.models.codec": None, "aggro.engine.rows": None}
+    assert imported(ast.parse(source), known) == {"numba.core", "typing", "aggro.models.codec", "aggro.engine.rows"}
+
+
+def test_circles_and_trespasses_are_found():
+    assert circle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+    assert circle({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+    across = ("learners.linear.vector", "learners.kernel.rule")
+    up = ("engine.rows", "learners.shared.model")
+    down = ("learners.shared.model", "engine.jit.pinned")
+    assert trespasses({name: [used] for name, used in (across, up, down)}) == {across, up}

@@ -26,11 +26,12 @@ from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode
 from aggro.learners.linear.bank_steps import front, learn, problems
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, as_mean, mean_terms, new_scale
-from aggro.learners.linear.grid import JOINT, NUMBER, TWO_CLASSES, rival
+from aggro.learners.linear.grid import JOINT, NUMBER, TWO_CLASSES
+from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
 __all__ = ["BANK", "GRID", "Bank", "BankParams", "Grid"]
 
@@ -221,23 +222,12 @@ def far_score(state, params, X, i, k):
 @inline
 def judge(state, params, y, out):
     if params.problem == NUMBER:
-        return max(0.0, abs(y - out[0]) - params.edge), False
+        return judge_number(params.edge, y, out[0])
     if params.problem == TWO_CLASSES:
-        margin = (2.0 * y - 1.0) * out[0]
-        return max(0.0, params.edge - margin), margin <= 0.0
-    c = np.int64(y)
-    r = rival(state, c, out, u8(0), u8(1))
-    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
-    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
-    loss = 0.0
+        return judge_two_classes(params.edge, y, out[0])
     if params.problem == JOINT:
-        if r >= 0:
-            loss = max(0.0, params.edge - (out[u8(c)] - out[u8(r)]))
-    else:
-        for k in range(state.tally.rows[LIVE]):
-            sign = 1.0 if k == c else -1.0
-            loss += max(0.0, params.edge - sign * out[u8(k)])
-    return loss, mistake
+        return judge_joint(state, params.edge, y, out)
+    return judge_one_vs_rest(state, params.edge, y, out)
 
 
 BANK = Rule(

@@ -18,10 +18,10 @@ from aggro.learners.linear.grid import (
     TWO_CLASSES,
     choose,
     member_moves,
-    rival,
     suffer,
     tau,
 )
+from aggro.learners.shared.contest import rival
 
 __all__ = ["front", "learn", "problems"]
 
@@ -72,7 +72,7 @@ def joint_moves(state, params, y, s, scores, left, q, m, moves):
     for g in range(u8(0), u8(state.W.shape[1])):
         moves[g] = 0.0
     for g in range(span):
-        r = rival(state, c, scores, g, span)
+        r = rival(state.tally.rows[LIVE], c, scores, g, span)
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
             gap = params.members[EDGE, g] / m - (scores[k] - scores[other]) * left

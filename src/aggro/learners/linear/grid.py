@@ -33,9 +33,10 @@ from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
 from aggro.engine.steps import Step, step_size
 from aggro.engine.user_steps import OwnStep
+from aggro.learners.shared.contest import rival
 from aggro.learners.shared.features import frozen
 
-__all__ = ["Problem", "choose", "member_moves", "members_table", "rival", "suffer", "tau"]
+__all__ = ["Problem", "choose", "member_moves", "members_table", "suffer", "tau"]
 
 u8 = np.uint64
 CAP, RIDGE, FLOOR, EDGE = (u8(row) for row in range(4))
@@ -97,16 +98,6 @@ def member_moves(params, g, f, aim, s, q):
 
 
 @inline
-def rival(state, c, out, start, span):
-    """The best-scoring live class other than c, or -1 if c is alone; class k's score is ``out[start + k·span]``."""
-    r = -1
-    for k in range(state.tally.rows[LIVE]):
-        if k != c and (r < 0 or out[start + u8(k) * span] > out[start + u8(r) * span]):
-            r = k
-    return r
-
-
-@inline
 def suffer(state, params, y, s, scores, aims):
     """Add this row's losses and mistakes to what each member has suffered.
 
@@ -120,7 +111,7 @@ def suffer(state, params, y, s, scores, aims):
     if params.problem > TWO_CLASSES:
         c = np.int64(y)
         for g in range(span):
-            r = rival(state, c, scores, g, span)
+            r = rival(state.tally.rows[LIVE], c, scores, g, span)
             ahead = scores[u8(c) * span + g] - scores[u8(r) * span + g] if r >= 0 else np.inf
             if params.problem == JOINT:
                 suffered[u8(0), g] = min(suffered[u8(0), g] + s * min(max(params.edge - ahead, 0.0), HUGE), HUGE)

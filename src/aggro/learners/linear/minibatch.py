@@ -40,7 +40,8 @@ from aggro.engine.solve.box_qp import qp_room
 from aggro.engine.steps import Step
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER
-from aggro.learners.linear.minibatch_step import FIRST, HELD, JOINED, ONE_VS_REST, SLIDING, group_step, rival
+from aggro.learners.linear.minibatch_step import FIRST, HELD, JOINED, ONE_VS_REST, SLIDING, group_step
+from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
 __all__ = ["GROUPS", "Group", "GroupParams", "Groups", "flush_groups", "group_code"]
 
@@ -253,23 +254,12 @@ def peek(state, params, X, i, out):
 @inline
 def judge(state, params, y, out):
     if params.problem == NUMBER:
-        return max(0.0, abs(y - out[0]) - params.edge), False
-    live = state.tally.rows[LIVE]
-    if params.problem == ONE_VS_REST and live <= 2:
-        margin = (2.0 * y - 1.0) * (out[0] if state.W.shape[1] == 1 else out[1])
-        return max(0.0, params.edge - margin), margin <= 0.0
-    c = np.int64(y)
-    r = rival(live, c, out)
-    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
-    loss = 0.0
+        return judge_number(params.edge, y, out[0])
     if params.problem == JOINT:
-        if r >= 0:
-            loss = max(0.0, params.edge - (out[u8(c)] - out[u8(r)]))
-    else:
-        for k in range(live):
-            sign = 1.0 if k == c else -1.0
-            loss += max(0.0, params.edge - sign * out[u8(k)])
-    return loss, mistake
+        return judge_joint(state, params.edge, y, out)
+    if state.tally.rows[LIVE] <= 2:
+        return judge_two_classes(params.edge, y, out[0] if state.W.shape[1] == 1 else out[1])
+    return judge_one_vs_rest(state, params.edge, y, out)
 
 
 # Learning -----------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, inline, kernel, part
+from aggro.engine.jit.compile import exact_part, kernel, part
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
 from aggro.engine.solve.box_qp import box_qp, holds, ridge_solve
@@ -12,23 +12,14 @@ from aggro.engine.steps import Step
 from aggro.learners.linear.forgetting import WEIGHTS, age, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER, Problem
 from aggro.learners.linear.minibatch_fine import ROUNDING, learn_finely
+from aggro.learners.shared.contest import rival
 
-__all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step", "rival"]
+__all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step"]
 
 HELD, FIRST, SLIDING, JOINED = range(4)
 PA1, LS = int(Step.PA1), int(Step.LS)
 ONE_VS_REST = int(Problem.ONE_VS_REST)
 u8 = np.uint64
-
-
-@inline
-def rival(live, c, scores):
-    """The best-scoring live class other than c, or -1."""
-    r = -1
-    for k in range(live):
-        if k != c and (r < 0 or scores[u8(k)] > scores[u8(r)]):
-            r = k
-    return r
 
 
 @exact_part

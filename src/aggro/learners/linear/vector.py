@@ -42,6 +42,7 @@ from aggro.engine.rows import (
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
+from aggro.learners.shared.contest import judge_one_score
 
 __all__ = ["LINE", "Line", "LineParams"]
 
@@ -140,14 +141,6 @@ def far_mean(state, params, X, i):
 
 
 @inline
-def judge(state, params, y, out):
-    if params.regression:
-        return max(0.0, abs(y - out[0]) - params.edge), False
-    margin = (2.0 * y - 1.0) * out[0]
-    return max(0.0, params.edge - margin), margin <= 0.0
-
-
-@inline
 def coefficient(params, y, s, f, q, m):
     """How far to move along the row divided by m, signed; 0 where the row is passed over."""
     if params.regression:
@@ -241,7 +234,7 @@ LINE = Rule(
     init=init,
     grow=grow,
     look=look,
-    judge=judge,
+    judge=judge_one_score,
     learn=learn,
     peek=peek,
     columns=lambda state: 1,

@@ -20,11 +20,11 @@ from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import HUGE, dots, dots_norm_over, largest, norm
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
-from aggro.learners.linear.grid import rival
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.learners.means.many_classes_steps import far_parts, learn, total
 from aggro.learners.means.step import MeansParams
 from aggro.learners.means.two_classes import FIRST, SECOND, SUMS, Pair, Shares, U, V, new_shares
+from aggro.learners.shared.contest import judge_one_vs_rest
 
 __all__ = ["CROWD", "Crowd", "crowd_of"]
 
@@ -163,14 +163,7 @@ def far_scores(state, X, i, out, first):
 
 @inline
 def judge(state, params, y, out):
-    c = np.int64(y)
-    r = rival(state, c, out, u8(0), u8(1))
-    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
-    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
-    loss = 0.0
-    for k in range(u8(state.tally.rows[LIVE])):
-        loss += max(0.0, 1.0 - (1.0 if k == u8(c) else -1.0) * out[k])
-    return loss, mistake
+    return judge_one_vs_rest(state, 1.0, y, out)
 
 
 CROWD = Rule(

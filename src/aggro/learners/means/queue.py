@@ -26,8 +26,8 @@ from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot, dot_norm_over, largest, norm, over_squared
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
-from aggro.learners.linear.grid import rival
 from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+from aggro.learners.shared.contest import judge_one_vs_rest, judge_two_classes
 
 __all__ = ["QUEUE", "Queue", "of_queue"]
 
@@ -162,17 +162,9 @@ def far_scores(state, X, i, out, lines, mean):
 
 @inline
 def judge(state, params, y, out):
-    c = np.int64(y)
-    if state.tally.rows[LIVE] <= 2 or state.W.shape[0] == 1:
-        margin = (2.0 * y - 1.0) * (out[0] if state.W.shape[0] == 1 else out[1])
-        return max(0.0, 1.0 - margin), margin <= 0.0
-    r = rival(state, c, out, u8(0), u8(1))
-    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
-    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
-    loss = 0.0
-    for k in range(u8(state.tally.rows[LIVE])):
-        loss += max(0.0, 1.0 - (1.0 if k == u8(c) else -1.0) * out[k])
-    return loss, mistake
+    if state.tally.rows[LIVE] <= 2:
+        return judge_two_classes(1.0, y, out[0] if state.W.shape[0] == 1 else out[1])
+    return judge_one_vs_rest(state, 1.0, y, out)
 
 
 @exact_part

@@ -27,6 +27,7 @@ from aggro.engine.rows import HUGE, NO_ROW, TINY, column_dot, column_dot_over, e
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
 from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+from aggro.learners.shared.contest import judge_two_classes
 
 __all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "Shares", "U", "V", "advance", "folds"]
 
@@ -194,8 +195,7 @@ def cut(f):
 
 @inline
 def judge(state, params, y, out):
-    margin = (2.0 * y - 1.0) * out[0]
-    return max(0.0, 1.0 - margin), margin <= 0.0
+    return judge_two_classes(1.0, y, out[0])
 
 
 @inline

@@ -15,8 +15,8 @@ which on the simplex itself, U = 1, is τ = 2ℓ and the bound D_RE. The paper p
 8 D_RE. That step is up to 16 times shorter (where ‖g‖∞ = 1), and with rows that are all one corner and ε well above
 ε* the sum exceeds even the printed bound. It is here under the name ``printed``, to compare.
 
-The learned radius is that of ``learners.shared.radius``. Distances are those of ``learners.shared.centre``, in
-O(non-zeros) by the squared norm of the centre. A step moves every coordinate of the centre, and costs O(corners).
+The learned radius is that of ``learners.shared.radius``. Distances cost O(non-zeros) by the squared norm of the
+centre (``learners.shared.distance``). A step moves every coordinate of the centre, and costs O(corners).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, TINY, add, below, largest
+from aggro.engine.rows import HUGE, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
@@ -42,9 +42,9 @@ from aggro.learners.multiplicative.weights import (
     join_all,
     relevel,
 )
-from aggro.learners.shared.centre import NEAR, far_distance, square
-from aggro.learners.shared.radius import Radius, learn_radius, new_radius
-from aggro.learners.uniclass.rule import judge, radius_of
+from aggro.learners.shared.contest import judge_outlier
+from aggro.learners.shared.distance import distance_from
+from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
 
 __all__ = ["PRINTED", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
 
@@ -62,7 +62,7 @@ class SimplexBall(NamedTuple):
     mass: Mass
     norm: Norm  # (5,)
     square: Annotated[np.ndarray, Numbers(0.0)]  # (1,): Σ slope²
-    radius: Radius  # (4,): see learners.radius
+    radius: Radius  # (4,): see learners.shared.radius
 
 
 class SimplexBallParams(NamedTuple):
@@ -101,22 +101,14 @@ def distance(state, params, X, i):
     """‖x − w‖, cut at HUGE; NaN if the row is not finite."""
     p = factor(state, params)
     slope = state.slope[1:]
-    top = u8(slope.shape[0])
-    near, held = square(X, i, slope, slope, p, 0.0, top)
-    norm = 0.0
-    if hasattr(X, "indptr"):
-        norm = p * p * state.square[0]
-        near += max(0.0, norm - held)
-    if TINY < near < HUGE and near > NEAR * norm:
-        return np.sqrt(near)
-    return far_distance(X, i, slope, slope, p, 0.0, top)
+    return distance_from(X, i, slope, slope, p, 0.0, u8(slope.shape[0]), p * p * state.square[0])
 
 
 @inline
 def look(state, params, X, i, out):
     d = distance(state, params, X, i)
     out[0] = -d
-    out[1] = -radius_of(state, params)
+    out[1] = -radius_of(state.radius, params.epsilon)
     if state.tally.rows[SEEN] == 0:  # nobody would have been told that this row is outside
         out[0] = 0.0
         out[1] = 0.0
@@ -166,7 +158,7 @@ def approach(state, params, X, i, radius, unit, s):
 
 @inline
 def learn(state, params, X, i, y, s, out, d):
-    radius = radius_of(state, params)
+    radius = radius_of(state.radius, params.epsilon)
     unit = 1.0
     if params.epsilon == 0.0:
         learn_radius(state.radius, params.nu, d)
@@ -183,7 +175,7 @@ SIMPLEX_BALL = Rule(
     init=init,
     grow=grow,
     look=look,
-    judge=judge,
+    judge=judge_outlier,
     learn=learn,
     peek=look,
     columns=lambda state: 2,

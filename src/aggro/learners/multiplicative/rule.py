@@ -40,8 +40,6 @@ from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, LANES, NO_ROW, below, largest
 from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
-from aggro.learners.linear.grid import rival
-from aggro.learners.linear.vector import judge
 from aggro.learners.multiplicative.weights import (
     TOTAL,
     Mass,
@@ -54,6 +52,7 @@ from aggro.learners.multiplicative.weights import (
     score,
     shift_all,
 )
+from aggro.learners.shared.contest import judge_one_score, judge_one_vs_rest
 
 __all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
 
@@ -159,7 +158,14 @@ def learn(state, params, X, i, y, s, out, q):
 
 
 SIMPLEX = Rule(
-    state=Simplex, init=init, grow=grow, look=look, judge=judge, learn=learn, peek=look, columns=lambda state: 1
+    state=Simplex,
+    init=init,
+    grow=grow,
+    look=look,
+    judge=judge_one_score,
+    learn=learn,
+    peek=look,
+    columns=lambda state: 1,
 )
 
 
@@ -183,14 +189,7 @@ def look_many(state, params, X, i, out):
 
 @inline
 def judge_many(state, params, y, out):
-    c = np.int64(y)
-    r = rival(state, c, out, u8(0), u8(1))
-    # A class cannot have been predicted before it was first seen; a tie counts as a mistake.
-    mistake = state.tally.classes[u8(c)] == 0.0 or (r >= 0 and out[u8(c)] <= out[u8(r)])
-    loss = 0.0
-    for k in range(state.tally.rows[LIVE]):
-        loss += max(0.0, pull(params, np.float64(k == c), out[u8(k)])[1])
-    return loss, mistake
+    return judge_one_vs_rest(state, params.edge, y, out)
 
 
 @inline

@@ -19,10 +19,10 @@ from aggro.engine.steps import Step
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
 from aggro.learners.multiplicative.estimators import POSITIVE, SHARED, Multiplicative, normalised
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
-from aggro.learners.uniclass.estimator import parts_of_distance
 
 __all__ = ["MultiplicativePAUniclass"]
 

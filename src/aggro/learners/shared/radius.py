@@ -25,9 +25,9 @@ from typing import Annotated
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import exact
+from aggro.engine.jit.compile import exact, inline
 
-__all__ = ["RADIUS", "RATE", "Radius", "learn_radius", "new_radius"]
+__all__ = ["RADIUS", "RATE", "Radius", "learn_radius", "new_radius", "radius_of"]
 
 RADIUS, STEPS, SPREAD, RATE = range(4)
 Radius = Annotated[np.ndarray, Numbers(0.0)]
@@ -36,6 +36,12 @@ Radius = Annotated[np.ndarray, Numbers(0.0)]
 def new_radius() -> np.ndarray:
     """Nothing learned yet: the radius is 0."""
     return np.zeros(4)
+
+
+@inline
+def radius_of(known, given):
+    """The radius: the given one, or that which was learned where 0 is given."""
+    return given if given > 0.0 else known[RADIUS]
 
 
 @exact

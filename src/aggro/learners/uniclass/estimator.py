@@ -6,7 +6,7 @@ A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direc
 
 and the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
 
-The rule is in ``learners.uniclass.rule``, its arithmetic in ``learners.shared.centre``, the learned radius in
+The rule is in ``learners.uniclass.rule``, its arithmetic in ``learners.uniclass.centre``, the learned radius in
 ``learners.shared.radius``.
 
 References
@@ -21,17 +21,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
 from aggro.learners.uniclass.rule import BALL, Ball, BallParams, predicting
 
-__all__ = ["PAUniclass", "parts_of_distance"]
+__all__ = ["PAUniclass"]
 
 
 class PAUniclass(Detector):
@@ -160,20 +160,3 @@ class PAUniclass(Detector):
     def radius_(self) -> float:
         """The radius: rows at a larger distance from the centre are outside."""
         return -self.offset_
-
-
-def parts_of_distance(
-    values: np.ndarray, indices: np.ndarray, point: np.ndarray, radius: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """−(x_j − w_j)²/d of each feature of a row, and what is left of ε − d; d is cut at HUGE, as in scores."""
-    halves = -0.5 * point  # halves of differences: those are floats, whatever the numbers are
-    halves[indices] += 0.5 * values
-    largest = float(np.abs(halves).max(initial=0.0))
-    if largest == 0.0:
-        return np.zeros((indices.shape[0], 1)), np.array([radius])
-    squares = (halves / largest) ** 2
-    length = float(np.sqrt(squares.sum()))
-    d = HUGE if largest > HUGE / (2.0 * length) else 2.0 * largest * length
-    parts = -d * (squares[indices] / length**2)
-    squares[indices] = 0.0
-    return parts[:, None], np.array([radius - d * (squares.sum() / length**2)])

@@ -21,8 +21,9 @@ from aggro.engine.jit.compile import exact, inline
 from aggro.engine.rows import largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA, PA1
-from aggro.learners.shared.centre import SHARE, Facts, begin, distance, mean_of, move, new_facts
-from aggro.learners.shared.radius import RADIUS, Radius, learn_radius, new_radius
+from aggro.learners.shared.contest import judge_outlier
+from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
+from aggro.learners.uniclass.centre import SHARE, Facts, begin, distance, mean_of, move, new_facts
 
 __all__ = ["BALL", "Ball", "BallParams", "predicting"]
 
@@ -34,8 +35,8 @@ class Ball(NamedTuple):
     w: Annotated[np.ndarray, Numbers()]  # (width,)
     u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
     scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
-    facts: Facts  # (6,): see learners.centre
-    radius: Radius  # (4,): see learners.radius
+    facts: Facts  # (6,): see learners.uniclass.centre
+    radius: Radius  # (4,): see learners.shared.radius
     mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean
 
 
@@ -75,11 +76,6 @@ def predicting(state: Ball, average: int) -> np.ndarray:
 
 
 @inline
-def radius_of(state, params):
-    return params.epsilon if params.epsilon > 0.0 else state.radius[RADIUS]
-
-
-@inline
 def measure(state, params, X, i, p, r, radius, out):
     """The scores of a row by the centre p·w + r·u with this radius."""
     if state.tally.rows[SEEN] == 0:
@@ -94,22 +90,15 @@ def measure(state, params, X, i, p, r, radius, out):
 
 @inline
 def look(state, params, X, i, out):
-    return measure(state, params, X, i, state.scale[0], 0.0, radius_of(state, params), out)
+    return measure(state, params, X, i, state.scale[0], 0.0, radius_of(state.radius, params.epsilon), out)
 
 
 @inline
 def peek(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
         p, r = mean_of(state)
-        radius = params.epsilon if params.epsilon > 0.0 else state.mean_radius[RADIUS]
-        return measure(state, params, X, i, p, r, radius, out)
+        return measure(state, params, X, i, p, r, radius_of(state.mean_radius, params.epsilon), out)
     return look(state, params, X, i, out)
-
-
-@inline
-def judge(state, params, y, out):
-    gap = out[1] - out[0]
-    return max(0.0, gap), gap > 0.0
 
 
 @exact
@@ -133,7 +122,7 @@ def learn(state, params, X, i, y, s, out, q):
         begin(state, X, i)
         return True
     d = -out[0]
-    radius = radius_of(state, params)
+    radius = radius_of(state.radius, params.epsilon)
     unit = 1.0
     if params.epsilon == 0.0:
         learn_radius(state.radius, params.nu, d)
@@ -158,7 +147,7 @@ BALL = Rule(
     init=init,
     grow=grow,
     look=look,
-    judge=judge,
+    judge=judge_outlier,
     learn=learn,
     peek=peek,
     columns=lambda state: 2,

@@ -1,12 +1,8 @@
 """A centre that takes part of the way to a row, at the cost of the row's entries: c ← (1 − η)c + ηx.
 
-The centre is kept as c = a·w, so that (1 − η) is one multiplication, and with its squared norm:
-
-    ‖x − c‖² = Σ_{x_j ≠ 0} (x_j − c_j)² + (‖c‖² − Σ_{x_j ≠ 0} c_j²).
-
-Only the difference in brackets can cancel, by some ulps of ‖c‖². So where the sum is below NEAR·‖c‖², or is
-no ordinary float, the row is measured anew over the whole width. Norms are summed anew when the non-zeros
-since the last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
+The centre is kept as c = a·w, so that (1 − η) is one multiplication, and with its squared norm, by which distances
+cost no more than the row's entries (``learners.shared.distance``). Norms are summed anew when the non-zeros since the
+last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
 
 The average of the iterates is lazy. Let U = Σ(t − 1)Δ_t over the moves Δ_t, so that the mean of c_1 … c_T is
 c_T − U/T as in ``line``. U is kept as u + bw: when the factor goes from a to a′ and w by kx,
@@ -26,8 +22,9 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, TINY, add, largest
+from aggro.engine.rows import HUGE, add
 from aggro.engine.rule import SEEN
+from aggro.learners.shared.distance import LARGEST, distance_from
 
 __all__ = ["SHARE", "Facts", "begin", "distance", "mean_of", "move", "new_facts"]
 
@@ -37,11 +34,9 @@ Facts = Annotated[
     np.ndarray,
     Each(*[Numbers()] * 4, Whole(0, lambda state: state.w.shape[0]), Whole(0)),
 ]
-NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
 SMALL_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel
 FAR = 1e150  # rows beyond are too large for the quick way
-LARGEST = np.finfo(np.float64).max
 
 u8 = np.uint64
 
@@ -68,87 +63,11 @@ def end_of(state):
 
 
 @inline
-def point(w, u, p, r, j):
-    """Coordinate j of the centre p·w + r·u."""
-    return p * w[j] + r * u[j] if r != 0.0 else p * w[j]
-
-
-@inline
-def square(X, i, w, u, p, r, top):
-    """‖x − c‖² for a dense row, and for a sparse one the two sums Σ(x_j − c_j)² and Σc_j² over its entries."""
-    near = 0.0
-    held = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            c = point(w, u, p, r, u8(X.indices[k]))
-            gap = np.float64(X.data[k]) - c
-            near += gap * gap
-            held += c * c
-    else:
-        width = u8(X.shape[1])
-        if r != 0.0:
-            for j in range(width):
-                gap = np.float64(X[i, j]) - (p * w[j] + r * u[j])
-                near += gap * gap
-        else:
-            for j in range(width):
-                gap = np.float64(X[i, j]) - p * w[j]
-                near += gap * gap
-        for j in range(width, top):
-            c = point(w, u, p, r, j)
-            near += c * c
-    return near, held
-
-
-@exact_part
-def far_distance(X, i, w, u, p, r, top):
-    """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
-    if not largest(X, i) < np.inf:
-        return np.nan
-    m = 0.0
-    total = 0.0
-    for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
-        if hasattr(X, "indptr"):
-            k, end, j = u8(X.indptr[i]), u8(X.indptr[i + u8(1)]), u8(0)
-            while j < top or k < end:
-                x = 0.0
-                if k < end and (j >= top or u8(X.indices[k]) == j):
-                    j = u8(X.indices[k])
-                    x = np.float64(X.data[k])
-                    k += u8(1)
-                gap = abs(x - point(w, u, p, r, j))
-                j += u8(1)
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
-        else:
-            for column in range(max(u8(X.shape[1]), top)):
-                x = np.float64(X[i, column]) if column < u8(X.shape[1]) else 0.0
-                gap = abs(x - point(w, u, p, r, column))
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
-        if m == 0.0:
-            return 0.0
-        m = min(m, LARGEST)
-    return min(m * np.sqrt(total), HUGE)
-
-
-@inline
 def distance(state, X, i, p, r):
     """‖x − c‖ for the centre c = p·w + r·u, cut at HUGE; NaN if the row is not finite."""
     facts = state.facts
-    top = end_of(state)
-    near, held = square(X, i, state.w, state.u, p, r, top)
-    norm = 0.0
-    if hasattr(X, "indptr"):
-        norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
-        near += max(0.0, norm - held)
-    if TINY < near < HUGE and near > NEAR * norm:
-        return np.sqrt(near)
-    return far_distance(X, i, state.w, state.u, p, r, top)
+    norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
+    return distance_from(X, i, state.w, state.u, p, r, end_of(state), norm)
 
 
 # Moves ----------------------------------------------------------------------------------------------

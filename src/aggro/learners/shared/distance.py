@@ -1,0 +1,124 @@
+"""How far a row is from a centre, at the cost of the row's entries.
+
+A centre c comes with its squared norm, so that a sparse row need not be compared with all of it:
+
+    ‖x − c‖² = Σ_{x_j ≠ 0} (x_j − c_j)² + (‖c‖² − Σ_{x_j ≠ 0} c_j²).
+
+Only the difference in brackets can cancel, by some ulps of ‖c‖². So where the sum is below NEAR·‖c‖², or is no ordinary
+float, the row is measured anew over the whole width.
+
+Centres are p·w + r·u, with two arrays of which only the first ``top`` entries may be other than 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.engine.jit.compile import exact_part, inline
+from aggro.engine.rows import HUGE, TINY, largest
+
+__all__ = ["LARGEST", "distance_from", "parts_of_distance"]
+
+NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
+LARGEST = np.finfo(np.float64).max
+
+u8 = np.uint64
+
+
+@inline
+def point(w, u, p, r, j):
+    """Coordinate j of the centre p·w + r·u."""
+    return p * w[j] + r * u[j] if r != 0.0 else p * w[j]
+
+
+@inline
+def square(X, i, w, u, p, r, top):
+    """‖x − c‖² for a dense row, and for a sparse one the two sums Σ(x_j − c_j)² and Σc_j² over its entries."""
+    near = 0.0
+    held = 0.0
+    if hasattr(X, "indptr"):
+        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
+            c = point(w, u, p, r, u8(X.indices[k]))
+            gap = np.float64(X.data[k]) - c
+            near += gap * gap
+            held += c * c
+    else:
+        width = u8(X.shape[1])
+        if r != 0.0:
+            for j in range(width):
+                gap = np.float64(X[i, j]) - (p * w[j] + r * u[j])
+                near += gap * gap
+        else:
+            for j in range(width):
+                gap = np.float64(X[i, j]) - p * w[j]
+                near += gap * gap
+        for j in range(width, top):
+            c = point(w, u, p, r, j)
+            near += c * c
+    return near, held
+
+
+@exact_part
+def far_distance(X, i, w, u, p, r, top):
+    """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
+    if not largest(X, i) < np.inf:
+        return np.nan
+    m = 0.0
+    total = 0.0
+    for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
+        if hasattr(X, "indptr"):
+            k, end, j = u8(X.indptr[i]), u8(X.indptr[i + u8(1)]), u8(0)
+            while j < top or k < end:
+                x = 0.0
+                if k < end and (j >= top or u8(X.indices[k]) == j):
+                    j = u8(X.indices[k])
+                    x = np.float64(X.data[k])
+                    k += u8(1)
+                gap = abs(x - point(w, u, p, r, j))
+                j += u8(1)
+                if again:
+                    total += (gap / m) * (gap / m)
+                else:
+                    m = max(m, gap)
+        else:
+            for column in range(max(u8(X.shape[1]), top)):
+                x = np.float64(X[i, column]) if column < u8(X.shape[1]) else 0.0
+                gap = abs(x - point(w, u, p, r, column))
+                if again:
+                    total += (gap / m) * (gap / m)
+                else:
+                    m = max(m, gap)
+        if m == 0.0:
+            return 0.0
+        m = min(m, LARGEST)
+    return min(m * np.sqrt(total), HUGE)
+
+
+@inline
+def distance_from(X, i, w, u, p, r, top, norm):
+    """‖x − c‖ for the centre c = p·w + r·u with this squared norm, cut at HUGE; NaN if the row is not finite."""
+    near, held = square(X, i, w, u, p, r, top)
+    if hasattr(X, "indptr"):
+        near += max(0.0, norm - held)
+    else:
+        norm = 0.0  # nothing was taken from it
+    if TINY < near < HUGE and near > NEAR * norm:
+        return np.sqrt(near)
+    return far_distance(X, i, w, u, p, r, top)
+
+
+def parts_of_distance(
+    values: np.ndarray, indices: np.ndarray, point: np.ndarray, radius: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """−(x_j − w_j)²/d of each feature of a row, and what is left of ε − d; d is cut at HUGE, as in scores."""
+    halves = -0.5 * point  # halves of differences: those are floats, whatever the numbers are
+    halves[indices] += 0.5 * values
+    top = float(np.abs(halves).max(initial=0.0))
+    if top == 0.0:
+        return np.zeros((indices.shape[0], 1)), np.array([radius])
+    squares = (halves / top) ** 2
+    length = float(np.sqrt(squares.sum()))
+    d = HUGE if top > HUGE / (2.0 * length) else 2.0 * top * length
+    parts = -d * (squares[indices] / length**2)
+    squares[indices] = 0.0
+    return parts[:, None], np.array([radius - d * (squares.sum() / length**2)])

@@ -13,8 +13,9 @@ from aggro.engine.jit.compile import from_python
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError, reason
 from aggro.learners.registry import Entry, learners
+from aggro.testing.check import CLAIMS
 from aggro.testing.checks import CHECKS
-from aggro.testing.variants import expect, variants
+from aggro.testing.variants import contracts, expect, variants
 
 __all__ = ["ContractError", "Report", "check_learner", "check_step"]
 
@@ -48,7 +49,7 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     learner : learner or class
         A class goes through all its words and switches; of a learner, what differs from the defaults stays as it is.
     skip : dict, default=None
-        Names of checks that do not apply to it, and why.
+        Names of checks that do not apply to it, and why. A class may say so itself, with its ``contract``.
 
     Returns
     -------
@@ -66,6 +67,9 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     unknown = sorted(set(skip) - {str(check) for check in CHECKS})
     if unknown:
         raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CHECKS))}.")
+    for claim in (claim for contract in contracts(entry) for claim in contract.exempt):
+        if claim not in (*CLAIMS, *map(str, CHECKS)) and not claim.startswith("check_"):  # those are scikit-learn's
+            raise ValueError(f"The contract of {entry.name} names no claim there is: {claim!r}.")
     given = {} if kind is learner else changed(learner)
     passed: list[str] = []
     skipped: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.linear.grid import Problem, members_table
 from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE, Learner
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
@@ -36,6 +37,13 @@ LINEAR: dict[str, Constraint] = {
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
 
+# Why some claims of the contract do not hold for a grid.
+SEVERAL: dict[Setting, str] = {
+    ("step", "auto"): "several steps learn, with and without a C or a hinge",
+    ("C", "auto"): "the check sets C",
+}
+
+
 class Linear(Learner):
     """The weights of linear models, as users see them."""
 
@@ -46,6 +54,27 @@ class Linear(Learner):
     window: str
     fit_intercept: bool
     average: bool
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "a weight scales C": {**NO_C, **SEVERAL},
+            "a_row_without_loss_changes_no_bit": {
+                **LEARNS_FROM_ALL,
+                "half_life": "every row makes the weights fade",
+                "batch_size": "a row is kept until its group is learned",
+                **SEVERAL,
+            },
+        },
+        tried=(
+            {"C": "auto", "step": "auto"},
+            {"C": "auto", "multi_class": "joint", "average": True},
+            {"C": "auto", "average": True, "half_life": 20.0},
+            {"half_life": 20.0},
+            {"half_life": 20.0, "multi_class": "joint", "average": True},
+            {"batch_size": 4, "average": True},
+            {"batch_size": 4, "window": "sliding", "half_life": 20.0},
+        ),
+        apart=frozenset({"C", "window"}),
+    )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""

@@ -18,6 +18,7 @@ from aggro.engine.random import permutation
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
 from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.gated_pass import learn_asked
@@ -53,6 +54,7 @@ class Learner(OneRow, Columns, Counted):
 
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
+    contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------

@@ -66,8 +66,10 @@ def _table(module: str, reader: str) -> Callable[[Stream], Iterator[Chunk]]:
 
     def read(stream: Stream) -> Iterator[Chunk]:
         try:
-            return getattr(import_module(f"aggro.streams.{module}"), reader)(stream)  # type: ignore[no-any-return]
+            return getattr(import_module(f"aggro.streams.tables.{module}"), reader)(stream)  # type: ignore[no-any-return]
         except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("pyarrow"):
+                raise
             raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
 
     return read
@@ -82,14 +84,14 @@ FORMATS = {
             "parquet",
             (".parquet", ".pq"),
             lambda head: head.startswith(b"PAR1"),
-            _table("column_tables", "read_parquet"),
+            _table("parquet_arrow", "read_parquet"),
             TABLE,
         ),
         Format(
             "arrow",
             (".arrow", ".arrows", ".ipc", ".feather"),
             lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
-            _table("column_tables", "read_arrow"),
+            _table("parquet_arrow", "read_arrow"),
             TABLE,
         ),
         Format(

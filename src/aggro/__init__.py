@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 import aggro.moved  # noqa: F401  # old names of modules are found from here on
 from aggro.learners.registry import ACTIVE, LEARNERS
 
-if TYPE_CHECKING:
-    from aggro.engine.user_steps import step
-    from aggro.learners.active.learner import ActiveLearner
-    from aggro.learners.kernel.estimators import KernelPAClassifier, KernelPARegressor
-    from aggro.learners.kernel.uniclass import KernelPAUniclass
-    from aggro.learners.linear.estimators import PAClassifier, PARegressor
-    from aggro.learners.maxout.estimator import PAMOClassifier
-    from aggro.learners.means.estimator import PAMeansClassifier
-    from aggro.learners.multiplicative.estimators import MultiplicativePAClassifier, MultiplicativePARegressor
-    from aggro.learners.multiplicative.uniclass import MultiplicativePAUniclass
-    from aggro.learners.register import register
-    from aggro.learners.uniclass.estimator import PAUniclass
-    from aggro.models import load
-    from aggro.theory.batch_conversion import fit_until
+if TYPE_CHECKING:  # a family that is not here is Any to type checkers
+    from aggro.engine.user_steps import step as step
+    from aggro.learners.active import *  # noqa: F403
+    from aggro.learners.kernel import *  # noqa: F403
+    from aggro.learners.linear import *  # noqa: F403
+    from aggro.learners.maxout import *  # noqa: F403
+    from aggro.learners.means import *  # noqa: F403
+    from aggro.learners.multiplicative import *  # noqa: F403
+    from aggro.learners.register import register as register
+    from aggro.learners.uniclass import *  # noqa: F403
+    from aggro.models import load as load
+    from aggro.theory.batch_conversion import fit_until as fit_until
 
 __version__ = "0.2.0"
 
@@ -35,30 +33,7 @@ _HOMES = {
 }
 _MODULES = ("evaluate", "interop", "models", "streams", "testing", "theory")
 
-__all__ = [
-    "ActiveLearner",
-    "KernelPAClassifier",
-    "KernelPARegressor",
-    "KernelPAUniclass",
-    "MultiplicativePAClassifier",
-    "MultiplicativePARegressor",
-    "MultiplicativePAUniclass",
-    "PAClassifier",
-    "PAMOClassifier",
-    "PAMeansClassifier",
-    "PARegressor",
-    "PAUniclass",
-    "evaluate",
-    "fit_until",
-    "interop",
-    "load",
-    "models",
-    "register",
-    "step",
-    "streams",
-    "testing",
-    "theory",
-]
+__all__ = sorted((*_HOMES, *_MODULES))
 
 
 def __getattr__(name: str) -> Any:
@@ -70,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_MODULES})
+    return sorted({*globals(), *__all__})

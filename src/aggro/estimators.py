@@ -8,6 +8,7 @@ a service which has no use for it starts without it.
 from __future__ import annotations
 
 from functools import cache
+from threading import RLock
 from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
@@ -35,9 +36,17 @@ class Shell(BaseEstimator):
 MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin, "outlier": OutlierMixin}
 
 
-@cache
+TURN = RLock()  # two threads that ask at once get the same class, which pickles rely on
+
+
 def shell(entry: Entry) -> type[Any]:
-    """The learner of this entry as a scikit-learn estimator."""
+    """The learner of this entry as a scikit-learn estimator, made when it is first asked for."""
+    with TURN:
+        return made(entry)
+
+
+@cache
+def made(entry: Entry) -> type[Any]:
     learner = entry.load()
     body = {"__doc__": learner.__doc__, "__module__": __name__, "__init__": learner.__init__}
     if entry.own is not None:  # it takes its class's place, where pickle looks for it
@@ -49,10 +58,12 @@ def shell(entry: Entry) -> type[Any]:
     return type(entry.name, (*mixins, learner, Shell), body)
 
 
-globals().update({entry.name: shell(entry) for entry in (*LEARNERS, ACTIVE)})
-
-
 def __getattr__(name: str) -> Any:
-    if name in OWN:
-        return shell(OWN[name])
+    for entry in (*LEARNERS, ACTIVE, *OWN.values()):
+        if entry.name == name:
+            return shell(entry)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,9 @@ import pytest
 from helpers.variants import ALL, marks
 
 from aggro.learners.registry import LEARNERS
+from aggro.testing.checking import unknown_claims
 from aggro.testing.checks import CHECKS
+from aggro.testing.variants import contracts
 
 
 def pairs():
@@ -21,6 +23,14 @@ def pairs():
 @pytest.mark.parametrize(("variant", "check"), list(pairs()))
 def test_contract(variant, check):
     check.run(variant)
+
+
+@pytest.mark.parametrize("entry", LEARNERS, ids=lambda entry: entry.name)
+def test_what_a_learner_says_of_itself_is_about_something(entry):
+    assert not unknown_claims(entry)
+    listed = [settings for contract in contracts(entry) for settings in contract.tried]
+    unheard = {name for contract in contracts(entry) for name in contract.apart} - {n for s in listed for n in s}
+    assert not unheard, f"the words of {unheard} are neither crossed nor tried"
 
 
 def test_every_registered_learner_is_here():

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import sklearn
-from helpers.variants import ALL, NO_C, PLAIN, Variant, each, stream
+from helpers.variants import ALL, PLAIN, Variant, each, stream
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -16,34 +16,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aggro.learners.registry import LEARNERS
-from aggro.testing.variants import GRIDS
+from aggro.learners.registry import LEARNERS, find
+from aggro.testing.check import WEIGHTS_SCALE_C
+from aggro.testing.variants import contracts, tried
 
 WEIGHTS = "a weight scales C: to learn a row with weight 2 is not to learn it twice"
-# A check that is expected to fail needs its reason here: {learner: {check: reason}}.
-EXPECTED = {
-    entry.name: {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
-    for entry in LEARNERS
-}
-# Of the two settings checked, the default step pa has no C to scale, and the other has no intercept.
-EXPECTED["MultiplicativePAClassifier"]["check_class_weight_classifiers"] = (
-    "a class of large weight is predicted everywhere only by an intercept and a step with a C"
-)
-EXPECTED["KernelPAClassifier"]["check_class_weight_classifiers"] = (
-    "a class of large weight is predicted everywhere only by an intercept, which an RBF kernel has not"
-)
-NEGATIVE = {f"check_outliers_{part}": "the check's rows have negative values" for part in ("train", "fit_predict")}
+EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
 
 
 def expected(estimator):
-    """The checks that this estimator is expected to fail, with reasons."""
-    refused = NEGATIVE if estimator.get_params().get("signed") is False else {}
-    return EXPECTED.get(type(estimator).__name__, {}) | refused
+    """The checks that this estimator is expected to fail, with reasons: the same for all, and those it has itself."""
+    variant = Variant(find(type(estimator).__name__), estimator.get_params())
+    own = {claim for contract in contracts(variant.entry) for claim in contract.exempt if claim.startswith("check_")}
+    return {**EXPECTED, **{name: why for name in own if (why := variant.why_not(name)) is not None}}
 
 
 def last_variant(entry):
     """The last in the table that forgets nothing differs from the defaults in every choice and in one flag."""
-    return [variant for variant in ALL if variant.entry is entry and variant.params not in GRIDS][-1]
+    return [variant for variant in ALL if variant.entry is entry and variant.params not in tried(entry)][-1]
 
 
 @parametrize_with_checks(
@@ -88,7 +78,7 @@ def test_calibration_gives_probabilities(variant, classes):
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
 
 
-@each(PLAIN, skip=NO_C)
+@each(PLAIN, claim=WEIGHTS_SCALE_C)
 def test_metadata_routing_brings_the_weights(variant):
     X, y = stream(variant, n=60, classes=2)
     weights = np.linspace(0.01, 1.0, 60)

@@ -6,9 +6,7 @@ import tracemalloc
 
 import numpy as np
 from helpers.variants import (
-    AT_RANDOM,
     PLAIN,
-    UNBOUNDED,
     as_dicts,
     assert_close,
     each,
@@ -17,8 +15,10 @@ from helpers.variants import (
     stream,
 )
 
+from aggro.testing.check import ANY_ORDER, BOUNDED
 
-@each(skip=AT_RANDOM)
+
+@each(claim=ANY_ORDER)
 def test_features_that_begin_in_another_order_give_the_same_scores(variant):
     """To rounding: their numbers differ, and so does the order of the sums."""
     X, y = stream(variant)
@@ -28,7 +28,7 @@ def test_features_that_begin_in_another_order_give_the_same_scores(variant):
     assert_close(one_by_one(plain, rows), one_by_one(other, rows))
 
 
-@each(PLAIN, skip=UNBOUNDED)
+@each(PLAIN, claim=BOUNDED)
 def test_memory_does_not_grow_with_ways_to_spell_a_row(variant):
     _, y = stream(variant, n=3000)
     rng = np.random.default_rng(0)

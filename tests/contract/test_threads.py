@@ -16,6 +16,7 @@ from helpers.variants import FEW, PLAIN, arrays, as_dicts, decisions, each, lear
 
 import aggro.learners.shared.learner
 from aggro.streams import Chunk
+from aggro.testing.check import UNKNOWN_IS_ZERO
 
 
 @pytest.fixture(autouse=True)
@@ -109,8 +110,7 @@ def test_a_prediction_does_not_wait_for_a_pass_nor_see_half_of_it(variant, monke
     assert model.n_seen_ == known.sum() + n - 100
 
 
-# To a distance, to a kernel and to the norm of a row, a feature that is known and zero so far is not a zero.
-@each(FEW, where=lambda v: not (v.detects or v.has("kernel") or v.has("n_units")))
+@each(FEW, claim=UNKNOWN_IS_ZERO)
 def test_a_feature_that_a_pass_brings_is_unknown_until_it_ends(variant, monkeypatch, threads):
     X, y = stream(variant, n=400, d=20)
     model = variant.new().learn_chunk(Chunk(X[:100, :2], y[:100], None, ["f0", "f1"]))

@@ -21,6 +21,15 @@ from helpers.pages import ROOT, examples, save_files
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+# In the same process as CONTRIBUTING's example: what a learner needs no further line for.
+THE_REST = """
+import aggro
+from aggro.interop import river
+assert {"Perceptron"} <= {*aggro.__all__, *dir(aggro)} & {*aggro.estimators.__all__, *dir(aggro.estimators)}
+assert river.Perceptron.__name__ == "Perceptron"
+"""
+
+
 def named(pages: list[Path]) -> list[pytest.param]:
     return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages if examples(page)]
 
@@ -60,7 +69,7 @@ def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
     registry.write_text(after, encoding="utf-8")
 
     script = tmp_path / "rest.py"
-    script.write_text("\n".join(example.code for example in rest), encoding="utf-8")
+    script.write_text("\n".join([*(example.code for example in rest), THE_REST]), encoding="utf-8")
     # A cache of its own: kernels compiled for a state that exists in this copy alone must not be found elsewhere.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path)

@@ -16,16 +16,14 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS, Entry
-from aggro.testing.variants import GRIDS, Variant, as_dicts, decisions, learn_rows, stream
+from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, stream, tried
 
 ROWS, WIDTH = 24, 5
 
 
 def settings(entry: Entry) -> list[Variant]:
     """The defaults, and each of the contract's further settings that the learner takes."""
-    known = entry.load()._constraints
-    taken = [one for one in GRIDS if all(name in known and known[name].accepts(value) for name, value in one.items())]
-    return [Variant(entry, one) for one in ({}, *taken)]
+    return [Variant(entry, one) for one in ({}, *tried(entry))]
 
 
 def said_of_arrays(variant: Variant, X: Any, rows: list[Any], y: np.ndarray, folder: str) -> list[Any]:

@@ -8,11 +8,6 @@ import pytest
 
 from aggro.learners.registry import LEARNERS
 from aggro.testing.variants import (
-    AT_RANDOM,
-    GRIDS,
-    HIDDEN_ITERATE,
-    NO_C,
-    UNBOUNDED,
     Variant,
     arrays,
     as_dicts,
@@ -25,17 +20,14 @@ from aggro.testing.variants import (
     one_by_one,
     snapshot,
     stream,
+    tried,
     variants,
 )
 
 __all__ = [
     "ALL",
-    "AT_RANDOM",
     "FEW",
-    "HIDDEN_ITERATE",
-    "NO_C",
     "PLAIN",
-    "UNBOUNDED",
     "Variant",
     "arrays",
     "as_dicts",
@@ -62,7 +54,8 @@ def is_tried(variant: Variant) -> bool:
     words = [name for name, value in variant.params.items() if not isinstance(value, bool)]
     if words == list(variant.params) or "step" not in variant.params:
         return True
-    steps = [v.params["step"] for v in variants(variant.entry) if "step" in v.params and v.params not in GRIDS]
+    further = tried(variant.entry)
+    steps = [v.params["step"] for v in variants(variant.entry) if "step" in v.params and v.params not in further]
     return variant.params["step"] in (variant.entry.load()().__dict__["step"], steps[-1])
 
 
@@ -71,20 +64,19 @@ ALL = [variant for entry in LEARNERS for variant in variants(entry) if is_tried(
 FEW = [v for v in ALL if v.new().get_params().get("step") == v.entry.load()().__dict__.get("step")]
 
 
-def each(table: list[Variant] = ALL, skip: dict[tuple[str, Any], str] | None = None, where: Any = None) -> Any:
-    """Run a test for every variant (that ``where`` accepts), skipping settings that have a reason."""
+def each(table: list[Variant] = ALL, claim: str = "", where: Any = None) -> Any:
+    """Run a test for every variant (that ``where`` accepts), skipping those for which the claim does not hold."""
     rows = []
     for variant in table:
         if where is None or where(variant):
-            why = variant.reason(skip or {})
+            why = variant.why_not(claim)
             rows.append(pytest.param(variant, marks=marks(variant, why), id=str(variant)))
     return pytest.mark.parametrize("variant", rows)
 
 
 def marks(variant: Variant, why: str | None) -> list[Any]:
     """One process tests a family, so that no other waits for what it compiles; and why it is skipped."""
-    family = variant.entry.module.partition("_")[0]
-    group = pytest.mark.xdist_group(family)
+    group = pytest.mark.xdist_group(variant.entry.module)
     return [group] if why is None else [group, pytest.mark.skip(reason=why)]
 
 

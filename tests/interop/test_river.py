@@ -18,8 +18,10 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
-from aggro.learners.registry import LEARNERS  # noqa: E402
+from aggro.learners.registry import LEARNERS, find  # noqa: E402
 from aggro.learners.shared.model import CODE  # noqa: E402
+from aggro.testing.check import ANY_ORDER  # noqa: E402
+from aggro.testing.variants import Variant  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
 DETECTORS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "outlier"]
@@ -38,9 +40,6 @@ class Cards:
         ]
 
 
-AT_RANDOM = "its pieces start at random, feature by feature in the order of their numbers"
-
-
 def new(model):
     """A model of this kind, always the same."""
     return model(random_state=0) if model._random else model()
@@ -52,7 +51,8 @@ def all_checks():
         for model in MODELS:
             for n, check in enumerate(checks.yield_checks(new(model))):
                 name = check.__name__
-                marks = [pytest.mark.skip(reason=AT_RANDOM)] if model._random and "shuffle_features" in name else []
+                why = Variant(find(model.__name__)).why_not(ANY_ORDER) if "shuffle_features" in name else None
+                marks = [] if why is None else [pytest.mark.skip(reason=why)]
                 yield pytest.param(model, check, id=f"{model.__name__}-{n}-{name}", marks=marks)
 
 

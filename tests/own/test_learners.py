@@ -13,9 +13,12 @@ import aggro
 from aggro.engine.rule import RULES, Rule
 from aggro.learners.linear.vector import Line
 from aggro.learners.registry import OWN, find
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.tasks import Regressor
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner
+from aggro.testing.check import ANY_ORDER
+from aggro.testing.variants import Variant
 
 PAGE = ROOT / "docs" / "tutorials" / "an-update-of-your-own.md"
 pytestmark = pytest.mark.xdist_group("learners from outside")  # each process compiles them anew
@@ -149,6 +152,19 @@ def test_skips_have_names_and_unknown_learners_are_refused(mine):
         check_learner(mine.MetricRegressor, skip={"dense": "why not"})
     with pytest.raises(TypeError, match=r"Regressor is not in the registry: enter it with aggro\.register"):
         check_learner(Regressor)
+
+
+def test_a_learner_says_itself_which_claims_do_not_hold(mine, monkeypatch):
+    why = "its metric follows all rows"
+    one = {("C", 1.0): why, "epsilon": why}
+    monkeypatch.setattr(bare(mine), "contract", Contract(exempt={"dense_is_csr": one, ANY_ORDER: why}), raising=False)
+    assert Variant(find("MetricRegressor")).why_not("dense_is_csr") == why
+    assert Variant(find("MetricRegressor"), {"C": 2.0}).why_not("dense_is_csr") is None
+    assert Variant(find("MetricRegressor"), {"C": 2.0, "epsilon": 0.3}).why_not("dense_is_csr") == why
+    assert Variant(find("MetricRegressor"), {"C": 2.0}).why_not("a weight scales C", ANY_ORDER) == why
+    monkeypatch.setattr(bare(mine), "contract", Contract(exempt={"dense_is_sparse": why}))
+    with pytest.raises(ValueError, match="The contract of MetricRegressor is about 'dense_is_sparse', which nothing"):
+        check_learner(mine.MetricRegressor)
 
 
 # Classes that lack something -------------------------------------------------------------------------------

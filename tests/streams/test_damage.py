@@ -178,16 +178,16 @@ def test_pages_that_say_they_are_huge(tmp_path, monkeypatch):
 
 def biggest_batch(path, monkeypatch, **options) -> tuple[int, int]:
     """(bytes of the largest batch that pyarrow made, rows that were read)"""
-    from aggro.streams.tables import column_tables
+    from aggro.streams.tables import parquet_arrow
 
     sizes = [0]
-    cut = column_tables._cut
+    cut = parquet_arrow._cut
 
     def note(batch, *more):
         sizes.append(batch.nbytes)
         return cut(batch, *more)
 
-    monkeypatch.setattr(column_tables, "_cut", note)
+    monkeypatch.setattr(parquet_arrow, "_cut", note)
     rows = sum(chunk.n_rows for chunk in aggro.streams.open(path, **options))
     return max(sizes), rows
 
@@ -225,7 +225,7 @@ def test_chunks_of_arrow_end_where_their_text_is_long(tmp_path, kind):
 
 
 def test_rows_of_endless_text_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("aggro.streams.tables.column_tables.LONGEST_LINE", 1000)
+    monkeypatch.setattr("aggro.streams.tables.parquet_arrow.LONGEST_LINE", 1000)
     table = pa.table({"t": ["x" * 600, "x" * 600], "u": ["x", "x" * 401], "y": [0, 1]})
     pq.write_table(table.slice(0, 1), tmp_path / "a.parquet")
     assert len(read(tmp_path / "a.parquet")) == 1

@@ -258,7 +258,7 @@ def test_rows_end_where_pyarrow_ends_them():
 
     import pyarrow.csv
 
-    from aggro.streams.parse.quotes import row_ends
+    from aggro.streams.parse.csv_rows import row_ends
 
     rng = random.Random(0)
     for _ in range(2000):
@@ -302,7 +302,7 @@ def test_chunks_bring_their_cells_along_if_asked(tmp_path, ending):
 
 
 def test_words_have_the_places_that_features_are_named_by(tmp_path):
-    from aggro.streams.parse.words import places_of
+    from aggro.streams.parse.bag_of_words import places_of
     from aggro.streams.tables.encode import WORD_BITS
 
     text = "Free FREE entry2 — Gänse & £5, it's"

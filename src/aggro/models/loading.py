@@ -18,7 +18,6 @@ from aggro.learners.shared.features import Features
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import StepChoice
-from aggro.models.active_header import revived
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
@@ -85,7 +84,11 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
     learner._model = model
-    return learner if header.active is None else revived(learner, header.active, shell)
+    if header.active is None:
+        return learner
+    from aggro.models.active_header import revived  # with the active learner, which others do not need
+
+    return revived(learner, header.active, shell)
 
 
 def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.active.learner import ActiveLearner
-from aggro.learners.registry import learners
+from aggro.learners.registry import ACTIVE, learners
 from aggro.learners.shared.model import Model
-from aggro.models.active_header import activity_of, asking
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
@@ -72,7 +70,9 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
     import aggro  # not above: aggro itself offers ``load``
 
-    if isinstance(learner, ActiveLearner):
+    if "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
+        from aggro.models.active_header import activity_of, asking
+
         with asking(learner) as inner:
             header, arrays = _snapshot(inner, position)
             return replace(header, active=activity_of(learner)), arrays

@@ -84,14 +84,14 @@ FORMATS = {
             "parquet",
             (".parquet", ".pq"),
             lambda head: head.startswith(b"PAR1"),
-            _table("column_tables", "read_parquet"),
+            _table("parquet_arrow", "read_parquet"),
             TABLE,
         ),
         Format(
             "arrow",
             (".arrow", ".arrows", ".ipc", ".feather"),
             lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
-            _table("column_tables", "read_arrow"),
+            _table("parquet_arrow", "read_arrow"),
             TABLE,
         ),
         Format(

@@ -1,7 +1,7 @@
-"""A claim about learners, and the list of all: see ``streams`` and ``lessons``.
+"""A check is a claim about learners that can be run; ``checks_streams`` and ``checks_rows`` have all.
 
-A check's first line says what it claims. ``@check`` enters it in CHECKS, with what it needs of a learner and for
-which settings it does not hold, and why.
+A check's first line says what it claims, and ``@check`` enters it in CHECKS, with what it needs of a learner. For which
+settings it does not hold, and why, a learner says itself (``contract``), by the name of the check or of its claim.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.testing.variants import Variant
 
-__all__ = ["CHECKS", "Check", "check", "csr"]
+__all__ = ["CHECKS", "CLAIMS", "Check", "check", "csr"]
 
 
 class Check(NamedTuple):
@@ -21,25 +21,32 @@ class Check(NamedTuple):
 
     run: Callable[[Variant], None]
     needs: Callable[[Variant], bool]  # what it is about; not at all for others
-    exempt: dict[tuple[str, Any], str]  # settings for which it does not hold, and why
+    claim: str | None  # what several checks or tests are about
 
     def __str__(self) -> str:
         return self.run.__name__
 
     def why_not(self, variant: Variant) -> str | None:
         """Why it does not hold for these settings; None if it does."""
-        return variant.reason(self.exempt)
+        return variant.why_not(str(self), *([self.claim] if self.claim else []))
 
 
 CHECKS: list[Check] = []
+# Claims that not only a check is about. A learner for which one does not hold says so under this name.
+WEIGHTS_SCALE_C = "a weight scales C"
+ZEROS_TEACH_NOTHING = "a row of zeros teaches nothing"
+ANY_ORDER = "the order of features does not matter"
+BOUNDED = "memory does not grow with rows"
+UNKNOWN_IS_ZERO = "an unknown feature is a zero"
+CLAIMS = (WEIGHTS_SCALE_C, ZEROS_TEACH_NOTHING, ANY_ORDER, BOUNDED, UNKNOWN_IS_ZERO)
 
 
 def check(
     needs: Callable[[Variant], bool] = lambda variant: True,
-    exempt: dict[tuple[str, Any], str] | None = None,
+    claim: str | None = None,
 ) -> Callable[[Callable[[Variant], None]], Callable[[Variant], None]]:
     def entered(function: Callable[[Variant], None]) -> Callable[[Variant], None]:
-        CHECKS.append(Check(function, needs, exempt or {}))
+        CHECKS.append(Check(function, needs, claim))
         return function
 
     return entered

@@ -12,8 +12,9 @@ from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
+from aggro.testing.check import CLAIMS
 from aggro.testing.checks import CHECKS
-from aggro.testing.variants import expect, variants
+from aggro.testing.variants import contracts, expect, variants
 
 __all__ = ["ContractError", "Report", "check_learner", "check_step"]
 
@@ -47,7 +48,7 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     learner : learner or class
         A class goes through all its words and switches; of a learner, what differs from the defaults stays as it is.
     skip : dict, default=None
-        Names of checks that do not apply to it, and why.
+        Names of checks that do not apply to it, and why. A class may say so itself, with its ``contract``.
 
     Returns
     -------
@@ -65,6 +66,8 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     unknown = sorted(set(skip) - {str(check) for check in CHECKS})
     if unknown:
         raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CHECKS))}.")
+    for claim in unknown_claims(entry):
+        raise ValueError(f"The contract of {entry.name} is about {claim!r}, which nothing claims.")
     given = {} if kind is learner else changed(learner)
     passed: list[str] = []
     skipped: dict[str, str] = {}
@@ -88,6 +91,13 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     if failed:
         raise ContractError("\n".join([f"{entry.name} fails {len(failed)} checks:", *failed]))
     return Report(passed, skipped)
+
+
+def unknown_claims(entry: Entry) -> list[str]:
+    """What a learner says of itself under a name that no check has, none of the claims, and none of scikit-learn's."""
+    exempt = [claim for contract in contracts(entry) for claim in contract.exempt]
+    known = {*CLAIMS, *map(str, CHECKS)}
+    return [claim for claim in exempt if claim not in known and not claim.startswith("check_")]
 
 
 def entry_of(kind: type[Any]) -> Entry:

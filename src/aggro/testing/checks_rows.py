@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.testing.check import check, csr
+from aggro.testing.check import WEIGHTS_SCALE_C, ZEROS_TEACH_NOTHING, check, csr
 from aggro.testing.variants import (
-    NO_C,
-    NOT_PASSIVE,
-    SEVERAL,
     Variant,
     arrays,
     as_dicts,
@@ -101,8 +98,7 @@ def zero_rows_are_harmless(variant: Variant) -> None:
     model = variant.new().fit(X, y)
     expect(np.isfinite(decisions(model, X)).all(), "scores are not finite")
     expect(model.n_seen_ == len(y), f"{model.n_seen_} of {len(y)} rows were seen")
-    counts = variant.has("prototype") or model.get_params().get("scale")  # class means, or the spread of features
-    if model.get_params().get("fit_intercept") is False and not counts:
+    if model.get_params().get("fit_intercept") is False and variant.why_not(ZEROS_TEACH_NOTHING) is None:
         before = learned(model)
         model.partial_fit(np.zeros((4, X.shape[1])), y[:4])
         expect(learned(model) == before, "a row of zeros changed the state")
@@ -154,19 +150,19 @@ def weight_zero_is_a_no_op(variant: Variant) -> None:
     expect(snapshot(model) == before, "a row of weight 0 changed the model")
 
 
-@check(needs=lambda v: v.has("C"), exempt=NO_C | SEVERAL)
+@check(needs=lambda v: v.has("C"), claim=WEIGHTS_SCALE_C)
 def a_weight_of_s_is_C_times_s(variant: Variant) -> None:
     """A weight scales C, and does something."""
     X, y = stream(variant)
-    both = ("C", "C_r") if variant.has("C_r") else ("C",)
-    small, large = (dict.fromkeys(both, C) for C in (0.05, 0.1))
+    every = [name for name in variant.new().get_params() if name == "C" or name.startswith("C_")]
+    small, large = (dict.fromkeys(every, C) for C in (0.05, 0.1))
     weighted = variant.new(**small).fit(X, y, sample_weight=np.full(len(y), 2.0))
     assert_close(decisions(weighted, X), decisions(variant.new(**large).fit(X, y), X))
     halved = variant.new(**small).fit(X, y)
     expect(not np.allclose(decisions(weighted, X), decisions(halved, X)), "weights change nothing")
 
 
-@check(needs=lambda v: v.classifies and v.has("C"), exempt=NO_C | SEVERAL)
+@check(needs=lambda v: v.classifies and v.has("C"), claim=WEIGHTS_SCALE_C)
 def class_weights_are_weights_of_rows(variant: Variant) -> None:
     """A class's weight is that of its rows, times a row's own."""
     X, y = stream(variant)
@@ -178,7 +174,7 @@ def class_weights_are_weights_of_rows(variant: Variant) -> None:
     assert_close(decisions(twice, X), decisions(variant.new(C=0.1).fit(X, y, sample_weight=weights**2), X))
 
 
-@check(needs=lambda v: v.has("C", "margin" if v.classifies else "epsilon"), exempt=NOT_PASSIVE | SEVERAL)
+@check(needs=lambda v: v.has("C", "margin" if v.classifies else "epsilon"))
 def a_row_without_loss_changes_no_bit(variant: Variant) -> None:
     """Learn a row under a strict margin until it is right; then it must pass untouched under a lax one."""
     X, y = stream(variant, classes=4)

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from aggro.streams import Chunk
-from aggro.testing.check import check, csr
+from aggro.testing.check import ANY_ORDER, BOUNDED, check, csr
 from aggro.testing.variants import (
-    AT_RANDOM,
-    UNBOUNDED,
     Variant,
     arrays,
     as_dicts,
@@ -214,7 +212,7 @@ def features_come_by_index(variant: Variant) -> None:
     expect(model.predict_one(beyond) == model.predict_one(known), "an unknown index changed a prediction")
 
 
-@check(exempt=AT_RANDOM)
+@check(claim=ANY_ORDER)
 def columns_of_named_chunks_come_go_and_move(variant: Variant) -> None:
     """Chunks may bring their columns in any order and leave some out."""
     X, y = stream(variant, d=4)
@@ -262,7 +260,7 @@ def the_order_of_keys_does_not_matter(variant: Variant) -> None:
     expect(np.array_equal(one_by_one(plain, rows), one_by_one(plain, shuffled)), "scores depend on the order of keys")
 
 
-@check(exempt=UNBOUNDED)
+@check(claim=BOUNDED)
 def memory_does_not_grow_with_rows(variant: Variant) -> None:
     """More rows of the same features and classes take no more memory."""
     X, y = stream(variant, n=100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -11,40 +11,10 @@ import numpy as np
 
 from aggro.engine.user_steps import OWN_STEPS, OwnStep
 from aggro.learners.registry import Entry
+from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
-IN_GRIDS = {"C", "budget_policy", "prototype", "window"}  # words that are not crossed with all others
-
-# Why a check does not apply to a setting. Every skip in the contract has its reason here.
-NO_C = {
-    ("step", "pa"): "pa has no C for a weight to scale",
-    ("step", "pam"): "pam has no C for a weight to scale",
-    ("step", "printed"): "the paper's multiplicative uniclass step has no C",
-}
-SEVERAL = {
-    ("step", "auto"): "several steps learn, with and without a C or a hinge",
-    ("C", "auto"): "the check sets C",
-}
-HALF_LIFE = 20.0
-BUDGET = 9
-GROUP = 4
-QUEUE = 5
-NOT_PASSIVE = {
-    ("step", "ls"): "least squares learns from every row, there is no hinge",
-    ("half_life", HALF_LIFE): "every row makes the weights fade",
-    ("batch_size", GROUP): "a row is kept until its group is learned",
-    ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss",
-    ("step", "printed"): "its steps are short: hundreds do not reach the row",
-    ("epsilon", "auto"): "a radius that is learned moves on every row",
-    ("budget", BUDGET): "making room for a row may change its score",
-}
-UNBOUNDED = {("budget", None): "without a budget, every row that is learned from is kept"}
-AT_RANDOM = {  # any value of ``select``: only a learner with pieces has it
-    ("select", word): "pieces start at random, feature by feature in the order of their numbers"
-    for word in ("winner", "nearest")
-}
-HIDDEN_ITERATE = {("average", True): "the mean predicts, while the step moves the last iterate"}
 
 
 @dataclass(frozen=True)
@@ -69,13 +39,21 @@ class Variant:
         """Whether the learner has these parameters."""
         return set(names) <= set(self.entry.load()._constraints)
 
-    def reason(self, table: dict[tuple[str, Any], str]) -> str | None:
-        """Why something does not apply to these settings; a step of one's own is like the built-in one it resembles."""
-        settings = self.new().get_params()
+    def why_not(self, *claims: str) -> str | None:
+        """Why one of these claims does not hold for these settings; None if all do."""
+        said = (contract.exempt.get(claim) for claim in claims for contract in contracts(self.entry))
+        return next((why for reasons in said if reasons and (why := self._reason(reasons)) is not None), None)
+
+    def _reason(self, reasons: str | Mapping[Setting, str]) -> str | None:
+        """The first that is for these settings; a step of one's own is like the built-in one it resembles."""
+        if isinstance(reasons, str):
+            return reasons
+        settings, defaults = self.new().get_params(), type(self.new())().get_params()
         own = settings.get("step")
         own = OWN_STEPS.get(own) if isinstance(own, str) else own
         alike = [("step", word) for word in likenesses(own)] if own is not None else []
-        return next((why for key, why in table.items() if key in settings.items() or key in alike), None)
+        changed = [name for name, value in settings.items() if value != defaults[name]]
+        return next((why for key, why in reasons.items() if key in [*settings.items(), *alike, *changed]), None)
 
     def is_taken(self) -> bool:
         """Whether the learner takes these settings together: a step of one's own does not learn in groups."""
@@ -99,34 +77,21 @@ def likenesses(own: OwnStep) -> list[str]:
     return ["pa"] * blind + ["ls"] * (not own.hinge)
 
 
-GRIDS: list[dict[str, Any]] = [
-    {"C": "auto", "step": "auto"},
-    {"C": "auto", "multi_class": "joint", "average": True},
-    {"C": "auto", "average": True, "half_life": HALF_LIFE},
-    {"half_life": HALF_LIFE},
-    {"half_life": HALF_LIFE, "multi_class": "joint", "average": True},
-    {"kernel": "poly", "fit_intercept": True},
-    {"budget": BUDGET, "budget_policy": "project"},
-    {"budget": BUDGET, "budget_policy": "merge", "step": "pa"},
-    {"budget": BUDGET, "nu": 0.1},
-    {"prototype": "sum", "gamma": 0.2, "scale": 0.1, "average": True},
-    {"queue": QUEUE, "prototype": "sum"},
-    {"queue": QUEUE, "average": True},
-    {"batch_size": GROUP, "average": True},
-    {"batch_size": GROUP, "window": "sliding", "kernel": "rbf"},
-    {"batch_size": GROUP, "window": "sliding", "half_life": HALF_LIFE},
-]
+def contracts(entry: Entry) -> list[Contract]:
+    """What the learner's class and its bases say of themselves."""
+    return [kind.__dict__["contract"] for kind in entry.load().__mro__ if "contract" in kind.__dict__]
 
 
 def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]:
-    """Every choice of words, crossed; each flag flipped once beside the defaults; then the grids and forgetting.
+    """Every choice of words, crossed; each flag flipped once beside the defaults; then what its contract tries.
 
-    A number or a word is both; but "auto", which makes a grid of a C or of steps, is left to the grids. What is
-    ``given`` stays.
+    A number or a word is both; but the step "auto", which makes a grid of steps, is not crossed. What is ``given``
+    stays.
     """
     given = given or {}
+    apart = frozenset[str]().union(*(contract.apart for contract in contracts(entry)))
     constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
-    words = {name: choices(c) for name, c in constraints.items() if name not in IN_GRIDS and choices(c)}
+    words = {name: choices(c) for name, c in constraints.items() if name not in apart and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]
@@ -135,13 +100,19 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
         for chosen in product(*words.values())
         for switch in switches
     ]
-    grids = [
-        Variant(entry, {**given, **settings})
-        for settings in GRIDS
-        if all(name in constraints and constraints[name].accepts(value) for name, value in settings.items())
+    further = [Variant(entry, {**given, **settings}) for settings in tried(entry) if not set(settings) & set(given)]
+    return crossed + [variant for variant in further if not given or variant.is_taken()]
+
+
+def tried(entry: Entry) -> list[dict[str, Any]]:
+    """The settings that the learner's contract tries, and its parameters take."""
+    known = entry.load()._constraints
+    listed = [settings for contract in contracts(entry) for settings in contract.tried]
+    return [
+        dict(settings)
+        for settings in listed
+        if all(name in known and known[name].accepts(value) for name, value in settings.items())
     ]
-    grids = [variant for variant in grids if not given or variant.is_taken()]
-    return crossed + grids
 
 
 def choices(constraint: Any) -> tuple[Any, ...]:
@@ -166,7 +137,7 @@ def stream(
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     noise = rng.standard_normal((n, classes))
     felt = X
-    if not variant.params.get("signed", True):  # rows of one sign, around which no class is the largest
+    if variant.new()._least() == 0.0:  # rows of one sign, around which no class is the largest
         X = np.abs(X)
         felt = X - X.mean(axis=0)
     if not variant.classifies:

@@ -69,7 +69,7 @@ def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
 
 def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
     """The parts by what people see: words instead of the places they are hashed to."""
-    from aggro.streams.parse.words import places_of
+    from aggro.streams.parse.bag_of_words import places_of
     from aggro.streams.tables.encode import WORD_BITS
 
     words: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from aggro.learners.kernel.support_set import (
 )
 from aggro.learners.kernel.user_kernel import called_scores, learn_called
 from aggro.learners.shared import inputs
+from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.row_blocks import entries_of, taken
@@ -55,6 +56,29 @@ class Machine(Held):
     average: bool
     batch_size: int
     window: str
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "a weight scales C": NO_C,
+            "a_row_without_loss_changes_no_bit": {
+                **LEARNS_FROM_ALL,
+                "batch_size": "a row is kept until its group is learned",
+                "budget": "making room for a row may change its score",
+            },
+            "memory does not grow with rows": {
+                ("budget", None): "without a budget, every row that is learned from is kept"
+            },
+            "an unknown feature is a zero": "to a kernel, a feature that is known and zero so far is not a zero",
+        },
+        tried=(
+            {"kernel": "poly", "fit_intercept": True},
+            {"budget": 9, "budget_policy": "project"},
+            {"budget": 9, "budget_policy": "merge", "step": "pa"},
+            {"budget": 9, "nu": 0.1},
+            {"batch_size": 4, "average": True},
+            {"batch_size": 4, "window": "sliding", "kernel": "rbf"},
+        ),
+        apart=frozenset({"budget_policy", "window"}),
+    )
     budget: int | None
     budget_policy: str
 

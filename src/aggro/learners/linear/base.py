@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,14 +14,16 @@ from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.linear.grid import Problem, members_table
-from aggro.learners.linear.minibatch import GROUPS, GroupParams, Groups, flush_groups, group_code
-from aggro.learners.linear.minibatch_step import HELD, JOINED, SLIDING
 from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE, Learner
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
 
-__all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
+if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
+    from aggro.learners.linear.minibatch import GroupParams, Groups
+
+__all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear", "group_rule"]
 
 POSITIVE = Number(0.0, open_low=True)
 MAX_BATCH = 1024  # a group of B rows costs B³
@@ -35,6 +37,13 @@ LINEAR: dict[str, Constraint] = {
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
 
+# Why some claims of the contract do not hold for a grid.
+SEVERAL: dict[Setting, str] = {
+    ("step", "auto"): "several steps learn, with and without a C or a hinge",
+    ("C", "auto"): "the check sets C",
+}
+
+
 class Linear(Learner):
     """The weights of linear models, as users see them."""
 
@@ -45,6 +54,27 @@ class Linear(Learner):
     window: str
     fit_intercept: bool
     average: bool
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "a weight scales C": {**NO_C, **SEVERAL},
+            "a_row_without_loss_changes_no_bit": {
+                **LEARNS_FROM_ALL,
+                "half_life": "every row makes the weights fade",
+                "batch_size": "a row is kept until its group is learned",
+                **SEVERAL,
+            },
+        },
+        tried=(
+            {"C": "auto", "step": "auto"},
+            {"C": "auto", "multi_class": "joint", "average": True},
+            {"C": "auto", "average": True, "half_life": 20.0},
+            {"half_life": 20.0},
+            {"half_life": 20.0, "multi_class": "joint", "average": True},
+            {"batch_size": 4, "average": True},
+            {"batch_size": 4, "window": "sliding", "half_life": 20.0},
+        ),
+        apart=frozenset({"C", "window"}),
+    )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""
@@ -73,7 +103,9 @@ class Linear(Learner):
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
         members = self._members()
-        if rule is GROUPS:
+        if rule.hold is not None:  # it keeps the rows of a group
+            from aggro.learners.linear.minibatch import GroupParams, group_code
+
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
             size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code()
@@ -114,21 +146,30 @@ class Linear(Learner):
 
     def _settle(self, model: Model) -> None:
         with model.guard:
-            if isinstance(model.state, Groups) and model.state.group.facts[HELD] and self.window == "disjoint":
+            if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
+                return
+            from aggro.learners.linear.minibatch import flush_groups
+            from aggro.learners.linear.minibatch_step import HELD
+
+            if model.state.group.facts[HELD]:
                 state = copy_state(model.state)
                 flush_groups(state, model.params)
                 model.swap(state, model.params, model.labels, model.width)
 
     def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
         size, sliding = 1, self.window == "sliding"
-        if isinstance(state, Groups):
-            size, sliding = state.group.targets.shape[0], bool(state.group.facts[SLIDING])
+        joined = joint = getattr(self, "multi_class", "ovr") == "joint"
+        if not isinstance(state, Line | Grid | Bank):
+            from aggro.learners.linear.minibatch_step import JOINED, SLIDING
+
+            size, facts = state.group.targets.shape[0], state.group.facts
+            sliding, joined = bool(facts[SLIDING]), bool(facts[JOINED])
         if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
             raise ValueError(
                 f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
                 "Set them back, or fit anew."
             )
-        if isinstance(state, Groups) and state.group.facts[JOINED] != (getattr(self, "multi_class", "ovr") == "joint"):
+        if joined != joint:
             raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
 
     def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
@@ -142,7 +183,7 @@ class Linear(Learner):
                 "iterates cannot follow. Set it back, or fit anew."
             )
         size = len(self._members()) if self._is_grid() else 0
-        learned = 0 if isinstance(state, Line | Groups) else grid_size(state)
+        learned = grid_size(state) if isinstance(state, Grid | Bank) else 0
         if -(-size // LANES) * LANES != learned:
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
@@ -188,7 +229,14 @@ class Linear(Learner):
         model = self._attribute()
         self._prepare(model)
         state = model.state
-        return self._members()[0 if isinstance(state, Line | Groups) else int(state.choice[0])]
+        return self._members()[int(state.choice[0]) if isinstance(state, Grid | Bank) else 0]
+
+
+def group_rule() -> Rule:
+    """The rule of mini-batches, which is imported with its solver when it is asked for."""
+    from aggro.learners.linear.minibatch import GROUPS
+
+    return GROUPS
 
 
 def grid_size(state: Grid | Bank) -> int:
@@ -203,11 +251,11 @@ def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
     state, params = view.state, view.params
     if isinstance(state, Line):
         W, U, b = state.w[which, None], state.u[:, None], state.b
-    elif isinstance(state, Groups):
-        W, U, b = state.W[which], state.U, state.b
-    else:
+    elif isinstance(state, Grid | Bank):
         columns = slice(int(state.choice[0]), None, params.span)
         W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+    else:
+        W, U, b = state.W[which], state.U, state.b
     scale = state.scale[WEIGHTS]
     if not params.average or state.tally.rows[SEEN] == 0:
         return W * scale, b[0] * scale

@@ -20,20 +20,22 @@ learning with generalized passive-aggressive approaches (the step ``ls``).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from aggro.engine.rule import Rule, grown_tally
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
-from aggro.learners.linear.base import LINEAR, POSITIVE, Linear
+from aggro.learners.linear.base import LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.minibatch import GROUPS, GroupParams
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+
+if TYPE_CHECKING:
+    from aggro.learners.linear.minibatch import GroupParams
 
 __all__ = ["PAClassifier", "PARegressor"]
 
@@ -165,14 +167,14 @@ class PAClassifier(Linear, Classifier):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return GROUPS
+            return group_rule()
         if self.multi_class == "joint" or classes > 2:
             return BANK
         return GRID if self._is_grid() else LINE
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
-        problem = joint if rule is BANK or rule is GROUPS else Problem.TWO_CLASSES
+        problem = Problem.TWO_CLASSES if rule is LINE or rule is GRID else joint
         return self._params(rule, problem, float(self.margin))
 
     def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
@@ -314,7 +316,7 @@ class PARegressor(Linear, Regressor):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return GROUPS
+            return group_rule()
         return GRID if self._is_grid() else LINE
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:

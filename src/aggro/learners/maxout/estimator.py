@@ -22,6 +22,7 @@ from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
 from aggro.learners.maxout.row import COUNTED, FAR, UNITS, WAITING
 from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean, room_ahead
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
@@ -127,6 +128,14 @@ class PAMOClassifier(Classifier):
         **COMMON,
         "class_weight": CLASS_WEIGHT,
     }
+    contract = Contract(
+        exempt={
+            "the order of features does not matter": "pieces start at random, feature by feature in the order of their "
+            "numbers",
+            "a row of zeros teaches nothing": {("scale", True): "it counts for the spread of the features"},
+            "an unknown feature is a zero": "to the norm of a row, a feature that is known and zero so far is none",
+        }
+    )
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ from aggro.learners.means.many_classes import CROWD, Crowd, crowd_of
 from aggro.learners.means.queue import QUEUE, Queue, of_queue
 from aggro.learners.means.step import MeansParams
 from aggro.learners.means.two_classes import FIRST, OF_FIRST, OF_SECOND, PAIR, SCALE, SECOND, SUMS, Pair, U, V
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
@@ -129,6 +130,18 @@ class PAMeansClassifier(Classifier):
         **COMMON,
         "class_weight": CLASS_WEIGHT,
     }
+    contract = Contract(
+        exempt={
+            "a weight scales C": {("step", "pam"): "pam has no C for a weight to scale"},
+            "a row of zeros teaches nothing": "it counts for the mean of its class",
+        },
+        tried=(
+            {"prototype": "sum", "gamma": 0.2, "scale": 0.1, "average": True},
+            {"queue": 5, "prototype": "sum"},
+            {"queue": 5, "average": True},
+        ),
+        apart=frozenset({"prototype"}),
+    )
 
     def __init__(
         self,

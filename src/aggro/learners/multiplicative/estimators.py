@@ -25,6 +25,7 @@ from aggro.engine.rule import SEEN, Rule, grown_tally
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
 from aggro.learners.multiplicative.weights import REST, SIGNED, TOTAL
+from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE, Learner
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
@@ -51,6 +52,14 @@ class Multiplicative(Learner):
     C: float
     fit_intercept: bool
     n_features: int | None
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "a weight scales C": NO_C,
+            "a_row_without_loss_changes_no_bit": {
+                ("signed", False): "weights on a simplex do not reach every target: a row may keep its loss"
+            },
+        }
+    )
 
     def _numbers(self, regression: int, edge: float) -> SimplexParams:
         return SimplexParams(
@@ -167,6 +176,12 @@ class MultiplicativePAClassifier(Multiplicative, Classifier):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {"margin": POSITIVE, **SHARED, "class_weight": CLASS_WEIGHT}
+    contract = Contract(
+        exempt={
+            "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept "
+            "and a step with a C"
+        }
+    )
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
 from aggro.learners.multiplicative.estimators import POSITIVE, SHARED, Multiplicative, normalised
+from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.model import View
@@ -25,6 +26,9 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
 
 __all__ = ["MultiplicativePAUniclass"]
+
+
+NEGATIVE: dict[Setting, str] = {("signed", False): "the check's rows have negative values"}
 
 
 class MultiplicativePAUniclass(Multiplicative, Detector):
@@ -100,6 +104,16 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         "nu": Number(0.0, 1.0, open_low=True),
         "step": Choice(("pa", "pa1", "pa2", "printed")),
     }
+    contract = Contract(
+        exempt={
+            "a weight scales C": {("step", "printed"): "the paper's step has no C"},
+            "a_row_without_loss_changes_no_bit": {
+                ("step", "printed"): "its steps are short: hundreds do not reach the row"
+            },
+            "check_outliers_train": NEGATIVE,
+            "check_outliers_fit_predict": NEGATIVE,
+        }
+    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import Model
@@ -21,6 +22,13 @@ __all__ = ["Detector", "decisions", "sides"]
 
 class Detector(Learner):
     """Learns rows without targets and says which are inside (+1) and which outside (−1)."""
+
+    contract = Contract(
+        exempt={
+            "a_row_without_loss_changes_no_bit": {("epsilon", "auto"): "a radius that is learned moves on every row"},
+            "an unknown feature is a zero": "to a distance, a feature that is known and zero so far is not a zero",
+        }
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.

@@ -17,6 +17,7 @@ from aggro.engine.random import permutation
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
 from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
@@ -103,6 +104,7 @@ class Learner(OneRow, Columns, Counted):
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
     _has_classes: ClassVar[bool] = False
+    contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------

@@ -23,6 +23,7 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
+from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.learner import COMMON
@@ -100,6 +101,7 @@ class PAUniclass(Detector):
         "nu": Number(0.0, 1.0, open_low=True),
         **{name: constraint for name, constraint in COMMON.items() if name != "fit_intercept"},
     }
+    contract = Contract(exempt={"a weight scales C": NO_C})
 
     def __init__(
         self,

@@ -20,8 +20,8 @@ from aggro.streams.bad_lines import bad_header, shortened
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.lines import BOM, after_newline, whole_lines
-from aggro.streams.parse.quotes import QUOTE, RETURN, last_row_end, rows_of
-from aggro.streams.tables.csv_sift import sift
+from aggro.streams.parse.csv_rows import QUOTE, RETURN, last_row_end, rows_of
+from aggro.streams.tables.csv_bad_rows import sift
 from aggro.streams.tables.encode import Roles
 from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, read_tables, settled
 

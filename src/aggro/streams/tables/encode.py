@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.streams.io.buffers import room
-from aggro.streams.parse.words import bag_of_words
+from aggro.streams.parse.bag_of_words import bag_of_words
 
 __all__ = ["EXACT", "Roles", "check_columns", "encode", "lengths"]
 

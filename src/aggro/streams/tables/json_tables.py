@@ -12,7 +12,7 @@ from aggro.streams.bad_lines import bad_line, reason_of, shortened
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import Block
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
-from aggro.streams.parse.nesting import shape_of
+from aggro.streams.parse.json_shape import shape_of
 from aggro.streams.tables.encode import Roles, check_columns
 from aggro.streams.tables.text_tables import Table, exact_labels, expected, first_rows, read_tables, settled
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.streams.parse.quotes import RowsFound
+from aggro.streams.parse.csv_rows import RowsFound
 from aggro.streams.tables.text_tables import expected
 
 __all__ = ["sift"]

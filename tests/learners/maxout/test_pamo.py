@@ -9,6 +9,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PAMOClassifier, load, streams
+from aggro.engine.jit.compile import from_python
+from aggro.engine.rows import CSR
+from aggro.learners.maxout.row import room, work_of
+from aggro.learners.maxout.rule import MAXOUT
 
 pytestmark = pytest.mark.xdist_group("PAMOClassifier")
 
@@ -318,3 +322,22 @@ def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
     with pytest.raises(ValueError, match="row 77"):
         model.partial_fit(X_bad, y)
     assert (model.decision_function(X) == before).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_work_space_is_all_used_and_nothing_twice(classes):
+    X, y = rows(classes=classes)
+    state = PAMOClassifier(5, n_pieces=3, random_state=0).fit(X, y)._model.state
+    out = np.arange(float(room(state)))
+    assert np.concatenate(work_of(state, out)).tolist() == out.tolist()
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_look_returns_the_squared_norm(scale):
+    X, y = rows()
+    model = PAMOClassifier(random_state=0, scale=scale).fit(X, y)._model
+    look, out = from_python(MAXOUT.look), np.empty(room(model.state))
+    S = csr_matrix(X)
+    for form in (X, CSR(S.indptr.astype(np.int64), S.indices.astype(np.int64), S.data, S.shape[1])):
+        found = [look(model.state, model.params, form, np.uint64(i), out) for i in range(5)]
+        np.testing.assert_allclose(found, (X[:5] ** 2).sum(axis=1))

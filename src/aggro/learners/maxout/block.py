@@ -1,10 +1,10 @@
 """Many rows at a time through a max-out learner whose pieces are many numbers.
 
-The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``maxout_scores``), and U stays as
-it is until they are written. So U·x of the next ``WAITING`` rows is one product of matrices, for which U is read
-twice and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the row,
-as for one row alone, so the model is the same to the bit. If a feature appears, or more moves are written, the rest
-of the rows go the usual way.
+The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``learners.maxout.scores``), and U
+stays as it is until they are written. So U·x of the next ``MOST_WAITING`` rows is one product of matrices, for which U
+is read twice and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the
+row, as for one row alone, so the model is the same to the bit. If a feature appears, or more moves are written, the
+rest of the rows go the usual way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from aggro.engine.jit.compile import kernel, part
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.passes import run
-from aggro.learners.maxout.row import COUNTED, EPOCH, WAITING, count_moments, prepare
+from aggro.learners.maxout.row import EPOCH, MEASURED, MOST_WAITING, add_to_moments, prepare
 
 __all__ = ["run_ahead"]
 
@@ -74,8 +74,8 @@ def look_ahead(state, params, X, start, stop):
                 places[count] = np.float64(j + u8(1))
                 values[count] = v
                 count += u8(1)
-        counted = state.marks[COUNTED] + np.int64(r)
-        count = prepare(state, params, ahead.moments, counted, ahead.raw, places, values, count)
+        measured = state.marks[MEASURED] + np.int64(r)
+        count = prepare(params, ahead.moments, measured, ahead.raw, places, values, count)
         ahead.counts[r] = count
         if count == u8(ahead.dense.shape[1]):  # every entry is there, the constant last
             for j in range(count - u8(1)):
@@ -85,7 +85,7 @@ def look_ahead(state, params, X, start, stop):
             for k in range(count):
                 ahead.dense[r, u8(np.int64(places[k]))] = values[k]
         if params.scale:
-            count_moments(ahead.moments, counted, ahead.raw)
+            add_to_moments(ahead.moments, measured, ahead.raw)
     for first in range(u8(0), u8(stop - start), u8(8)):
         rows_times(state.U, ahead.dense, first, ahead.products[0])
         if params.average:
@@ -97,8 +97,8 @@ def look_ahead(state, params, X, start, stop):
 def run_ahead(state, params, X, y, s, order, balanced, averaged):
     """As ``run``, over all rows of a dense X; ``order`` is empty."""
     n = np.int64(X.shape[0])
-    for start in range(0, n, WAITING):
-        stop = min(start + WAITING, n)
+    for start in range(0, n, MOST_WAITING):
+        stop = min(start + MOST_WAITING, n)
         if s.shape[0] == 0 or (s[start:stop] > 0.0).all():  # rows of weight 0 are not there at all
             look_ahead(state, params, X, start, stop)
         else:

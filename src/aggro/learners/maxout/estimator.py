@@ -20,8 +20,8 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import COUNTED, FAR, UNITS, WAITING
-from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, maxout_code, piece_mean, room_ahead
+from aggro.learners.maxout.row import FAR, MEASURED, MOST_WAITING, UNITS
+from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, code_addresses, piece_mean, room_ahead
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
@@ -195,12 +195,13 @@ class PAMOClassifier(Classifier):
             bias=float(self.fit_intercept),
             average=int(self.average),
             seed=0,
-            code=0,
+            score_at=0,
+            learn_at=0,
             ahead=room_ahead(0, 0, 0, 0, 0),
         )
 
     def _bound(self, model: Model, params: Any) -> Any:
-        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=maxout_code())
+        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), **code_addresses())
 
     def _check_change(self, state: Maxout) -> None:
         units, pieces = int(state.marks[UNITS]), state.U.shape[1] // state.W.shape[1]
@@ -227,7 +228,7 @@ class PAMOClassifier(Classifier):
         if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
             return super()._pass(model, learn_rows, state, params, *rest)
         width, columns = state.order.shape[0], state.U.shape[1]
-        ahead = room_ahead(WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
+        ahead = room_ahead(MOST_WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
         params = params._replace(ahead=ahead)
         for first in range(start, stop, AT_ONCE):
             last = min(first + AT_ONCE, stop)
@@ -298,7 +299,7 @@ class PAMOClassifier(Classifier):
             raise AttributeError("With scale=False, means and deviations are not counted")
         with model.reading() as view:
             moments = view.state.moments[:, : view.n_features]
-            return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[COUNTED]), 1))
+            return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[MEASURED]), 1))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each unit is linear in the row, through its winning piece; what the row lacks is in the intercept."""
@@ -328,7 +329,7 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
     row = np.zeros(state.order.shape[0])
     row[indices] = values
     if params.scale:
-        counted = int(state.marks[COUNTED])
+        counted = int(state.marks[MEASURED])
         gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
         squares = state.moments[1] + gaps * gaps * rest
         deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))

@@ -1,8 +1,7 @@
-"""The row that a max-out learner works on: where it stands, how it is standardised, its norm. See ``maxout_rule``.
+"""The row that a max-out learner works on: its work space, how it is standardised, its norm.
 
-The row stands in ``out`` as it came (``scale``), or as a list of places and values; standardising makes such a list
-of it, with the constant at the end. In front of it are, for the model that predicts and then for the last iterate,
-the scores and the embedding z, then p of the last iterate, and room for as much.
+The pass writes a row down as it came (``scale``), or as a list of places and values; standardising makes such a list
+of it, with the constant at the end. The rest of the work space is what scoring the row finds out for learning it.
 
 Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned;
 absent features are zeros. A row is standardised as if it had just been counted, whether it is predicted or learned.
@@ -12,84 +11,107 @@ feature that has not varied counts as 0.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
 
-__all__ = ["BORN", "COUNTED", "EPOCH", "FAR", "FROM", "HELD", "SINCE", "SMALL", "UNITS", "WAITING", "room_of"]
+__all__ = [
+    "EPOCH",
+    "FAR",
+    "FROM",
+    "MEASURED",
+    "MET",
+    "MOST_WAITING",
+    "SINCE",
+    "SMALL",
+    "UNITS",
+    "WAITING",
+    "Work",
+    "add_to_moments",
+    "entries_of",
+    "prepare",
+    "room",
+    "work_of",
+]
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
-UNITS, BORN, COUNTED, FROM, SINCE, HELD, EPOCH = range(7)
-WAITING = 16  # moves, two vectors of eight
+UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
+MOST_WAITING = 16  # moves, two vectors of eight
 FAR = 1e140  # values beyond count as this: their squares can be summed
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
 
 u8 = np.uint64
 
 
-# Where things are in ``out`` ------------------------------------------------------------------------------
+# The work space -----------------------------------------------------------------------------------------------
+
+
+class Work(NamedTuple):
+    """The work space of a row: views of what the pass calls ``out``."""
+
+    scores: np.ndarray  # (classes,): by the model that predicts
+    z: np.ndarray  # (H,): its embedding of the row
+    own_scores: np.ndarray  # the same of the last iterate, which learns
+    own_z: np.ndarray
+    p: np.ndarray  # (pieces × H,): the projection by the last iterate
+    mean_p: np.ndarray  # (pieces × H,): and by the mean of the iterates
+    raw: np.ndarray  # (width,): the row as it came, with ``scale``
+    places: np.ndarray  # (1 + width,): the row as a list; 0 is the constant, 1 + j is feature j
+    values: np.ndarray  # (1 + width,)
+    n_entries: np.ndarray  # (1,): how many entries the list has
+    products: np.ndarray  # (16,): with the rows whose moves wait
 
 
 @python_too
-def own_at(state):
-    """The scores and the embedding of the last iterate, behind those that predict."""
-    return u8(state.W.shape[0] + state.W.shape[1])
+def room(state):
+    """How many numbers the work space has."""
+    (classes, H), (entries, columns) = state.W.shape, state.U.shape
+    return 2 * (classes + H) + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
 
 
 @python_too
-def projected_at(state):
-    return u8(2 * (state.W.shape[0] + state.W.shape[1]))
+def cut(space, size):
+    """The first numbers of a space, and the rest."""
+    return space[:size], space[size:]
 
 
 @python_too
-def moves_at(state):
-    return projected_at(state) + u8(state.U.shape[1])
+def work_of(state, out):
+    """The work space by its names."""
+    (classes, H), (entries, columns) = state.W.shape, state.U.shape
+    scores, rest = cut(out, classes)
+    z, rest = cut(rest, H)
+    own_scores, rest = cut(rest, classes)
+    own_z, rest = cut(rest, H)
+    p, rest = cut(rest, columns)
+    mean_p, rest = cut(rest, columns)
+    raw, rest = cut(rest, entries - 1)
+    places, rest = cut(rest, entries)
+    values, rest = cut(rest, entries)
+    n_entries, products = cut(rest, 1)
+    return Work(scores, z, own_scores, own_z, p, mean_p, raw, places, values, n_entries, products)
 
 
 @python_too
-def raw_at(state):
-    return moves_at(state) + u8(state.U.shape[1])
-
-
-@python_too
-def places_at(state):
-    return raw_at(state) + u8(state.order.shape[0])
-
-
-@python_too
-def values_at(state):
-    return places_at(state) + u8(state.U.shape[0])
-
-
-@python_too
-def count_at(state):
-    """How many entries the list has."""
-    return values_at(state) + u8(state.U.shape[0])
-
-
-@python_too
-def products_at(state):
-    """Products of the row with those that wait."""
-    return count_at(state) + u8(1)
-
-
-@python_too
-def room_of(state):
-    return np.int64(products_at(state)) + WAITING
+def entries_of(work):
+    """How many entries the list of the row has."""
+    return u8(np.int64(work.n_entries[0]))
 
 
 # The row -----------------------------------------------------------------------------------------------------
 
 
 @exact_part
-def standardise(moments, counted, raw, places, values):
+def standardise(moments, measured, raw, places, values):
     """The entries that the row has after standardising, as a list; how many."""
     width = u8(moments.shape[1])
     means, squares = moments[0], moments[1]
-    share = 1.0 / (counted + 1.0)
-    rest = counted * share
+    share = 1.0 / (measured + 1.0)
+    rest = measured * share
     for j in range(width):
         gap = min(max(raw[j], -FAR), FAR) - means[j]
         spread_out = squares[j] + gap * gap * rest
@@ -104,11 +126,11 @@ def standardise(moments, counted, raw, places, values):
 
 
 @exact_part
-def count_moments(moments, counted, raw):
-    """Let the row be among those that means and deviations are of; ``counted`` are."""
+def add_to_moments(moments, measured, raw):
+    """Let the row be among those that means and deviations are of; ``measured`` are."""
     means, squares = moments[0], moments[1]
-    share = 1.0 / (counted + 1.0)
-    rest = counted * share
+    share = 1.0 / (measured + 1.0)
+    rest = measured * share
     for j in range(u8(moments.shape[1])):
         gap = min(max(raw[j], -FAR), FAR) - means[j]
         means[j] += gap * share
@@ -149,10 +171,10 @@ def normalise(values, count):
 
 
 @part
-def prepare(state, params, moments, counted, raw, places, values, count):
+def prepare(params, moments, measured, raw, places, values, count):
     """The list of a row that was written down, with the constant, of norm 1; how many entries it has."""
     if params.scale:
-        count = standardise(moments, counted, raw, places, values)
+        count = standardise(moments, measured, raw, places, values)
     if params.bias > 0.0:
         places[count] = 0.0
         values[count] = params.bias

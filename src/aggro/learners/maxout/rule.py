@@ -17,7 +17,7 @@ scales C and C_r.
 
 Units are the last, contiguous axis, in whole eights: column j·H + i is piece j of unit i, and a row goes through
 all of them with one broadcast for each of its entries. None of this depends on the kind of rows, so it is compiled
-once and called by its address (``engine.jit.jumps``); the pass only writes the row down.
+once and called by its address (``engine.jit.jumps``); the pass only writes the row down (``look``).
 """
 
 from __future__ import annotations
@@ -28,25 +28,16 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
-from aggro.engine.jit.compile import inline, python_too
+from aggro.engine.jit.compile import inline
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import HUGE, entry, largest, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
-from aggro.learners.maxout.row import (
-    FAR,
-    FROM,
-    SINCE,
-    UNITS,
-    WAITING,
-    places_at,
-    raw_at,
-    room_of,
-    values_at,
-)
-from aggro.learners.maxout.updates import LEARN, maxout_step, rival
+from aggro.learners.maxout.row import FAR, FROM, MOST_WAITING, SINCE, UNITS, room, work_of
+from aggro.learners.maxout.updates import AGAIN, learn_row, score_row
+from aggro.learners.shared.contest import is_mistaken, rival
 
-__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "maxout_code", "piece_mean", "room_ahead"]
+__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "code_addresses", "piece_mean", "room_ahead"]
 
 u8 = np.uint64
 
@@ -81,7 +72,7 @@ class Maxout(NamedTuple):
     moments: Annotated[np.ndarray, Each(SMALL, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
     # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
     order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
-    # (7,) int64: see ``learners.maxout.updates``
+    # (7,) int64: see ``learners.maxout.row``
     marks: Annotated[
         np.ndarray,
         Each(
@@ -90,7 +81,7 @@ class Maxout(NamedTuple):
             exactly(lambda state: seen(state) if state.moments.shape[1] else 0),
             exactly(lambda state: second_mark(state) // 2),
             exactly(second_mark),
-            Whole(0, WAITING - 1),
+            Whole(0, MOST_WAITING - 1),
             Whole(0, COUNTED),
         ),
     ]
@@ -132,7 +123,8 @@ class MaxoutParams(NamedTuple):
     bias: float  # 1.0 with a constant, else 0.0
     average: int
     seed: int
-    code: int  # the address of ``maxout_step``
+    score_at: int  # the addresses of ``score_row`` and ``learn_row``
+    learn_at: int
     ahead: Ahead
 
 
@@ -168,9 +160,9 @@ def init(params: MaxoutParams, width: int, models: int) -> Maxout:
         np.zeros((2, width if params.scale else 0)),
         np.zeros(width, np.int64),
         marks,
-        np.zeros((1 + width, WAITING)),
-        np.zeros((columns // LANES, WAITING, LANES)),
-        np.zeros(WAITING),
+        np.zeros((1 + width, MOST_WAITING)),
+        np.zeros((columns // LANES, MOST_WAITING, LANES)),
+        np.zeros(MOST_WAITING),
         np.zeros((kept, columns)),
         np.zeros((kept, columns)),
         np.zeros((kept_classes, H)),
@@ -190,7 +182,7 @@ def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout
         grown(state.moments, (2, width if state.moments.shape[1] else 0)),
         grown(state.order, (width,)),
         state.marks.copy(),
-        grown(state.held, (1 + width, WAITING)),
+        grown(state.held, (1 + width, MOST_WAITING)),
         state.moves.copy(),
         state.shares.copy(),
         grown(state.sums, (kept, columns)),
@@ -203,7 +195,7 @@ def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout
 def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
     """The pieces and the classes' weights that predict."""
     seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[SINCE]), int(state.marks[FROM])
-    moves = state.moves.transpose(1, 0, 2).reshape(WAITING, -1)
+    moves = state.moves.transpose(1, 0, 2).reshape(MOST_WAITING, -1)
     U = state.U + state.held @ moves
     if not average or not seen:
         return U, state.W.copy()
@@ -215,63 +207,57 @@ def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
 @inline
 def look(state, params, X, i, out):
     """Write the row down, and its scores; with an average, first those of the mean, then those of the last iterate."""
+    work = work_of(state, out)
     width = u8(state.order.shape[0])
     first, last = stored(X, i)
     q = 0.0
     count = u8(0)
     if params.scale:
-        raw = out[raw_at(state) :]
         if hasattr(X, "indptr"):
             for j in range(width):
-                raw[j] = 0.0
+                work.raw[j] = 0.0
         else:
             for j in range(last, width):
-                raw[j] = 0.0
+                work.raw[j] = 0.0
         for k in range(first, last):
             j, v = entry(X, i, k)
-            raw[j] = v
+            work.raw[j] = v
             q += v * v
     else:
-        places, values = out[places_at(state) :], out[values_at(state) :]
         for k in range(first, last):
             j, v = entry(X, i, k)
             if v != 0.0:
-                places[count] = np.float64(j + u8(1))
-                values[count] = v
+                work.places[count] = np.float64(j + u8(1))
+                work.values[count] = v
                 count += u8(1)
                 q += v * v
     if not q < HUGE and not largest(X, i) < np.inf:
         return np.nan
-    jump(params.code, np.int64(0), (state, params, out, np.float64(count), 0.0, np.int64(i)))
-    return np.float64(count)
+    work.n_entries[0] = np.float64(count)
+    jump(params.score_at, np.int64(0), (state, params, out, np.int64(i)))
+    return q
 
 
 @inline
 def judge(state, params, y, out):
-    c = np.int64(y)
-    live = state.tally.rows[LIVE]
-    r = rival(live, c, out)
-    gap = out[u8(c)] - out[u8(r)]
-    # A class cannot have been predicted before it was first seen; while there is one class, it is predicted.
-    mistake = state.tally.classes[u8(c)] == 0.0 or (live > 1 and gap <= 0.0)
-    return max(0.0, 1.0 - gap), mistake
+    c, live = np.int64(y), state.tally.rows[LIVE]
+    r = rival(max(live, 2), c, out)  # the second class has weights from the start, though none of its rows was seen
+    loss = max(0.0, 1.0 - (out[u8(c)] - out[u8(r)]))
+    return loss, is_mistaken(state, c, r if live > 1 else -1, out)
 
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    return jump(params.code, np.int64(0), (state, params, out, y, s, np.int64(LEARN))) != 0
-
-
-@python_too
-def room(state):
-    return room_of(state)
+    return jump(params.learn_at, np.int64(0), (state, params, out, y, s)) != 0
 
 
 @cache
-def maxout_code() -> int:
-    """The address of what scores a row and learns it."""
-    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0, room_ahead(0, 0, 0, 0, 0))
-    return address_of(maxout_step, init(params, 1, 2), params, np.zeros(1), 0.0, 0.0, LEARN)
+def code_addresses() -> dict[str, int]:
+    """Where the code is that scores a row and that learns it."""
+    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0, 0, room_ahead(0, 0, 0, 0, 0))
+    given = init(params, 1, 2), params, np.zeros(1)
+    score_at = address_of(score_row, *given, AGAIN)  # first: learning jumps there
+    return {"score_at": score_at, "learn_at": address_of(learn_row, *given, 0.0, 0.0)}
 
 
 MAXOUT = Rule(

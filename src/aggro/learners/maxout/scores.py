@@ -1,4 +1,4 @@
-"""How a max-out learner scores a row: projection, embedding, scores. See ``maxout_rule``.
+"""How a max-out learner scores a row: projection, embedding, scores. See ``learners.maxout.rule``.
 
 The pieces are U + Σ_s a_s x_sᵀ with rows x_s whose moves a_s wait, so p = U·x + Σ_s (x_s·x) a_s.
 """
@@ -11,23 +11,11 @@ from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import (
-    EPOCH,
-    FROM,
-    HELD,
-    SINCE,
-    WAITING,
-    count_at,
-    moves_at,
-    own_at,
-    places_at,
-    products_at,
-    projected_at,
-    values_at,
-)
+from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, entries_of
 
-__all__ = ["found_ahead", "largest_piece", "look"]
+__all__ = ["NOT_AHEAD", "found_ahead", "largest_piece", "score"]
 
+NOT_AHEAD = np.int64(-1)
 AT_ONCE = 8  # vectors of eight columns that go over the row together
 
 u8 = np.uint64
@@ -67,19 +55,19 @@ def project(U, places, values, count, p):
 
 
 @part
-def along(state, places, values, count, products):
+def multiply_waiting(state, places, values, count, products):
     """products_s = x_s·x of the rows that wait; even and odd entries are summed apart, since each sum has to wait."""
     low = high = other_low = other_high = spread(0.0)
     even = count - count % u8(2)
     for k in range(u8(0), even, u8(2)):
-        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(WAITING)
+        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(MOST_WAITING)
         low = madd(v, load(state.held, at), low)
         high = madd(v, load(state.held, at + u8(8)), high)
-        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(WAITING)
+        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(MOST_WAITING)
         other_low = madd(v, load(state.held, at), other_low)
         other_high = madd(v, load(state.held, at + u8(8)), other_high)
     if even < count:
-        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(WAITING)
+        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(MOST_WAITING)
         low = madd(v, load(state.held, at), low)
         high = madd(v, load(state.held, at + u8(8)), high)
     store(products, u8(0), low + other_low)
@@ -91,8 +79,8 @@ def add_waiting(state, products, p):
     """p ← p + Σ_s products_s a_s."""
     columns = u8(state.U.shape[1])
     for c in range(u8(0), columns, u8(LANES)):
-        v, at = load(p, c), c * u8(WAITING)
-        for s in range(u8(state.marks[HELD])):
+        v, at = load(p, c), c * u8(MOST_WAITING)
+        for s in range(u8(state.marks[WAITING])):
             v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
         store(p, c, v)
 
@@ -121,66 +109,70 @@ def embed(p, H, pieces, z):
 
 
 @part
-def scores(W, z, out):
-    """out_c = w_c·z."""
+def score_classes(W, z, scores):
+    """f_c = w_c·z."""
     H = u8(W.shape[1])
     for c in range(u8(W.shape[0])):
         f = spread(0.0)
         for i in range(u8(0), H, u8(LANES)):
             f = madd(load(W, c * H + i), load(z, i), f)
-        out[c] = total(f)
+        scores[c] = total(f)
 
 
 @inline
 def found_ahead(state, params, i):
-    """Which of the rows that were looked at ahead this is, -1 for none."""
+    """Which of the rows that were looked at ahead row i is, or NOT_AHEAD."""
     r = i - params.ahead.valid[1]
-    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < WAITING else np.int64(-1)
+    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < MOST_WAITING else NOT_AHEAD
 
 
-@part
-def projection(state, params, U, which, r, places, values, count, p):
+@inline
+def projection(params, U, which, ahead, work, p):
     """p = U·x, which may have been found ahead."""
-    if r >= 0:
-        found = params.ahead.products[u8(which), u8(r)]
+    if ahead != NOT_AHEAD:
+        found = params.ahead.products[u8(which), u8(ahead)]
         for c in range(u8(0), u8(U.shape[1]), u8(LANES)):
             store(p, c, load(found, c))
     else:
-        project(U, places, values, count, p)
+        project(U, work.places, work.values, entries_of(work), p)
 
 
-@part
-def look(state, params, out, r):
-    """The scores of the list, which is row r of those found ahead: of the last iterate, and in front what predicts."""
-    U, W = state.U, state.W
-    classes, H, columns = u8(W.shape[0]), u8(W.shape[1]), u8(U.shape[1])
-    pieces = columns // H
-    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
-    own, p, other = out[own_at(state) :], out[projected_at(state) :], out[moves_at(state) :]
-    products = out[products_at(state) :]
-    along(state, places, values, count, products)
-    projection(state, params, U, 0, r, places, values, count, p)
-    add_waiting(state, products, p)
-    embed(p, H, pieces, own[classes:])
-    scores(W, own[classes:], own)
+@inline
+def score(state, params, work, ahead):
+    """The scores of the row whose list is ready: by the last iterate, and by what predicts. See ``found_ahead``."""
+    W, H = state.W, u8(state.W.shape[1])
+    pieces = u8(state.U.shape[1]) // H
+    multiply_waiting(state, work.places, work.values, entries_of(work), work.products)
+    projection(params, state.U, 0, ahead, work, work.p)
+    add_waiting(state, work.products, work.p)
+    embed(work.p, H, pieces, work.own_z)
+    score_classes(W, work.own_z, work.own_scores)
     seen = state.tally.rows[SEEN]
-    if not params.average or seen == 0:
-        for k in range(classes + H):
-            out[k] = own[k]
+    if params.average and seen > 0:
+        score_by_mean(state, params, work, ahead, pieces, seen)
         return
+    for c in range(u8(W.shape[0])):
+        work.scores[c] = work.own_scores[c]
+    for i in range(H):
+        work.z[i] = work.own_z[i]
+
+
+@inline
+def score_by_mean(state, params, work, ahead, pieces, seen):
+    """The scores by the mean of the iterates: see ``learners.maxout.updates``."""
+    W, H = state.W, u8(state.W.shape[1])
     n = 1.0 / (seen - state.marks[FROM])
     share = spread((seen - state.marks[SINCE]) * n)
-    projection(state, params, state.lag, 1, r, places, values, count, other)
-    for k in range(u8(state.marks[HELD])):
-        products[k] *= -state.shares[k]
-    add_waiting(state, products, other)
-    for c in range(u8(0), columns, u8(LANES)):
-        store(other, c, madd(share, load(p, c), load(other, c) * spread(n)))
-    z = out[classes:]
-    embed(other, H, pieces, z)
-    for c in range(classes):
+    projection(params, state.lag, 1, ahead, work, work.mean_p)
+    for k in range(u8(state.marks[WAITING])):
+        work.products[k] *= -state.shares[k]
+    add_waiting(state, work.products, work.mean_p)
+    for c in range(u8(0), u8(state.U.shape[1]), u8(LANES)):
+        store(work.mean_p, c, madd(share, load(work.p, c), load(work.mean_p, c) * spread(n)))
+    embed(work.mean_p, H, pieces, work.z)
+    for c in range(u8(W.shape[0])):
         f = spread(0.0)
         for i in range(u8(0), H, u8(LANES)):
             w = madd(share, load(W, c * H + i), load(state.class_lag, c * H + i) * spread(n))
-            f = madd(w, load(z, i), f)
-        out[c] = total(f)
+            f = madd(w, load(work.z, i), f)
+        work.scores[c] = total(f)

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import allocating, exact_part, part
+from aggro.engine.jit.compile import allocating, exact_part, inline
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import BORN, UNITS
+from aggro.learners.maxout.row import MET, UNITS, entries_of
 
 __all__ = ["begin", "meet"]
 
@@ -82,7 +82,7 @@ def turn(state, params, before, share):
     """Let the pieces start over all features met, of which ``before`` were there."""
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
-    first, n = u8(params.bias == 0.0), u8(state.marks[BORN])
+    first, n = u8(params.bias == 0.0), u8(state.marks[MET])
     old = np.zeros((np.int64(pieces), np.int64(n) + 1))
     new = np.zeros((np.int64(pieces), np.int64(n) + 1))
     for i in range(u8(state.marks[UNITS])):
@@ -103,7 +103,7 @@ def join(state, params, before, share):
     """Give random numbers to the features that came after the first ``before``, and leave the others as they are."""
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
-    size = np.sqrt(3.0 / (state.marks[BORN] + params.bias))
+    size = np.sqrt(3.0 / (state.marks[MET] + params.bias))
     for feature in range(u8(state.order.shape[0])):
         b = u8(state.order[feature])
         if b > before:
@@ -113,26 +113,26 @@ def join(state, params, before, share):
                     shift(state, feature + u8(1), j * H + i, by, share)
 
 
-@part
-def meet(state, params, raw, places, count, share):
+@inline
+def meet(state, params, work, share):
     """Number the features that this row is the first to show; whether the pieces start anew for them."""
-    before = u8(state.marks[BORN])
-    born = state.marks[BORN]
+    before = u8(state.marks[MET])
+    met = state.marks[MET]
     if params.scale:
-        if born < state.order.shape[0]:
+        if met < state.order.shape[0]:
             for j in range(u8(state.order.shape[0])):
-                if raw[j] != 0.0 and state.order[j] == 0:
-                    born += 1
-                    state.order[j] = born
+                if work.raw[j] != 0.0 and state.order[j] == 0:
+                    met += 1
+                    state.order[j] = met
     else:
-        for k in range(count):
-            place = u8(np.int64(places[k]))
+        for k in range(entries_of(work)):
+            place = u8(np.int64(work.places[k]))
             if place > u8(0) and state.order[place - u8(1)] == 0:
-                born += 1
-                state.order[place - u8(1)] = born
-    if born == state.marks[BORN] and state.tally.rows[SEEN] > 0:
+                met += 1
+                state.order[place - u8(1)] = met
+    if met == state.marks[MET] and state.tally.rows[SEEN] > 0:
         return False
-    state.marks[BORN] = born
+    state.marks[MET] = met
     if before > u8(MANY):
         join(state, params, before, share)
     else:

@@ -1,7 +1,7 @@
-"""How a max-out learner learns a row: the weights of the classes, the pieces, the average. See ``maxout_rule``.
+"""How a max-out learner learns a row: the weights of the classes, the pieces, the average.
 
-Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``WAITING`` rows x_s and their moves a_s, and U is
-written once for all of them (``settle``), when there is no more room.
+Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``MOST_WAITING`` rows x_s and their moves a_s, and U
+is written once for all of them (``write_waiting``), when there is no more room.
 
 Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
 last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates after a is
@@ -16,47 +16,33 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline, kernel, part
+from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.maxout.row import (
-    COUNTED,
     EPOCH,
     FROM,
-    HELD,
+    MEASURED,
+    MOST_WAITING,
     SINCE,
     SMALL,
     UNITS,
     WAITING,
-    count_at,
-    count_moments,
-    own_at,
-    places_at,
+    add_to_moments,
+    entries_of,
     prepare,
-    projected_at,
-    raw_at,
-    values_at,
+    work_of,
 )
-from aggro.learners.maxout.scores import found_ahead, largest_piece, look
+from aggro.learners.maxout.scores import NOT_AHEAD, found_ahead, largest_piece, score
 from aggro.learners.maxout.start import begin, meet
+from aggro.learners.shared.contest import rival
 
-__all__ = ["LEARN", "maxout_step", "rival"]
+__all__ = ["AGAIN", "learn_row", "score_row"]
 
-LEARN = np.int64(-1)  # in place of the number of a row to look at
+AGAIN = np.int64(-1)  # in place of the number of a row
 
 u8 = np.uint64
-
-
-@inline
-def rival(live, c, scores):
-    """The best-scoring live class other than c; the other one, where there are not more than two."""
-    if live <= 2:
-        return 1 - c
-    r = -1
-    for k in range(live):
-        if k != c and (r < 0 or scores[u8(k)] > scores[u8(r)]):
-            r = k
-    return r
 
 
 @part
@@ -76,7 +62,7 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
     moved = spread(0.0)
-    first = u8(state.marks[HELD]) * u8(LANES)
+    first = u8(state.marks[WAITING]) * u8(LANES)
     for i in range(u8(0), H, u8(LANES)):
         w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
         target = madd(spread(g), w, load(z, i))
@@ -92,7 +78,7 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
             mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
             free = free - mine
             length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
-            store(state.moves, first + (j * H + i) * u8(WAITING), signed(length, gap) * mine)
+            store(state.moves, first + (j * H + i) * u8(MOST_WAITING), signed(length, gap) * mine)
             moved = most(moved, length * mine)
     return total(moved) > 0.0
 
@@ -105,17 +91,17 @@ def at_rows(j, columns, c):
 
 
 @part
-def write(U, held, moves, count):
+def add_moves(U, held, moves, count):
     """U ← U + Σ_s a_s x_sᵀ, four rows of U and two vectors of columns at a time."""
     columns, entries = u8(U.shape[1]), u8(U.shape[0])
     wide, whole = columns - columns % u8(2 * LANES), entries - entries % u8(4)
-    far = u8(WAITING * LANES)  # from the moves of eight columns to those of the next eight
+    far = u8(MOST_WAITING * LANES)  # from the moves of eight columns to those of the next eight
     for c in range(u8(0), wide, u8(2 * LANES)):
         for j in range(u8(0), whole, u8(4)):
             p, q, r, t = at_rows(j, columns, c)
             p0, p1, q0, q1 = load(U, p), load(U, p + u8(8)), load(U, q), load(U, q + u8(8))
             r0, r1, t0, t1 = load(U, r), load(U, r + u8(8)), load(U, t), load(U, t + u8(8))
-            a = c * u8(WAITING)
+            a = c * u8(MOST_WAITING)
             for s in range(count):
                 low, high = load(moves, a), load(moves, a + far)
                 v = spread(held[j, s])
@@ -137,35 +123,35 @@ def write(U, held, moves, count):
             store(U, t + u8(8), t1)
     for j in range(entries):
         for c in range(wide if j < whole else u8(0), columns, u8(LANES)):
-            p0, a = load(U, j * columns + c), c * u8(WAITING)
+            p0, a = load(U, j * columns + c), c * u8(MOST_WAITING)
             for s in range(count):
                 p0 = madd(spread(held[j, s]), load(moves, a + s * u8(LANES)), p0)
             store(U, j * columns + c, p0)
 
 
 @part
-def settle(state):
+def write_waiting(state):
     """Write the moves that wait."""
-    count = u8(state.marks[HELD])
-    write(state.U, state.held, state.moves, count)
+    count = u8(state.marks[WAITING])
+    add_moves(state.U, state.held, state.moves, count)
     if state.lag.shape[0]:
         for j in range(u8(state.held.shape[0])):
             for s in range(count):
                 state.held[j, s] *= -state.shares[s]
-        write(state.lag, state.held, state.moves, count)
+        add_moves(state.lag, state.held, state.moves, count)
     state.held[:] = 0.0
-    state.marks[HELD] = 0
+    state.marks[WAITING] = 0
     state.marks[EPOCH] += 1
 
 
-@part
-def hold(state, places, values, count, share):
+@inline
+def let_wait(state, work, share):
     """Let the row wait, whose moves were written behind those of the others."""
-    s = u8(state.marks[HELD])
-    for k in range(count):
-        state.held[u8(np.int64(places[k])), s] = values[k]
+    s = u8(state.marks[WAITING])
+    for k in range(entries_of(work)):
+        state.held[u8(np.int64(work.places[k])), s] = work.values[k]
     state.shares[s] = share
-    state.marks[HELD] += 1
+    state.marks[WAITING] += 1
 
 
 @exact_part
@@ -178,18 +164,14 @@ def next_mark(sums, lag, U, share):
             lag[j, k] = between
 
 
-@part
-def learn(state, params, out, y, s):
-    """Learn the row of the last look; whether anything moved."""
-    own, p = out[own_at(state) :], out[projected_at(state) :]
-    classes = u8(state.W.shape[0])
-    z = own[classes:]
-    places, values, count = out[places_at(state) :], out[values_at(state) :], u8(np.int64(out[count_at(state)]))
+@inline
+def learn_class(state, params, work, c, s):
+    """Solve the three problems for the row that was scored, of class c and weight s; whether anything moved."""
+    z = work.own_z
     share = np.float64(state.tally.rows[SEEN] - state.marks[SINCE])
-    c = np.int64(y)
-    r = rival(state.tally.rows[LIVE], c, own)
+    r = rival(max(state.tally.rows[LIVE], 2), c, work.own_scores)
     H = u8(state.W.shape[1])
-    loss = 1.0 - (own[u8(c)] - own[u8(r)])
+    loss = 1.0 - (work.own_scores[u8(c)] - work.own_scores[u8(r)])
     squares = spread(0.0)
     for i in range(u8(0), H, u8(LANES)):
         squares = madd(load(z, i), load(z, i), squares)
@@ -199,7 +181,7 @@ def learn(state, params, out, y, s):
     if moved:
         move_class(state, c, 0.5 * tau, z, share)
         move_class(state, r, -0.5 * tau, z, share)
-    if (loss > 0.0 or params.always) and params.C_r > 0.0 and count > u8(0):
+    if (loss > 0.0 or params.always) and params.C_r > 0.0 and work.n_entries[0] > 0.0:
         left = max(loss - tau * q, 0.0)
         squares = spread(0.0)
         for i in range(u8(0), H, u8(LANES)):
@@ -207,47 +189,77 @@ def learn(state, params, out, y, s):
             squares = madd(w, w, squares)
         norm = total(squares)
         g = left / norm if norm > SMALL else 0.0
-        if piece_moves(state, params, c, r, g, params.C_r * s, z, p):
+        if piece_moves(state, params, c, r, g, params.C_r * s, z, work.p):
             moved = True
-            hold(state, places, values, count, share)
+            let_wait(state, work, share)
     return moved
 
 
-@kernel
-def maxout_step(state, params, out, y, s, i):
-    """Score row i, ``y`` is how many entries its list has; or learn the row that was scored, ``y`` is its class."""
-    raw, places, values = out[raw_at(state) :], out[places_at(state) :], out[values_at(state) :]
-    rows, marks = state.tally.rows, state.marks
-    if i != LEARN:
-        r = found_ahead(state, params, i)
-        if r >= 0:
-            count = u8(params.ahead.counts[u8(r)])
-            for k in range(count):
-                places[k] = params.ahead.places[u8(r), k]
-                values[k] = params.ahead.values[u8(r), k]
-        else:
-            count = prepare(state, params, state.moments, marks[COUNTED], raw, places, values, u8(np.int64(y)))
-        out[count_at(state)] = np.float64(count)
-        look(state, params, out, r)
-        return 0
-    share = np.float64(rows[SEEN] - marks[SINCE])
-    if rows[SEEN] == 0:
-        begin(state.W, marks[UNITS], params.seed)
-    if meet(state, params, raw, places, u8(np.int64(out[count_at(state)])), share):
-        marks[EPOCH] += 1
-        look(state, params, out, np.int64(-1))
-    moved = learn(state, params, out, y, s)
-    if params.scale:
-        count_moments(state.moments, marks[COUNTED], raw)
-        marks[COUNTED] += 1
-    seen = rows[SEEN] + 1
+@part
+def end_row(state):
+    """Write the moves that wait if there is no more room, and move the marks of the average at powers of two."""
+    marks = state.marks
+    seen = state.tally.rows[SEEN] + 1
     doubled = state.lag.shape[0] > 0 and seen & (seen - 1) == 0
-    if marks[HELD] == WAITING or (doubled and marks[HELD] > 0):
-        settle(state)
+    if marks[WAITING] == MOST_WAITING or (doubled and marks[WAITING] > 0):
+        write_waiting(state)
     if doubled:
         share = np.float64(seen - marks[SINCE])
         next_mark(state.sums, state.lag, state.U, share)
         next_mark(state.class_sums, state.class_lag, state.W, share)
         marks[FROM] = marks[SINCE]
         marks[SINCE] = seen
-    return np.int64(moved)
+
+
+@inline
+def score_written(state, params, out, i):
+    """Score row i, which the pass has written down; or AGAIN the row whose list is ready."""
+    work = work_of(state, out)
+    ahead = NOT_AHEAD
+    if i != AGAIN:
+        ahead = found_ahead(state, params, i)
+        places, values, count = work.places, work.values, entries_of(work)
+        if ahead != NOT_AHEAD:
+            count = u8(params.ahead.counts[u8(ahead)])
+            for k in range(count):
+                places[k] = params.ahead.places[u8(ahead), k]
+                values[k] = params.ahead.values[u8(ahead), k]
+        else:
+            count = prepare(params, state.moments, state.marks[MEASURED], work.raw, places, values, count)
+        work.n_entries[0] = np.float64(count)
+    score(state, params, work, ahead)
+
+
+@inline
+def learn_scored(state, params, out, y, s):
+    """Learn the row that was scored last, of class y with weight s; whether weights or pieces moved."""
+    work, marks = work_of(state, out), state.marks
+    seen = state.tally.rows[SEEN]
+    if seen == 0:
+        begin(state.W, marks[UNITS], params.seed)
+    if meet(state, params, work, np.float64(seen - marks[SINCE])):
+        marks[EPOCH] += 1
+        jump(params.score_at, np.int64(0), (state, params, out, AGAIN))
+    moved = learn_class(state, params, work, np.int64(y), s)
+    if params.scale:
+        add_to_moments(state.moments, marks[MEASURED], work.raw)
+        marks[MEASURED] += 1
+    end_row(state)
+    return moved
+
+
+# The entry points that the pass jumps to. They count references to arrays, which pieces do not: so they must not
+# make views by a piece, such as ``work_of``, themselves.
+
+
+@kernel
+def score_row(state, params, out, i):
+    """See ``score_written``."""
+    score_written(state, params, out, i)
+    return np.int64(0)
+
+
+@kernel
+def learn_row(state, params, out, y, s):
+    """See ``learn_scored``; 1 if anything moved."""
+    return np.int64(learn_scored(state, params, out, y, s))

@@ -32,7 +32,8 @@ settings_of_classes = st.fixed_dictionaries(
 
 
 def assert_equal_to_twin(model, twin):
-    assert (model.n_seen_, model.n_updates_, model.n_mistakes_) == (twin.seen, twin.updates, twin.mistakes)
+    assert (model.n_seen_, model.n_updates_) == (twin.seen, twin.updates)
+    assert abs(model.n_mistakes_ - twin.mistakes) <= twin.ties
     if not twin.seen:
         return
     coef, intercept = twin.shown()
@@ -41,5 +42,5 @@ def assert_equal_to_twin(model, twin):
     np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-7, atol=1e-9 * size)
     rows, loss, mistakes = zip(*twin.history, strict=True)
     assert model.history_["rows"].tolist() == list(rows)
-    assert model.history_["mistakes"].tolist() == list(mistakes)
+    np.testing.assert_allclose(model.history_["mistakes"], mistakes, rtol=0.0, atol=twin.ties)
     np.testing.assert_allclose(model.history_["loss"], loss, rtol=1e-7, atol=1e-9 * size)

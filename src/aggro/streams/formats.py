@@ -66,8 +66,10 @@ def _table(module: str, reader: str) -> Callable[[Stream], Iterator[Chunk]]:
 
     def read(stream: Stream) -> Iterator[Chunk]:
         try:
-            return getattr(import_module(f"aggro.streams.{module}"), reader)(stream)  # type: ignore[no-any-return]
+            return getattr(import_module(f"aggro.streams.tables.{module}"), reader)(stream)  # type: ignore[no-any-return]
         except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "pyarrow":
+                raise
             raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
 
     return read

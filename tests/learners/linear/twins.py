@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+ROUNDING = 1e-12
+
 
 def dot(a, b):
     total = 0.0
@@ -45,6 +47,7 @@ class Twin:
         self.keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self.fit_intercept, self.average, self.stretch = fit_intercept, average, stretch
         self.seen = self.updates = self.mistakes = 0
+        self.ties = 0  # rows whose verdict hangs on rounding
         self.loss = 0.0
         self.history = []
         self.W = []  # iterates, by order of appearance
@@ -161,7 +164,9 @@ class Classifier(Twin):
             margin = scores[0] if c == 1 else -scores[0]
             return max(0.0, self.edge - margin), new or (len(self.classes) > 1 and margin <= 0.0)
         rivals = [f for k, f in enumerate(scores) if k != c]
-        mistake = new or max(rivals, default=-np.inf) >= scores[c]
+        best = max(rivals, default=-np.inf)
+        mistake = new or best >= scores[c]
+        self.ties += abs(best - scores[c]) <= ROUNDING * abs(scores[c]) and scores[c] != 0.0
         if self.joint:
             return max(0.0, self.edge - (scores[c] - max(rivals))) if rivals else 0.0, mistake
         return max(0.0, self.edge - scores[c]) + sum(max(0.0, self.edge + f) for f in rivals), mistake

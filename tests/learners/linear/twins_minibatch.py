@@ -1,16 +1,14 @@
 """The literal slow twins of learning in groups: the quadratic problems as the design states them, in plain loops.
 
 Nothing here is shared with the package. Problems are solved by coordinate ascent that goes on until nothing changes,
-or, for least squares, as a system of equations; see ``naive`` for what is counted.
+or, for least squares, as a system of equations; see ``twins`` for what is counted.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from learners.linear import twins
-from learners.linear.twins import dot
-
-ROUNDING = 1e-12  # a gap within rounding of nothing is nothing
+from learners.linear.twins import ROUNDING, dot
 
 
 def ascend(A, aim, eps, low, high):

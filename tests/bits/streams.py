@@ -20,9 +20,10 @@ from scipy.sparse import csr_matrix
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from helpers.variants import ALL, Variant, arrays, as_dicts, decisions, learn_rows, stream
+from helpers.variants import ALL
 
 import aggro
+from aggro.testing.variants import Variant, arrays, as_dicts, decisions, learn_rows, stream
 
 EXPECTED = Path(__file__).with_name("expected.json")
 ROWS = 90

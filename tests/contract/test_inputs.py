@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers.variants import PLAIN, assert_close, assert_same_model, decisions, each, learn_rows, stream
+from helpers.variants import PLAIN, each
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
+
+from aggro.testing.variants import assert_close, assert_same_model, decisions, learn_rows, stream
 
 
 @each(PLAIN)

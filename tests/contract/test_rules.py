@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.variants import (
-    PLAIN,
-    assert_close,
-    assert_same_model,
-    decisions,
-    each,
-    stream,
-)
+from helpers.variants import PLAIN, each
 from scipy.sparse import csr_matrix
 
 from aggro.testing.check import WEIGHTS_SCALE_C
+from aggro.testing.variants import assert_close, assert_same_model, decisions, stream
 
 
 @each(PLAIN)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import sklearn
-from helpers.variants import ALL, PLAIN, Variant, each, stream
+from helpers.variants import ALL, PLAIN, each
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro.learners.registry import LEARNERS, find
 from aggro.testing.check import WEIGHTS_SCALE_C
-from aggro.testing.variants import contracts, tried
+from aggro.testing.variants import Variant, contracts, stream, tried
 
 WEIGHTS = "a weight scales C: to learn a row with weight 2 is not to learn it twice"
 EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}

@@ -5,17 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-from helpers.variants import (
-    PLAIN,
-    as_dicts,
-    assert_close,
-    each,
-    learn_rows,
-    one_by_one,
-    stream,
-)
+from helpers.variants import PLAIN, each
 
 from aggro.testing.check import ANY_ORDER, BOUNDED
+from aggro.testing.variants import as_dicts, assert_close, learn_rows, one_by_one, stream
 
 
 @each(claim=ANY_ORDER)

@@ -12,11 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from helpers.variants import FEW, PLAIN, arrays, as_dicts, decisions, each, learn_rows, reading, stream
+from helpers.variants import FEW, PLAIN, each, reading
 
 import aggro.learners.shared.learner
 from aggro.streams import Chunk
 from aggro.testing.check import UNKNOWN_IS_ZERO
+from aggro.testing.variants import arrays, as_dicts, decisions, learn_rows, stream
 
 
 @pytest.fixture(autouse=True)

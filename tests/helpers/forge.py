@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from helpers.variants import stream, variants
 
 from aggro.learners.registry import LEARNERS, find
 from aggro.models.container import BLANK, MAGIC
+from aggro.testing.variants import stream, variants
 
 NAMES = [entry.name for entry in LEARNERS]
 

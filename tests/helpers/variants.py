@@ -1,4 +1,4 @@
-"""What the tests share: every learner of the registry and its settings, and what ``aggro.testing`` is made of."""
+"""Every learner of the registry with its settings, and tests that go over them."""
 
 from __future__ import annotations
 
@@ -7,49 +7,14 @@ from typing import Any
 import pytest
 
 from aggro.learners.registry import LEARNERS
-from aggro.testing.variants import (
-    Variant,
-    arrays,
-    as_dicts,
-    as_pairs,
-    assert_close,
-    assert_same_model,
-    decisions,
-    learn_rows,
-    learned,
-    one_by_one,
-    snapshot,
-    stream,
-    tried,
-    variants,
-)
+from aggro.testing.variants import Variant, tried, variants
 
-__all__ = [
-    "ALL",
-    "FEW",
-    "PLAIN",
-    "Variant",
-    "arrays",
-    "as_dicts",
-    "as_pairs",
-    "assert_close",
-    "assert_same_model",
-    "decisions",
-    "each",
-    "learn_rows",
-    "learned",
-    "marks",
-    "one_by_one",
-    "reading",
-    "snapshot",
-    "stream",
-    "variants",
-]
+__all__ = ["ALL", "FEW", "PLAIN", "each", "marks", "reading"]
 
 PLAIN = [Variant(entry) for entry in LEARNERS]
 
 
-def is_tried(variant: Variant) -> bool:
+def is_in_the_suite(variant: Variant) -> bool:
     """Steps differ by numbers alone, so switches are tried with the step that is the default, and with the last."""
     words = [name for name, value in variant.params.items() if not isinstance(value, bool)]
     if words == list(variant.params) or "step" not in variant.params:
@@ -59,7 +24,7 @@ def is_tried(variant: Variant) -> bool:
     return variant.params["step"] in (variant.entry.load()().__dict__["step"], steps[-1])
 
 
-ALL = [variant for entry in LEARNERS for variant in variants(entry) if is_tried(variant)]
+ALL = [variant for entry in LEARNERS for variant in variants(entry) if is_in_the_suite(variant)]
 # For what no step can change.
 FEW = [v for v in ALL if v.new().get_params().get("step") == v.entry.load()().__dict__.get("step")]
 

@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 import pytest
-from helpers.variants import PLAIN, each, stream
+from helpers.variants import PLAIN, each
 
 import aggro
 from aggro import (
@@ -23,6 +23,7 @@ from aggro import (
     PAMOClassifier,
 )
 from aggro.streams import Chunk
+from aggro.testing.variants import stream
 
 
 @each(PLAIN)

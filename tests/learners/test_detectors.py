@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.variants import as_dicts, as_pairs, assert_close, assert_same_model, each, stream
+from helpers.variants import each
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from aggro import PAUniclass
 from aggro.evaluate import compare, progressive
 from aggro.streams import Chunk
+from aggro.testing.variants import as_dicts, as_pairs, assert_close, assert_same_model, stream
 
 
 def detectors(variant):

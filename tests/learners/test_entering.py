@@ -8,10 +8,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from helpers.variants import PLAIN, arrays, assert_same_model, each, stream
+from helpers.variants import PLAIN, each
 
 from aggro import ActiveLearner, PAClassifier
 from aggro.engine.passes import layout_of
+from aggro.testing.variants import arrays, assert_same_model, stream
 
 
 def with_lent_memory(model):

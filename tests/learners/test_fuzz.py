@@ -8,11 +8,11 @@ import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers.variants import arrays, snapshot
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor
+from aggro.testing.variants import arrays, snapshot
 
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 5), st.just(10**400), st.floats(), st.complex_numbers(),

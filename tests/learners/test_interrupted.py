@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attack.calls import fingerprint, misfit
-from helpers.variants import stream
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import ActiveLearner, PAClassifier, PARegressor
 from aggro.learners.registry import LEARNERS
 from aggro.streams import Chunk
-from aggro.testing.variants import Variant
+from aggro.testing.variants import Variant, stream
 
 OURS = str(Path(aggro.__file__).parent / "learners")
 

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.variants import assert_same_model, learn_rows
 from learners.linear.exact_groups import excess
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPARegressor, PAClassifier, PARegressor
+from aggro.testing.variants import assert_same_model, learn_rows
 
 pytestmark = pytest.mark.xdist_group("minibatch")
 

@@ -12,7 +12,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from helpers import forge
-from helpers.variants import arrays
 from models.old import recipes
 from scipy.sparse import csr_matrix
 
@@ -21,6 +20,7 @@ from aggro import models
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.inputs import as_rows, bad_value
 from aggro.models import ModelFileError
+from aggro.testing.variants import arrays
 
 FILES: dict[str, bytes] = {}
 OLD = recipes.Path(__file__).parent / "old" / "0.1.0"

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import forge
-from helpers.variants import learn_rows
 
 import aggro
 from aggro import PAClassifier, PARegressor
 from aggro.models import atomic
+from aggro.testing.variants import learn_rows
 
 OLD, NEW = "PARegressor", "PAClassifier"
 

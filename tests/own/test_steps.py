@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.variants import Variant, assert_same_model, decisions, learn_rows, learned, stream
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -22,7 +21,7 @@ from aggro.learners.registry import find
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner, check_step
 from aggro.testing.check import WEIGHTS_SCALE_C
-from aggro.testing.variants import variants
+from aggro.testing.variants import Variant, assert_same_model, decisions, learn_rows, learned, stream, variants
 
 # Each process compiles such steps anew: one of them is enough.
 pytestmark = pytest.mark.xdist_group("steps of one's own")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.active_streams import blobs
-from helpers.variants import arrays, as_dicts, as_pairs
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -21,6 +20,7 @@ from aggro import (
     PARegressor,
 )
 from aggro.streams import Chunk
+from aggro.testing.variants import arrays, as_dicts, as_pairs
 
 pytestmark = pytest.mark.xdist_group("active")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.variants import snapshot
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
 from aggro.learners.kernel.support_set import WIDE
+from aggro.testing.variants import snapshot
 
 pytestmark = pytest.mark.xdist_group("kernel")
 RNG = np.random.default_rng(0)

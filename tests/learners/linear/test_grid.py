@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.variants import learn_rows
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor
 from aggro.learners.linear.base import C_GRID
+from aggro.testing.variants import learn_rows
 
 CS = [0.003, 0.05, 1.0]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.variants import snapshot
 from learners.means.twins import rows
 
 from aggro import PAMeansClassifier
-from aggro.testing.variants import assert_same_model
+from aggro.testing.variants import assert_same_model, snapshot
 
 pytestmark = pytest.mark.xdist_group("means")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers.variants import snapshot
 from hypothesis import given, settings
 from learners.multiplicative import twins
 from learners.multiplicative.simplexes import choices, streams
@@ -13,6 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor
+from aggro.testing.variants import snapshot
 
 LABELS = np.array(["m", "k", "z", "a", "q"])
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from helpers.variants import assert_same_model, learn_rows
 from learners.multiplicative import twins
 from scipy.sparse import csr_matrix
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor
 from aggro.learners.multiplicative.weights import LEVEL, REST, TOTAL
 from aggro.streams import Chunk
+from aggro.testing.variants import assert_same_model, learn_rows
 
 LABELS = np.array(["m", "k", "z", "a", "q"])
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers.variants import snapshot
 from hypothesis import given, settings
 from learners.multiplicative import twins
 from learners.multiplicative.simplexes import SLACK, entropy, streams
 from scipy.sparse import csr_matrix
 
 from aggro import MultiplicativePAUniclass
+from aggro.testing.variants import snapshot
 
 choices = st.fixed_dictionaries(
     {

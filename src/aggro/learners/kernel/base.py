@@ -19,10 +19,10 @@ from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.settings import check_batch, check_budget
 from aggro.learners.kernel.support_set import (
     COUNT,
-    GROUP,
     HELD,
     LAST,
     OUTLIER,
+    PACK,
     SLIDING,
     WIDTH,
     Support,
@@ -205,14 +205,14 @@ class Machine(Held):
         return entries_of(rows) + 2 * int(state.spans[:, 1].max(initial=0))
 
     def _ahead(self, state: Support, params: Any, rows: Any) -> Any:
-        """The settings, with the sums of these rows over the groups of support vectors that are full."""
+        """The settings, with the sums of these rows over the packs of support vectors that are full."""
         n = inputs.n_rows_of(rows)
-        groups = int(state.marks[COUNT] - state.marks[HELD]) // GROUP
-        if n < 2 or not groups or params.kind == Kernel.GIVEN or params.budget:
+        packs = int(state.marks[COUNT] - state.marks[HELD]) // PACK
+        if n < 2 or not packs or params.kind == Kernel.GIVEN or params.budget:
             return params
         ahead = np.empty((n, sums_of(state)))
-        sweep(state, params, rows, ahead, groups)
-        return params._replace(covered=groups, ahead=ahead)
+        sweep(state, params, rows, ahead, packs)
+        return params._replace(covered=packs, ahead=ahead)
 
     def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
         X, y, s, order, start, stop, *flags = rest

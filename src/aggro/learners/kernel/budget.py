@@ -46,7 +46,7 @@ from aggro.engine.random import bits
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.merge import merge_smallest, size_of_part, smallest
-from aggro.learners.kernel.support_set import COUNT, GROUP
+from aggro.learners.kernel.support_set import COUNT, pack_and_lane
 
 __all__ = ["PASSED_OVER", "PROJECTED", "Policy", "oldest_random_or_smallest", "place_for"]
 
@@ -182,7 +182,8 @@ def project(state, n, moves, values, q):
     for j in range(u8(n)):
         v[j] = P[j, r] + c[j] * c[r] / rest
     new = -c[r] / rest
-    gone = coef[r // u8(GROUP), :, r % u8(GROUP)]
+    g, lane = pack_and_lane(r)
+    gone = coef[g, :, lane]
     if not share(coef, n, gone, v, -1.0 / pivot, out):
         return PASSED_OVER
     for k in range(u8(moves.shape[0])):
@@ -209,6 +210,7 @@ def share(coef, n, part, along, scale, but):
         return False
     for j in range(u8(n)):
         if np.int64(j) != but:
+            g, lane = pack_and_lane(j)
             for k in range(u8(part.shape[0])):
-                coef[j // u8(GROUP), k, j % u8(GROUP)] += scale * part[k] * along[j]
+                coef[g, k, lane] += scale * part[k] * along[j]
     return True

@@ -22,8 +22,8 @@ from aggro.engine.rule import SEEN
 from aggro.engine.steps import PA, PA1
 from aggro.learners.kernel.budget import oldest_random_or_smallest
 from aggro.learners.kernel.merge import move_row, products_with
-from aggro.learners.kernel.scores import SPARE, gamma_of, groups_of, insert, sum_of
-from aggro.learners.kernel.support_set import COUNT, GROUP, NORM, SELF
+from aggro.learners.kernel.scores import SPARE, gamma_of, insert, packs_of, sum_of
+from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_lane
 from aggro.learners.shared.radius import RADIUS, learn_radius
 
 __all__ = ["distances", "learn_centre"]
@@ -124,15 +124,15 @@ def let_go(state, params, work):
     state.marks[COUNT] -= 1  # the new row is not asked to go
     r = u8(oldest_random_or_smallest(state, params))
     state.marks[COUNT] += 1
-    g, lane = r // u8(GROUP), r % u8(GROUP)
+    g, lane = pack_and_lane(r)
     f = product_with_centre(state, params, r, work)
     a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
     move_row(state, last, r)
     state.marks[COUNT] -= 1
     left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
-    for group in range(groups_of(state)):
-        for s in range(u8(GROUP)):
-            left += state.coef[group, u8(0), s]
+    for pack in range(packs_of(state)):
+        for s in range(u8(PACK)):
+            left += state.coef[pack, u8(0), s]
     fade(state, 1.0 / left, 0.0)
     state.centre[CC] = max(state.centre[CC] - 2.0 * a * f + a * a * own, 0.0) / (left * left)
     state.centre[STALE] += 1.0
@@ -140,18 +140,20 @@ def let_go(state, params, work):
         state.centre[STALE] = 0.0
         state.centre[CC] = 0.0
         for i in range(last):
-            a = state.coef[i // u8(GROUP), u8(0), i % u8(GROUP)]
+            g, lane = pack_and_lane(i)
+            a = state.coef[g, u8(0), lane]
             state.centre[CC] += a * product_with_centre(state, params, i, work)
 
 
 @exact_part
 def product_with_centre(state, params, r, work):
     """⟨c, φ(x_r)⟩ for a support vector."""
-    gamma, q = gamma_of(state, params), state.norms[r // u8(GROUP), u8(NORM), r % u8(GROUP)]
+    g, lane = pack_and_lane(r)
+    gamma, q = gamma_of(state, params), state.norms[g, u8(NORM), lane]
     f = 0.0
-    for g in range(groups_of(state)):
+    for g in range(packs_of(state)):
         products_with(state, r, g, work)
-        for s in range(u8(GROUP)):
+        for s in range(u8(PACK)):
             a = state.coef[g, u8(0), s]
             if a != 0.0:
                 norm = state.norms[g, u8(NORM), s]
@@ -162,8 +164,8 @@ def product_with_centre(state, params, r, work):
 @exact_part
 def fade(state, left, share):
     """c ← left·c, and u ← u − share·c with the c before."""
-    for g in range(groups_of(state)):
-        for s in range(u8(GROUP)):
+    for g in range(packs_of(state)):
+        for s in range(u8(PACK)):
             a = state.coef[g, u8(0), s]
             state.coef[g, u8(0), s] = left * a
             if state.late.shape[0]:
@@ -176,6 +178,7 @@ def hold(state, params, X, i, own, a, v):
     slot = u8(state.marks[COUNT])
     state.marks[COUNT] += 1
     insert(state, params, X, i, slot, own)
-    state.coef[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = a
+    g, lane = pack_and_lane(slot)
+    state.coef[g, u8(0), lane] = a
     if state.late.shape[0]:
-        state.late[slot // u8(GROUP), u8(0), slot % u8(GROUP)] = v
+        state.late[g, u8(0), lane] = v

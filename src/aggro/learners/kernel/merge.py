@@ -1,29 +1,62 @@
-"""Work on the support vectors themselves, for budgets: the smallest, products of two, and two that become one."""
+"""Work on the support vectors themselves, for budgets: the smallest, products of two, and two that become one.
+
+The letters are those of ``learners.kernel.budget``: m is the smallest, n its partner, z = h x_m + (1 − h) x_n.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.jit.lanes import load, madd, spread, store
 from aggro.engine.kernel_functions import kernel_value
-from aggro.learners.kernel.scores import gamma_of
-from aggro.learners.kernel.support_set import COUNT, GROUP, HEAP, NORM, SELF
+from aggro.learners.kernel.scores import add_products, gamma_of, no_sums, packs_of, store_sums
+from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, SELF, pack_and_lane
 
 __all__ = ["merge_smallest", "move_row", "products_with", "size_of_part", "smallest"]
 
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+NO_FEATURE = np.int64(2**62)  # behind the last entry of a row
+
+
+class Pair(NamedTuple):
+    """Two support vectors that may be merged, as far as their losses depend on them."""
+
+    norm_m: float  # ‖x_m‖²
+    norm_n: float
+    dot: float  # x_m·x_n
+    own_m: float  # k̃(x_m, x_m)
+    own_n: float
+    mm: float  # Σ_c α_mc²
+    mn: float  # Σ_c α_mc α_nc
+    nn: float
+
+
+class Between(NamedTuple):
+    """What is known about z, the row between two."""
+
+    with_m: float  # k̃(x_m, z)
+    with_n: float  # k̃(x_n, z)
+    own: float  # k̃(z, z)
+    norm: float  # ‖z‖²
+
+
+@exact
+def product_of_parts(coef, m, n):
+    """Σ_c α_mc α_nc."""
+    (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
+    total = 0.0
+    for c in range(u8(coef.shape[1])):
+        total += coef[gm, c, lm] * coef[gn, c, ln]
+    return total
 
 
 @exact
 def size_of_part(coef, i):
     """Σ_c α_ic²."""
-    g, lane = i // u8(GROUP), i % u8(GROUP)
-    total = 0.0
-    for k in range(u8(coef.shape[1])):
-        total += coef[g, k, lane] * coef[g, k, lane]
-    return total
+    return product_of_parts(coef, i, i)
 
 
 @exact_part
@@ -32,7 +65,8 @@ def smallest(state):
     found = 0
     least = np.inf
     for i in range(u8(state.marks[COUNT])):
-        size = size_of_part(state.coef, i) * abs(state.norms[i // u8(GROUP), u8(SELF), i % u8(GROUP)])
+        g, lane = pack_and_lane(i)
+        size = size_of_part(state.coef, i) * abs(state.norms[g, u8(SELF), lane])
         if size < least:
             least = size
             found = np.int64(i)
@@ -41,154 +75,172 @@ def smallest(state):
 
 @exact
 def products_with(state, m, g, work):
-    """x_m·x_i for the 32 support vectors of a group."""
+    """x_m·x_i for the 32 support vectors of pack g."""
     if state.dense.shape[1]:
-        dense = state.dense
-        a = spread(0.0)
-        b = spread(0.0)
-        c = spread(0.0)
-        d = spread(0.0)
-        width = u8(dense.shape[1])
-        base = g * width * u8(GROUP)
+        gm, lm = pack_and_lane(m)
+        width = u8(state.dense.shape[1])
+        sums = no_sums()
         for j in range(width):
-            x = spread(dense[m // u8(GROUP), j, m % u8(GROUP)])
-            at = base + j * u8(GROUP)
-            a = madd(x, load(dense, at), a)
-            b = madd(x, load(dense, at + u8(8)), b)
-            c = madd(x, load(dense, at + u8(16)), c)
-            d = madd(x, load(dense, at + u8(24)), d)
-        store(work, u8(0), a)
-        store(work, u8(8), b)
-        store(work, u8(16), c)
-        store(work, u8(24), d)
+            sums = add_products(sums, state.dense, (g * width + j) * u8(PACK), state.dense[gm, j, lm])
+        store_sums(sums, work)
         return
-    for s in range(u8(GROUP)):
-        i = g * u8(GROUP) + s
-        work[s] = sparse_product(state, m, i) if i < u8(state.marks[COUNT]) else 0.0
+    for lane in range(u8(PACK)):
+        i = g * u8(PACK) + lane
+        work[lane] = sparse_product(state, m, i) if i < u8(state.marks[COUNT]) else 0.0
+
+
+@exact
+def entries_of(state, i):
+    """Where the entries of a sparse support vector begin and end on the heap."""
+    return u8(state.spans[i, 0]), u8(state.spans[i, 0] + state.spans[i, 1])
 
 
 @exact_part
 def sparse_product(state, m, n):
-    p, stop_p = u8(state.spans[m, 0]), u8(state.spans[m, 0] + state.spans[m, 1])
-    r, stop_r = u8(state.spans[n, 0]), u8(state.spans[n, 0] + state.spans[n, 1])
+    """x_m·x_n."""
+    at_m, end_m = entries_of(state, m)
+    at_n, end_n = entries_of(state, n)
     dot = 0.0
-    while p < stop_p and r < stop_r:
-        i, j = state.indices[p], state.indices[r]
-        if i == j:
-            dot += state.values[p] * state.values[r]
-        p += u8(1) if i <= j else u8(0)
-        r += u8(1) if j <= i else u8(0)
+    while at_m < end_m and at_n < end_n:
+        of_m, of_n = state.indices[at_m], state.indices[at_n]
+        if of_m == of_n:
+            dot += state.values[at_m] * state.values[at_n]
+        at_m += u8(1) if of_m <= of_n else u8(0)
+        at_n += u8(1) if of_n <= of_m else u8(0)
     return dot
 
 
 @exact
-def between(state, params, h, qm, qn, dot):
-    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n."""
-    o = 1.0 - h
-    zm, zn = h * qm + o * dot, h * dot + o * qn
-    zz = max(h * zm + o * zn, 0.0)
-    gamma = gamma_of(state, params)
-    km = kernel_value(params.kind, gamma, params.coef0, params.degree, zm, zz, qm) + params.bias
-    kn = kernel_value(params.kind, gamma, params.coef0, params.degree, zn, zz, qn) + params.bias
-    kz = kernel_value(params.kind, gamma, params.coef0, params.degree, zz, zz, zz) + params.bias
-    return km, kn, kz, zz
-
-
-@exact_part
-def kept(state, params, h, qm, qn, dot, mm, mn, nn):
-    """What a merged row keeps of both parts, ‖their projection onto φ(z)‖²; mm is Σ_c α_mc², mn is Σ_c α_mc α_nc."""
-    km, kn, kz, _ = between(state, params, h, qm, qn, dot)
-    return (mm * km * km + 2.0 * mn * km * kn + nn * kn * kn) / kz if kz > 0.0 else 0.0
+def pair_of(state, m, n, dot):
+    """The numbers of two support vectors with this product."""
+    (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
+    norms, coef = state.norms, state.coef
+    return Pair(
+        norms[gm, u8(NORM), lm],
+        norms[gn, u8(NORM), ln],
+        dot,
+        norms[gm, u8(SELF), lm],
+        norms[gn, u8(SELF), ln],
+        size_of_part(coef, m),
+        product_of_parts(coef, m, n),
+        size_of_part(coef, n),
+    )
 
 
 @exact
-def product_of_parts(coef, m, n):
-    total = 0.0
-    for k in range(u8(coef.shape[1])):
-        total += coef[m // u8(GROUP), k, m % u8(GROUP)] * coef[n // u8(GROUP), k, n % u8(GROUP)]
-    return total
+def kernel_of(state, params, dot, q, norm):
+    """k̃ of two rows, from their product and their squared norms."""
+    gamma = gamma_of(state, params)
+    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
+
+
+@exact
+def between(state, params, pair, h):
+    """z = h x_m + (1 − h) x_n."""
+    rest = 1.0 - h
+    dot_m, dot_n = h * pair.norm_m + rest * pair.dot, h * pair.dot + rest * pair.norm_n
+    norm = max(h * dot_m + rest * dot_n, 0.0)
+    return Between(
+        kernel_of(state, params, dot_m, norm, pair.norm_m),
+        kernel_of(state, params, dot_n, norm, pair.norm_n),
+        kernel_of(state, params, norm, norm, norm),
+        norm,
+    )
 
 
 @exact_part
-def merge_smallest(state, params, work):
-    """Merge the smallest support vector with the one that loses least; the place that it leaves."""
+def kept(state, params, pair, h):
+    """What z keeps of both parts: ‖their projection onto φ(z)‖²."""
+    z = between(state, params, pair, h)
+    if not z.own > 0.0:
+        return 0.0
+    mm, mn, nn = pair.mm, pair.mn, pair.nn
+    return (mm * z.with_m * z.with_m + 2.0 * mn * z.with_m * z.with_n + nn * z.with_n * z.with_n) / z.own
+
+
+@exact_part
+def best_partner(state, params, m, work):
+    """The n that loses least, with five values of h; x_m·x_n, and which h. If there is none, n is m."""
     count = u8(state.marks[COUNT])
-    m = u8(smallest(state))
-    if count < u8(2):
-        return np.int64(m)
-    gm, lm = m // u8(GROUP), m % u8(GROUP)
-    qm = state.norms[gm, u8(NORM), lm]
-    mm = size_of_part(state.coef, m)
-    own = mm * state.norms[gm, u8(SELF), lm]
-    gamma = gamma_of(state, params)
-    best, best_loss, best_dot, best_h = m, np.inf, 0.0, 0.0
-    for g in range((count + u8(GROUP - 1)) // u8(GROUP)):
+    best, best_dot, best_h, least = m, 0.0, 0.0, np.inf
+    for g in range(packs_of(state)):
         products_with(state, m, g, work)
-        for s in range(u8(GROUP)):
-            n = g * u8(GROUP) + s
+        for lane in range(u8(PACK)):
+            n = g * u8(PACK) + lane
             if n >= count or n == m:
                 continue
-            dot, qn = work[s], state.norms[g, u8(NORM), s]
-            mn, nn = product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
-            k = kernel_value(params.kind, gamma, params.coef0, params.degree, dot, qm, qn) + params.bias
-            both = own + 2.0 * mn * k + nn * state.norms[g, u8(SELF), s]
-            for step in range(5):
-                h = 0.25 * step
-                loss = both - kept(state, params, h, qm, qn, dot, mm, mn, nn)
-                if loss < best_loss:
-                    best, best_loss, best_dot, best_h = n, loss, dot, h
-    if best == m:
-        return np.int64(m)
-    n, dot = best, best_dot
-    gn, ln = n // u8(GROUP), n % u8(GROUP)
-    qn, mn, nn = state.norms[gn, u8(NORM), ln], product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
-    low, high = max(best_h - 0.25, 0.0), min(best_h + 0.25, 1.0)
+            pair = pair_of(state, m, n, work[lane])
+            k = kernel_of(state, params, pair.dot, pair.norm_m, pair.norm_n)
+            both = pair.mm * pair.own_m + 2.0 * pair.mn * k + pair.nn * pair.own_n
+            for quarter in range(5):
+                h = 0.25 * quarter
+                loss = both - kept(state, params, pair, h)
+                if loss < least:
+                    best, best_dot, best_h, least = n, pair.dot, h, loss
+    return best, best_dot, best_h
+
+
+@exact_part
+def best_mixture(state, params, pair, near):
+    """The h that keeps most, by golden sections around ``near``, as a multiple of 1/1024."""
+    low, high = max(near - 0.25, 0.0), min(near + 0.25, 1.0)
     for _ in range(16):
         width = (high - low) * GOLDEN
         left, right = high - width, low + width
-        at_left = kept(state, params, left, qm, qn, dot, mm, mn, nn)
-        if at_left >= kept(state, params, right, qm, qn, dot, mm, mn, nn):
+        if kept(state, params, pair, left) >= kept(state, params, pair, right):
             high = right
         else:
             low = left
     h = np.round(512.0 * (low + high)) / 1024.0
-    if kept(state, params, h, qm, qn, dot, mm, mn, nn) <= kept(state, params, best_h, qm, qn, dot, mm, mn, nn):
-        h = best_h
-    km, kn, kz, zz = between(state, params, h, qm, qn, dot)
-    if not kz > 0.0:
+    return near if kept(state, params, pair, h) <= kept(state, params, pair, near) else h
+
+
+@exact_part
+def merge_smallest(state, params, work):
+    """Merge the smallest support vector m with the n that loses least, at the place of n; the place m is free then."""
+    m = u8(smallest(state))
+    n, dot, near = best_partner(state, params, m, work)
+    if n == m:
         return np.int64(m)
-    for k in range(u8(state.coef.shape[1])):
-        state.coef[gn, k, ln] = (state.coef[gm, k, lm] * km + state.coef[gn, k, ln] * kn) / kz
-    state.norms[gn, u8(SELF), ln] = kz
-    state.norms[gn, u8(NORM), ln] = zz
-    mix(state, m, n, h)
+    pair = pair_of(state, m, n, dot)
+    h = best_mixture(state, params, pair, near)
+    z = between(state, params, pair, h)
+    if not z.own > 0.0:
+        return np.int64(m)
+    (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
+    coef, norms = state.coef, state.norms
+    for c in range(u8(coef.shape[1])):
+        coef[gn, c, ln] = (coef[gm, c, lm] * z.with_m + coef[gn, c, ln] * z.with_n) / z.own
+    norms[gn, u8(SELF), ln] = z.own
+    norms[gn, u8(NORM), ln] = z.norm
+    mix_rows(state, m, n, h)
     return np.int64(m)
 
 
 @exact_part
-def mix(state, m, n, h):
+def mix_rows(state, m, n, h):
     """x_n ← h x_m + (1 − h) x_n; sparse rows are written to the end of the heap."""
-    o = 1.0 - h
+    rest = 1.0 - h
     if state.dense.shape[1]:
-        gm, lm, gn, ln = m // u8(GROUP), m % u8(GROUP), n // u8(GROUP), n % u8(GROUP)
+        (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
         for j in range(u8(state.dense.shape[1])):
-            state.dense[gn, j, ln] = h * state.dense[gm, j, lm] + o * state.dense[gn, j, ln]
+            state.dense[gn, j, ln] = h * state.dense[gm, j, lm] + rest * state.dense[gn, j, ln]
         return
-    p, stop_p = u8(state.spans[m, 0]), u8(state.spans[m, 0] + state.spans[m, 1])
-    r, stop_r = u8(state.spans[n, 0]), u8(state.spans[n, 0] + state.spans[n, 1])
+    at_m, end_m = entries_of(state, m)
+    at_n, end_n = entries_of(state, n)
     used = u8(state.marks[HEAP])
     state.spans[n, 0] = np.int64(used)
-    while p < stop_p or r < stop_r:
-        i = state.indices[p] if p < stop_p else np.int64(2**62)
-        j = state.indices[r] if r < stop_r else np.int64(2**62)
+    while at_m < end_m or at_n < end_n:
+        of_m = state.indices[at_m] if at_m < end_m else NO_FEATURE
+        of_n = state.indices[at_n] if at_n < end_n else NO_FEATURE
         value = 0.0
-        if i <= j:
-            value += h * state.values[p]
-            p += u8(1)
-        if j <= i:
-            value += o * state.values[r]
-            r += u8(1)
-        state.indices[used] = min(i, j)
+        if of_m <= of_n:
+            value += h * state.values[at_m]
+            at_m += u8(1)
+        if of_n <= of_m:
+            value += rest * state.values[at_n]
+            at_n += u8(1)
+        state.indices[used] = min(of_m, of_n)
         state.values[used] = value
         used += u8(1)
     state.spans[n, 1] = np.int64(used) - state.spans[n, 0]
@@ -198,7 +250,7 @@ def mix(state, m, n, h):
 @exact_part
 def move_row(state, source, to):
     """A support vector at another place; its own is free."""
-    gs, ls, g, lane = source // u8(GROUP), source % u8(GROUP), to // u8(GROUP), to % u8(GROUP)
+    (gs, ls), (g, lane) = pack_and_lane(source), pack_and_lane(to)
     for j in range(u8(state.dense.shape[1])):
         state.dense[g, j, lane] = state.dense[gs, j, ls]
         state.dense[gs, j, ls] = 0.0

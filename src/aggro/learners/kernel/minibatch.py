@@ -23,7 +23,7 @@ from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
 from aggro.engine.steps import LS, PA1
 from aggro.learners.kernel.merge import move_row
 from aggro.learners.kernel.scores import insert
-from aggro.learners.kernel.support_set import COUNT, GROUP, HELD, NUMBER, Support
+from aggro.learners.kernel.support_set import COUNT, HELD, NUMBER, PACK, Support
 
 __all__ = ["flush_kernel_group", "group_space", "kernel_group_code", "learn_in_group"]
 
@@ -60,10 +60,10 @@ def drop(state, first, stop):
     for s in range(first, count):
         used = s >= stop
         for c in range(u8(state.coef.shape[1])):
-            used |= state.coef[s // u8(GROUP), c, s % u8(GROUP)] != 0.0
+            used |= state.coef[s // u8(PACK), c, s % u8(PACK)] != 0.0
         if state.late.shape[0]:
             for c in range(u8(state.coef.shape[1])):
-                used |= state.late[s // u8(GROUP), c, s % u8(GROUP)] != 0.0
+                used |= state.late[s // u8(PACK), c, s % u8(PACK)] != 0.0
         if used:
             if to < s:
                 move_row(state, s, to)
@@ -76,7 +76,7 @@ def drop(state, first, stop):
 @exact_part
 def clear_row(state, s):
     """Leave no trace of a row that is no longer held."""
-    g, lane = s // u8(GROUP), s % u8(GROUP)
+    g, lane = s // u8(PACK), s % u8(PACK)
     for j in range(u8(state.dense.shape[1])):
         state.dense[g, j, lane] = 0.0
     for k in range(u8(2)):
@@ -198,7 +198,7 @@ def move_group(state, n, columns, moves):
     first = u8(state.marks[COUNT]) - n
     moved = False
     for k in range(n):
-        g, lane = (first + k) // u8(GROUP), (first + k) % u8(GROUP)
+        g, lane = (first + k) // u8(PACK), (first + k) % u8(PACK)
         for c in range(columns):
             a = moves[k * columns + c]
             moved |= a != 0.0

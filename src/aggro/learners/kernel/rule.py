@@ -26,15 +26,17 @@ from aggro.learners.kernel.minibatch import group_space, learn_in_group
 from aggro.learners.kernel.scores import SPARE, evaluate, insert, own_value, sums_size, work_size
 from aggro.learners.kernel.support_set import (
     ADDED,
-    GROUP,
     NUMBER,
     OUTLIER,
+    PACK,
     WIDTH,
     Support,
     grow_support,
     new_support,
+    pack_and_lane,
     shapes,
 )
+from aggro.learners.shared.contest import judge_number, judge_one_vs_rest, judge_outlier, judge_two_classes
 
 __all__ = ["EXPANSION", "KernelParams"]
 
@@ -62,8 +64,8 @@ class KernelParams(NamedTuple):
     sliding: int
     code: int  # the address of what learns a group
     seed: int
-    covered: int  # groups of support vectors that ``ahead`` covers
-    ahead: np.ndarray  # (rows, sums) or (0, 0): see ``expansion``
+    covered: int  # packs of support vectors that ``ahead`` covers
+    ahead: np.ndarray  # (rows, sums) or (0, 0): see ``learners.kernel.scores``
     own: np.ndarray  # (rows,) or (0,): each row's own column in a given kernel matrix
 
 
@@ -88,21 +90,14 @@ def peek(state, params, X, i, out):
 @inline
 def judge(state, params, y, out):
     if params.task == OUTLIER:
-        return max(0.0, out[1] - out[0]), out[0] < out[1]
+        return judge_outlier(state, params, y, out)
     if params.task == NUMBER:
-        return max(0.0, abs(y - out[0]) - params.edge), False
-    c = np.int64(y)
-    if state.coef.shape[1] == 1 or state.tally.rows[LIVE] <= 2:  # one problem of two classes
-        k = u8(0 if state.coef.shape[1] == 1 else 1)
-        margin = (2.0 * y - 1.0) * out[k]
-        return max(0.0, params.edge - margin), margin <= 0.0
-    loss = 0.0
-    mistake = state.tally.classes[u8(c)] == 0.0
-    for k in range(state.tally.rows[LIVE]):
-        f = out[u8(k)]
-        loss += max(0.0, params.edge - (f if k == c else -f))
-        mistake |= k != c and out[u8(c)] <= f
-    return loss, mistake
+        return judge_number(params.edge, y, out[0])
+    if state.coef.shape[1] == 1:
+        return judge_two_classes(params.edge, y, out[0])
+    if state.tally.rows[LIVE] <= 2:  # the two mirror each other: still one problem
+        return judge_two_classes(params.edge, y, out[1])
+    return judge_one_vs_rest(state, params.edge, y, out)
 
 
 @exact
@@ -137,7 +132,7 @@ def learn(state, params, X, i, y, s, out, q):
     if params.task == OUTLIER:
         return learn_centre(state, params, X, i, s, out, q)
     first = u8(2) * columns + u8(SPARE + sums_size(state))
-    values = out[first + u8(GROUP) : first + u8(work_size(state))]
+    values = out[first + u8(PACK) : first + u8(work_size(state))]
     if params.batch > 1:
         return learn_in_group(state, params, X, i, y, s, out, values, q) != 0
     if not TINY < q < HUGE:
@@ -156,12 +151,12 @@ def learn(state, params, X, i, y, s, out, q):
         slot = place_for(state, params, moves, values, q)
         if slot < 0:
             return slot == PROJECTED
-        slot = u8(slot)
+        g, lane = pack_and_lane(u8(slot))
         insert(state, params, X, i, slot, q)
         for k in range(columns):
-            state.coef[slot // u8(GROUP), k, slot % u8(GROUP)] = moves[k]
+            state.coef[g, k, lane] = moves[k]
             if state.late.shape[0]:
-                state.late[slot // u8(GROUP), k, slot % u8(GROUP)] = moves[k] * state.tally.rows[SEEN]
+                state.late[g, k, lane] = moves[k] * state.tally.rows[SEEN]
     return moved
 
 

@@ -1,9 +1,9 @@
 """Scores from a support set: Σ_i α_i k̃(x_i, x), of one row or of a block of rows.
 
-A score has 32 sums, one for each place in a group of support vectors, and every sum takes its terms in the order of the
-groups. So a block of rows can be taken through the first groups together, group by group, which reads the support set
-once a block from memory (``sweep``), and each row then goes on alone through the groups that have changed since. The
-result is the same to the bit as that of a row that goes through all groups alone: the block is exact.
+A score has 32 sums, one for each place in a pack of support vectors, and every sum takes its terms in the order of the
+packs. So a block of rows can be taken through the first packs together, pack by pack, which reads the support set once
+a block from memory (``sweep``), and each row then goes on alone through the packs that have changed since. The result
+is the same to the bit as that of a row that goes through all packs alone: the block is exact.
 
 The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
 state has an ``inverse`` (and room for twice as many numbers) or a ``gram``, then, for sparse support vectors, a number
@@ -19,9 +19,24 @@ from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
 from aggro.engine.rows import HUGE, entry, n_rows, stored
-from aggro.learners.kernel.support_set import COUNT, GROUP, HEAP, LAST, NORM, SELF, WIDTH, sums_of
+from aggro.learners.kernel.support_set import COUNT, HEAP, LAST, NORM, PACK, SELF, WIDTH, pack_and_lane, sums_of
 
-__all__ = ["SPARE", "evaluate", "groups_of", "insert", "own_value", "row_norm", "sums_size", "sweep", "work_size"]
+__all__ = [
+    "SPARE",
+    "add_products",
+    "evaluate",
+    "gamma_of",
+    "insert",
+    "no_sums",
+    "own_value",
+    "packs_of",
+    "row_norm",
+    "store_sums",
+    "sum_of",
+    "sums_size",
+    "sweep",
+    "work_size",
+]
 
 u8 = np.uint64
 SPARE = 6  # numbers between the scores and the sums, for the rule
@@ -29,9 +44,9 @@ TILE = 40_000  # bytes of support vectors that stay in the nearest cache while t
 
 
 @exact
-def groups_of(state):
-    """How many groups hold support vectors."""
-    return u8((state.marks[COUNT] + GROUP - 1) // GROUP)
+def packs_of(state):
+    """How many packs hold support vectors."""
+    return u8((state.marks[COUNT] + PACK - 1) // PACK)
 
 
 sums_size = exact(sums_of)
@@ -39,10 +54,10 @@ sums_size = exact(sums_of)
 
 @exact
 def work_size(state):
-    """Room for the products of a group, and for what a policy of a budget needs."""
+    """Room for the products of a pack, and for what a policy of a budget needs."""
     if state.inverse.shape[0]:
-        return GROUP + 3 * state.born.shape[0]
-    return GROUP + (state.born.shape[0] if state.gram.shape[0] else GROUP)
+        return PACK + 3 * state.born.shape[0]
+    return PACK + (state.born.shape[0] if state.gram.shape[0] else PACK)
 
 
 @exact
@@ -80,83 +95,88 @@ def at_column(X, i, j):
         return X[i, j] if j < u8(X.shape[1]) else 0.0
 
 
-@exact
-def dense_products(dense, g, X, i, kind, work):
-    """x·x_i for the 32 rows of a group, with RBF ‖x − x_i‖² unless x is quite sparse; whether it was that.
+# Sums for the 32 rows of a pack, over features: four vectors of eight, which stay in registers. Each takes one feature
+# of the pack, the run of 32 numbers that begins at ``at``.
 
-    ‖x‖² + ‖x_i‖² − 2x·x_i is as good for rows of few entries, but not where a feature is large and hardly varies.
-    """
-    a = spread(0.0)
-    b = spread(0.0)
-    c = spread(0.0)
-    d = spread(0.0)
-    width = u8(dense.shape[1])
-    base = u8(g) * width * u8(GROUP)
-    squares = False
-    if hasattr(X, "indptr"):
-        p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
-        last = u8(X.indices[stop - u8(1)]) + u8(1) if stop > p else u8(0)
-        squares = kind == RBF and u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
-        for j in range(width if squares else u8(0)):
-            value = 0.0
-            if p < stop and u8(X.indices[p]) == j:
-                value = X.data[p]
-                p += u8(1)
-            x = spread(value)
-            at = base + j * u8(GROUP)
-            r = x - load(dense, at)
-            a = madd(r, r, a)
-            r = x - load(dense, at + u8(8))
-            b = madd(r, r, b)
-            r = x - load(dense, at + u8(16))
-            c = madd(r, r, c)
-            r = x - load(dense, at + u8(24))
-            d = madd(r, r, d)
-        for k in range(stop if squares else p, stop):
-            x = spread(X.data[k])
-            at = base + u8(X.indices[k]) * u8(GROUP)
-            a = madd(x, load(dense, at), a)
-            b = madd(x, load(dense, at + u8(8)), b)
-            c = madd(x, load(dense, at + u8(16)), c)
-            d = madd(x, load(dense, at + u8(24)), d)
-    elif kind == RBF:
-        squares = True
-        n = u8(X.shape[1])
-        for j in range(n):
-            x = spread(X[i, j])
-            at = base + j * u8(GROUP)
-            r = x - load(dense, at)
-            a = madd(r, r, a)
-            r = x - load(dense, at + u8(8))
-            b = madd(r, r, b)
-            r = x - load(dense, at + u8(16))
-            c = madd(r, r, c)
-            r = x - load(dense, at + u8(24))
-            d = madd(r, r, d)
-        for j in range(n, width):  # features that the row lacks
-            at = base + j * u8(GROUP)
-            a = madd(load(dense, at), load(dense, at), a)
-            b = madd(load(dense, at + u8(8)), load(dense, at + u8(8)), b)
-            c = madd(load(dense, at + u8(16)), load(dense, at + u8(16)), c)
-            d = madd(load(dense, at + u8(24)), load(dense, at + u8(24)), d)
-    else:
-        for j in range(u8(X.shape[1])):
-            x = spread(X[i, j])
-            at = base + j * u8(GROUP)
-            a = madd(x, load(dense, at), a)
-            b = madd(x, load(dense, at + u8(8)), b)
-            c = madd(x, load(dense, at + u8(16)), c)
-            d = madd(x, load(dense, at + u8(24)), d)
+
+@exact
+def no_sums():
+    """Nothing added up yet."""
+    return spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+
+
+@exact
+def add_products(sums, dense, at, x):
+    """Add x·x_ij of the 32 rows, of one feature j."""
+    a, b, c, d = sums
+    v = spread(x)
+    return (
+        madd(v, load(dense, at), a),
+        madd(v, load(dense, at + u8(8)), b),
+        madd(v, load(dense, at + u8(16)), c),
+        madd(v, load(dense, at + u8(24)), d),
+    )
+
+
+@exact
+def add_squares(sums, dense, at, x):
+    """Add (x − x_ij)² of the 32 rows, of one feature j."""
+    a, b, c, d = sums
+    v = spread(x)
+    to_a, to_b = v - load(dense, at), v - load(dense, at + u8(8))
+    to_c, to_d = v - load(dense, at + u8(16)), v - load(dense, at + u8(24))
+    return madd(to_a, to_a, a), madd(to_b, to_b, b), madd(to_c, to_c, c), madd(to_d, to_d, d)
+
+
+@exact
+def store_sums(sums, work):
+    """Write the 32 sums down."""
+    a, b, c, d = sums
     store(work, u8(0), a)
     store(work, u8(8), b)
     store(work, u8(16), c)
     store(work, u8(24), d)
+
+
+@exact
+def dense_products(dense, g, X, i, kind, work):
+    """x·x_i for the 32 rows of a pack, with RBF ‖x − x_i‖² unless x is quite sparse; whether it was that.
+
+    ‖x‖² + ‖x_i‖² − 2x·x_i is as good for rows of few entries, but not where a feature is large and hardly varies.
+    """
+    width = u8(dense.shape[1])
+    base = u8(g) * width * u8(PACK)
+    sums = no_sums()
+    squares = kind == RBF
+    if hasattr(X, "indptr"):
+        p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
+        last = u8(X.indices[stop - u8(1)]) + u8(1) if stop > p else u8(0)
+        squares &= u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
+        if squares:
+            for j in range(width):
+                x = 0.0
+                if p < stop and u8(X.indices[p]) == j:
+                    x = X.data[p]
+                    p += u8(1)
+                sums = add_squares(sums, dense, base + j * u8(PACK), x)
+        else:
+            for k in range(p, stop):
+                sums = add_products(sums, dense, base + u8(X.indices[k]) * u8(PACK), X.data[k])
+    elif squares:
+        for j in range(u8(X.shape[1])):
+            sums = add_squares(sums, dense, base + j * u8(PACK), X[i, j])
+        for j in range(u8(X.shape[1]), width):  # features that the row lacks
+            sums = add_squares(sums, dense, base + j * u8(PACK), 0.0)
+    else:
+        for j in range(u8(X.shape[1])):
+            sums = add_products(sums, dense, base + j * u8(PACK), X[i, j])
+    store_sums(sums, work)
     return squares
 
 
 @exact_part
 def sparse_products(spans, indices, values, g, count, X, i, work, places):
-    """The same for sparse support vectors.
+    """x·x_i for the rows of a pack that are kept sparse.
 
     A sparse row leaves in ``places`` where each of its features is among its entries. What else is there may be
     anything: a place is believed if the entry there says so.
@@ -168,9 +188,9 @@ def sparse_products(spans, indices, values, g, count, X, i, work, places):
         n = stop - start
     else:
         n = u8(X.shape[1])
-    for s in range(u8(GROUP)):
-        row = u8(g) * u8(GROUP) + s
-        even = 0.0
+    for s in range(u8(PACK)):
+        row = u8(g) * u8(PACK) + s
+        dot = 0.0
         if row < count:
             first = u8(spans[row, 0])
             for p in range(first, first + u8(spans[row, 1])):
@@ -180,10 +200,10 @@ def sparse_products(spans, indices, values, g, count, X, i, work, places):
                     if place >= 0.0 and place < np.float64(n):
                         k = start + u8(place)
                         if u8(X.indices[k]) == j:
-                            even += values[p] * X.data[k]
+                            dot += values[p] * X.data[k]
                 elif j < n:
-                    even += values[p] * X[i, j]
-        work[s] = even
+                    dot += values[p] * X[i, j]
+        work[s] = dot
 
 
 @exact
@@ -196,7 +216,7 @@ def remember_places(X, i, places):
 
 @exact_part
 def tile(state, params, X, i, q, first, last, sums, work):
-    """Add the terms of the groups from ``first`` to ``last`` to a row's sums; q is ‖x‖²."""
+    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖²."""
     gamma = gamma_of(state, params)
     columns = u8(state.coef.shape[1])
     both = state.late.shape[0] > 0
@@ -211,42 +231,42 @@ def tile(state, params, X, i, q, first, last, sums, work):
     for g in range(first, last):
         squares = False
         if kind == GIVEN:
-            for s in range(u8(GROUP)):
-                row = g * u8(GROUP) + s
+            for s in range(u8(PACK)):
+                row = g * u8(PACK) + s
                 work[s] = at_column(X, i, u8(state.column[row])) if row < count else 0.0
         elif sparse:
             sparse_products(state.spans, state.indices, state.values, g, count, X, i, work, places)
         else:
             squares = dense_products(state.dense, g, X, i, kind, work)
-        for v in range(u8(0), u8(GROUP), u8(LANES)):
+        for v in range(u8(0), u8(PACK), u8(LANES)):
             t = load(work, v)
-            norms = load(state.norms, (g * u8(2) + u8(NORM)) * u8(GROUP) + v)
+            norms = load(state.norms, (g * u8(2) + u8(NORM)) * u8(PACK) + v)
             if kind == RBF and not squares:
                 t = most(spread(q) + norms - (t + t), spread(0.0))
             k = kernel_lanes(kind, gamma, params.coef0, params.degree, t, q, norms) + bias
             if keep:
-                store(work, u8(GROUP) + g * u8(GROUP) + v, k)
+                store(work, u8(PACK) + g * u8(PACK) + v, k)
             for c in range(columns):
-                at, to = (g * columns + c) * u8(GROUP) + v, c * u8(GROUP) + v
+                at, to = (g * columns + c) * u8(PACK) + v, c * u8(PACK) + v
                 store(sums, to, madd(k, load(state.coef, at), load(sums, to)))
                 if both:
-                    to += columns * u8(GROUP)
+                    to += columns * u8(PACK)
                     store(sums, to, madd(k, load(state.late, at), load(sums, to)))
 
 
 @kernel
-def sweep(state, params, X, ahead, groups):
-    """Take all rows through the first groups: their sums, one line of ``ahead`` for each row."""
+def sweep(state, params, X, ahead, packs):
+    """Take all rows through the first packs: their sums, one line of ``ahead`` for each row."""
     work = np.empty(work_size(state) + (0 if state.dense.shape[1] else state.marks[WIDTH]))
     norms = np.empty(n_rows(X))
     for i in range(u8(n_rows(X))):
         norms[i] = row_norm(X, i)
         for k in range(u8(ahead.shape[1])):
             ahead[i, k] = 0.0
-    a_group = state.dense.shape[1] * GROUP * 8
-    step = u8(max(1, TILE // max(a_group, 1)))
-    for first in range(u8(0), u8(groups), step):
-        last = min(first + step, u8(groups))
+    a_pack = state.dense.shape[1] * PACK * 8
+    step = u8(max(1, TILE // max(a_pack, 1)))
+    for first in range(u8(0), u8(packs), step):
+        last = min(first + step, u8(packs))
         for i in range(u8(n_rows(X))):
             if norms[i] < np.inf:
                 tile(state, params, X, i, norms[i], first, last, ahead[i], work)
@@ -273,7 +293,7 @@ def evaluate(state, params, X, i, out):
         for k in range(size):
             sums[k] = 0.0
     if q < np.inf:
-        tile(state, params, X, i, q, first, groups_of(state), sums, sums[size:])
+        tile(state, params, X, i, q, first, packs_of(state), sums, sums[size:])
     rows = state.tally.rows[0]
     for c in range(columns):
         f = sum_of(sums, c)
@@ -287,7 +307,7 @@ def evaluate(state, params, X, i, out):
 @exact
 def sum_of(sums, c):
     """The 32 sums of a score, added up; 0 if they are too large to mean anything."""
-    at = c * u8(GROUP)
+    at = c * u8(PACK)
     f = total((load(sums, at) + load(sums, at + u8(8))) + (load(sums, at + u8(16)) + load(sums, at + u8(24))))
     return f if abs(f) < HUGE else 0.0
 
@@ -308,7 +328,7 @@ def own_value(state, params, X, i):
 def insert(state, params, X, i, slot, own):
     """Hold row i at this place, whatever was there; ``own`` is k̃(x, x)."""
     slot = u8(slot)
-    g, lane = slot // u8(GROUP), slot % u8(GROUP)
+    g, lane = pack_and_lane(slot)
     state.born[slot] = state.tally.rows[0]
     state.norms[g, u8(SELF), lane] = own
     if params.kind == GIVEN:

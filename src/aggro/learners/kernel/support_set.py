@@ -2,8 +2,8 @@
 
     f_c(x) = Σ_i α_ic k̃(x_i, x),   k̃ = k + 1 with an intercept (a constant feature 1), else k
 
-Rows stand in groups of 32, as compiled code reads them (``learners.kernel.scores``). Up to ``WIDE`` features the rows
-are dense: feature j of the 32 rows of a group is one run of memory, so that a product with a row x, dense or sparse,
+Rows stand in packs of 32, as compiled code reads them (``learners.kernel.scores``). Up to ``WIDE`` features the rows
+are dense: feature j of the 32 rows of a pack is one run of memory, so that a product with a row x, dense or sparse,
 goes along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values.
 With a given kernel matrix there are no rows, only the numbers of its columns.
 
@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.jit.compile import python_too
 from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally, seen
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
@@ -28,13 +29,13 @@ __all__ = [
     "ADDED",
     "CLASSES",
     "COUNT",
-    "GROUP",
     "HEAP",
     "HELD",
     "LAST",
     "NORM",
     "NUMBER",
     "OUTLIER",
+    "PACK",
     "PROJECT",
     "SELF",
     "SLIDING",
@@ -45,19 +46,26 @@ __all__ = [
     "enlarged",
     "grow_support",
     "new_support",
+    "pack_and_lane",
     "projects",
     "shapes",
     "sums_of",
     "support_rows",
 ]
 
-GROUP = 32
+PACK = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
 # Rows held, entries on the heap, rows of a given matrix so far, the width, rows of the group, whether that is a window.
 COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
+
+
+@python_too
+def pack_and_lane(slot: Any) -> tuple[Any, Any]:
+    """Where a support vector stands: in which pack, and where in it."""
+    return slot // np.uint64(PACK), slot % np.uint64(PACK)
 
 
 # What the arrays may hold.
@@ -110,7 +118,7 @@ class Support(NamedTuple):
     """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
 
     tally: Tally
-    coef: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32)
+    coef: Annotated[np.ndarray, Numbers()]  # (packs, columns, 32)
     # (6,) int64, as above
     marks: Annotated[
         np.ndarray,
@@ -125,14 +133,14 @@ class Support(NamedTuple):
     ]
     # (2,): γ and the number of features it was made for, where that is "auto"; else 0
     gamma: Annotated[np.ndarray, Numbers(0.0)]
-    dense: Annotated[np.ndarray, Numbers()]  # (groups, width, 32), or (0, 0, 32)
+    dense: Annotated[np.ndarray, Numbers()]  # (packs, width, 32), or (0, 0, 32)
     # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
     spans: Annotated[np.ndarray, Whole(0, lambda state: state.values.shape[0]), on_the_heap]
     indices: Annotated[np.ndarray, Whole(0, last_feature), ascending]  # (heap,) int64
     values: Annotated[np.ndarray, Numbers()]  # (heap,)
     column: Annotated[np.ndarray, Whole(0, last_feature)]  # (room,) int64: a row's column in a given kernel matrix
-    late: Annotated[np.ndarray, Numbers()]  # (groups, columns, 32), or (0, columns, 32)
-    norms: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), axis=1)]  # (groups, 2, 32)
+    late: Annotated[np.ndarray, Numbers()]  # (packs, columns, 32), or (0, columns, 32)
+    norms: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), axis=1)]  # (packs, 2, 32)
     born: Annotated[np.ndarray, Whole(0, seen)]  # (room,) int64: how many rows had been seen before this one
     # (room, room), or (0, 0): of the kernel matrix, for budget_policy="project"
     inverse: Annotated[np.ndarray, Numbers()]
@@ -146,25 +154,25 @@ class Support(NamedTuple):
 
 
 def sizes(
-    params: Any, width: int, models: int, groups: int, heap: int, late: bool, inverse: bool
+    params: Any, width: int, models: int, packs: int, heap: int, late: bool, inverse: bool
 ) -> dict[str, tuple[type, tuple[int, ...]]]:
     """The kind and shape of each array of a state, but for the tally."""
-    room = groups * GROUP
+    room = packs * PACK
     keeps_dense = params.keeps and width <= WIDE
     keeps_sparse = params.keeps and width > WIDE
     columns = 1 if models <= 2 else models
     batch = int(params.batch) if params.batch > 1 else 0
     return {
-        "coef": (np.float64, (groups, columns, GROUP)),
+        "coef": (np.float64, (packs, columns, PACK)),
         "marks": (np.int64, (6,)),
         "gamma": (np.float64, (2,)),
-        "dense": (np.float64, (groups, width, GROUP) if keeps_dense else (0, 0, GROUP)),
+        "dense": (np.float64, (packs, width, PACK) if keeps_dense else (0, 0, PACK)),
         "spans": (np.int64, (room if keeps_sparse else 0, 2)),
         "indices": (np.int64, (heap if keeps_sparse else 0,)),
         "values": (np.float64, (heap if keeps_sparse else 0,)),
         "column": (np.int64, (room,)),
-        "late": (np.float64, (groups if late else 0, columns, GROUP)),
-        "norms": (np.float64, (groups, 2, GROUP)),
+        "late": (np.float64, (packs if late else 0, columns, PACK)),
+        "norms": (np.float64, (packs, 2, PACK)),
         "born": (np.int64, (room,)),
         "inverse": (np.float64, (room, room) if inverse else (0, 0)),
         "gram": (np.float64, (batch, batch)),
@@ -177,8 +185,8 @@ def sizes(
 
 
 def new_support(params: Any, width: int, models: int) -> Support:
-    """Nothing held, and room for one group."""
-    wanted = sizes(params, width, models, 1, GROUP, bool(params.average), projects(params))
+    """Nothing held, and room for one pack."""
+    wanted = sizes(params, width, models, 1, PACK, bool(params.average), projects(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
     state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
     return state
@@ -196,8 +204,8 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
         spec = specs.get(name)
         return int(spec.shape[0]) if spec is not None and spec.shape else default
 
-    groups, heap = max(side("coef", 1), 1), side("values", 0)
-    return sizes(params, width, models, groups, heap, bool(params.average), projects(params))
+    packs, heap = max(side("coef", 1), 1), side("values", 0)
+    return sizes(params, width, models, packs, heap, bool(params.average), projects(params))
 
 
 def grow_support(state: Support, params: Any, width: int, models: int) -> Support:
@@ -206,13 +214,13 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
     Two classes share a column of coefficients; a third splits it into −α and α.
     """
     models = max(models, state.tally.classes.shape[0])
-    groups, heap = state.coef.shape[0], state.values.shape[0]
+    packs, heap = state.coef.shape[0], state.values.shape[0]
     late = state.late.shape[0] > 0 or bool(params.average)
     columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0] > 0
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
         heap = state.values.shape[0]
-    wanted = sizes(params, width, models, groups, heap, late, inverse)
+    wanted = sizes(params, width, models, packs, heap, late, inverse)
     parts = {
         name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")
     }
@@ -240,7 +248,7 @@ def as_sparse(state: Support) -> Support:
     marks[HEAP] = rows.nnz
     return state._replace(
         marks=marks,
-        dense=np.zeros((0, 0, GROUP)),
+        dense=np.zeros((0, 0, PACK)),
         spans=spans,
         indices=rows.indices.astype(np.int64),
         values=rows.data.astype(np.float64),
@@ -254,21 +262,21 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
     most = int(params.budget) + (params.task == OUTLIER)  # a centre lets go of a row after it has taken one
     if params.budget:
         needed = min(needed, max(most, count))
-    groups, heap = state.coef.shape[0], state.values.shape[0]
-    if needed > groups * GROUP:
-        groups = max(-(-needed // GROUP), 2 * groups)
+    packs, heap = state.coef.shape[0], state.values.shape[0]
+    if needed > packs * PACK:
+        packs = max(-(-needed // PACK), 2 * packs)
         if params.budget:
-            groups = min(groups, -(-max(most, needed) // GROUP))
+            packs = min(packs, -(-max(most, needed) // PACK))
     if state.spans.shape[0] and used + entries > heap:
         state = compacted(state)
         used = int(state.marks[HEAP])
         heap = max(used + entries, 2 * used)
-    if groups == state.coef.shape[0] and heap == state.values.shape[0]:
+    if packs == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
     late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
     models = state.tally.classes.shape[0]
     width = int(state.marks[WIDTH])
-    wanted = sizes(params, width, models, groups, heap, late, inverse)
+    wanted = sizes(params, width, models, packs, heap, late, inverse)
     parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
     return Support(tally=grown_tally(state.tally, models), **parts)
 
@@ -286,7 +294,7 @@ def compacted(state: Support) -> Support:
 
 def sums_of(state: Support) -> int:
     """How many sums a row has: 32 a score, and as many for what the average needs."""
-    return int(state.coef.shape[1]) * GROUP * (2 if state.late.shape[0] else 1)
+    return int(state.coef.shape[1]) * PACK * (2 if state.late.shape[0] else 1)
 
 
 # As NumPy reads it --------------------------------------------------------------------------------------------

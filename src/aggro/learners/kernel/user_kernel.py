@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.engine.passes import score
 from aggro.engine.rows import CSR, first_bad
-from aggro.learners.kernel.support_set import COUNT, GROUP, HEAP, NORM, WIDTH, Support, support_rows
+from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, WIDTH, Support, support_rows
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import as_matrix
@@ -78,7 +78,7 @@ def learn_called(
 
 def hold(state: Support, row: Any, slot: int) -> None:
     """Put a row at this place of the support set."""
-    g, lane = divmod(slot, GROUP)
+    g, lane = divmod(slot, PACK)
     if state.dense.shape[1]:
         state.dense[g, :, lane] = row
         state.norms[g, NORM, lane] = row @ row

@@ -1,4 +1,4 @@
-"""What MkDocs does with a page beside rendering it: the table of learners is made from the registry."""
+"""What MkDocs does beside rendering pages: the table of learners and their menu are made from the registry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from aggro.learners.registry import LEARNERS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, Entry
 
 MARK = "<!-- learners -->"
 PAGES = Path(__file__).parent / "learners"
@@ -27,6 +27,13 @@ def table() -> str:
         name = f"[`{entry.name}`]({page})" if (PAGES / page).exists() else f"`{entry.name}`"
         rows.append(f"| {name} | {entry.task} | {summary} |")
     return "\n".join(rows)
+
+
+def on_config(config: Any) -> Any:
+    """The menu has the learners in the order of the registry."""
+    (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
+    menu += [f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE)]
+    return config
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -6,8 +6,7 @@ import pytest
 from helpers.variants import ALL, marks
 
 from aggro.learners.registry import LEARNERS
-from aggro.testing.checking import unknown_claims
-from aggro.testing.checks import CHECKS
+from aggro.testing.contract import CHECKS, unknown_claims
 from aggro.testing.variants import contracts
 
 

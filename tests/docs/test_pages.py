@@ -32,4 +32,10 @@ def test_the_table_has_every_learner(hooks):
 def test_every_learner_has_a_page_that_shows_its_parameters(hooks, entry):
     page = (DOCS / "learners" / hooks.page_name(entry)).read_text(encoding="utf-8")
     assert f"::: aggro.learners.{entry.module}.{entry.name}" in page
-    assert f"learners/{hooks.page_name(entry)}" in (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_the_menu_has_every_page(hooks):
+    nav = ["index.md", {"Learners": ["learners/index.md"]}, {"Concepts": ["concepts/threads.md"]}]
+    menu = hooks.on_config({"nav": nav})["nav"][1]["Learners"]
+    assert sorted(menu) == sorted(f"learners/{page.name}" for page in (DOCS / "learners").iterdir())
+    assert "Learners:\n      - learners/index.md" in (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggro.streams.parse.csv_rows import RowsFound
-from aggro.streams.tables.text_tables import expected
+from aggro.streams.tables.text_tables import expected, readable
 
 __all__ = ["sift"]
 
@@ -44,21 +44,11 @@ def sift(text: np.ndarray, rows: RowsFound, parse: Parse, types: dict[str, Any])
         wrong |= {left[row]: what for row, what in found.items()}
         left = [row for k, row in enumerate(left) if k not in found]
 
-    def judged(some: list[int]) -> list[int]:
-        """Those among these rows that can be read."""
-        try:
-            if parse(of(some), types).num_rows == len(some):
-                return some
-            why = "this is not one row"
-        except pa.ArrowInvalid as error:
-            why = str(error)
-        if len(some) == 1:
-            wrong[some[0]] = why
-            return []
-        half = len(some) // 2
-        return judged(some[:half]) + judged(some[half:])
+    def read(some: list[int]) -> None:
+        if parse(of(some), types).num_rows != len(some):
+            raise pa.ArrowInvalid("this is not one row")
 
-    left = judged(left) if left else []
+    left = readable(left, read, lambda row, error: wrong.update({row: str(error)})) if left else []
     bad = [(int(rows.lines[row]), what) for row, what in wrong.items()]
     return parse(of(left), types) if left else None, bad
 

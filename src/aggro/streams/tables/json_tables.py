@@ -14,7 +14,7 @@ from aggro.streams.io.block import Block
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
 from aggro.streams.tables.encode import Roles, check_columns
-from aggro.streams.tables.text_tables import Table, exact_labels, expected, first_rows, read_tables, settled
+from aggro.streams.tables.text_tables import Table, exact_labels, expected, first_rows, read_tables, readable, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -102,27 +102,15 @@ class JsonReader:
     def _sift(self, text: bytes) -> tuple[bytes, Any, list[tuple[int, str]]]:
         """(the good lines, a schema that they have, the others and what is wrong with them)
 
-        What Python's reader finds is left out first. Then pyarrow tries the rest, halves of it where it refuses that,
-        down to single lines; a new field has the type that it has where it first appears.
+        What Python's reader finds is left out first. Then pyarrow tries the rest; a new field has the type that it has
+        where it first appears.
         """
-        import pyarrow as pa
+        schema, left, bad = self._schema, [], []
 
-        schema, good, bad = self._schema, [], []
-
-        def judge(some: list[tuple[int, bytes]]) -> None:
+        def read(some: list[tuple[int, bytes]]) -> None:
             nonlocal schema
-            try:
-                table = self._parse(_joined(some), schema)
-                good.extend(some)
-                schema = _settled(table.schema, schema)
-            except pa.ArrowInvalid as error:
-                if len(some) == 1:
-                    bad.append((some[0][0], reason_of(error)))
-                    return
-                judge(some[: len(some) // 2])
-                judge(some[len(some) // 2 :])
+            schema = _settled(self._parse(_joined(some), schema).schema, schema)
 
-        left = []
         for number, line in enumerate(text.split(b"\n")):
             if not line.strip(b" \t\r"):
                 continue
@@ -131,8 +119,7 @@ class JsonReader:
                 left.append((number, line))
             else:
                 bad.append((number, what))
-        if left:
-            judge(left)
+        good = readable(left, read, lambda line, error: bad.append((line[0], reason_of(error)))) if left else []
         return _joined(good), schema, sorted(bad)
 
     def _wrong(self, line: bytes) -> str | None:

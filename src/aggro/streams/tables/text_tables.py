@@ -23,7 +23,7 @@ from aggro.streams.tables.encode import EXACT, Roles, encode
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["Table", "TableReader", "exact_labels", "expected", "first_rows", "read_tables", "settled"]
+__all__ = ["Table", "TableReader", "exact_labels", "expected", "first_rows", "read_tables", "readable", "settled"]
 
 SAMPLE = 2**20
 
@@ -104,6 +104,21 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         if encoded:
             X, y, weight, names = encoded
             yield Chunk(X, y, weight, names, at, cells)
+
+
+def readable(rows: list[Any], read: Callable[[list[Any]], None], refuse: Callable[[Any, Exception], None]) -> list[Any]:
+    """Those among these rows that pyarrow can read: all, or those of each half; the others are refused one by one."""
+    import pyarrow as pa
+
+    try:
+        read(rows)
+        return rows
+    except pa.ArrowInvalid as error:
+        if len(rows) == 1:
+            refuse(rows[0], error)
+            return []
+    half = len(rows) // 2
+    return readable(rows[:half], read, refuse) + readable(rows[half:], read, refuse)
 
 
 def settled(kind: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Running the checks on a learner, or a step, of one's own."""
+"""All the checks, run on a learner or a step of one's own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
-from aggro.testing.check import CLAIMS
-from aggro.testing.checks import CHECKS
+from aggro.testing import checks_rows, checks_streams  # noqa: F401  # they enter their checks
+from aggro.testing.check import CHECKS, CLAIMS
 from aggro.testing.variants import contracts, expect, variants
 
-__all__ = ["ContractError", "Report", "check_learner", "check_step"]
+__all__ = ["CHECKS", "ContractError", "Report", "check_learner", "check_step"]
 
 LOSSES = (1e-6, 0.1, 1.0, 30.0, 1e6)
 NORMS = (1e-6, 0.5, 1.0, 40.0, 1e6)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from aggro.engine.jit.lanes import LANES
-from aggro.engine.rule import MISTAKES, SEEN, Rule, copy_state
+from aggro.engine.rule import MISTAKES, SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.linear.grid import Problem, members_table
-from aggro.learners.linear.minibatch import GROUPS, GroupParams, Groups, flush_groups, group_code
+from aggro.learners.linear.minibatch import GROUPS, GroupParams, Groups, group_code, learn_waiting
 from aggro.learners.linear.minibatch_step import HELD, JOINED, SLIDING
 from aggro.learners.linear.vector import LINE, Line, LineParams
-from aggro.learners.shared.learner import NONE, Learner
+from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
+from aggro.learners.shared.waiting_rows import WaitingRows
 
 __all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear"]
 
@@ -35,7 +36,7 @@ LINEAR: dict[str, Constraint] = {
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
 
-class Linear(Learner):
+class Linear(WaitingRows):
     """The weights of linear models, as users see them."""
 
     C: Any
@@ -95,30 +96,11 @@ class Linear(Learner):
             weights, intercepts = predicting(view, slice(0, view.n_features))
             return view, weights, intercepts
 
-    def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, as a smaller group.
+    def _waits(self, model: Model) -> bool:
+        return isinstance(model.state, Groups) and model.state.group.facts[HELD] > 0 and self.window == "disjoint"
 
-        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        model: Model | None = self.__dict__.get("_model")
-        if model is not None:
-            model.check_idle()
-            with model.learning:
-                self._prepare(model)
-                self._settle(model)
-        return self
-
-    def _settle(self, model: Model) -> None:
-        with model.guard:
-            if isinstance(model.state, Groups) and model.state.group.facts[HELD] and self.window == "disjoint":
-                state = copy_state(model.state)
-                flush_groups(state, model.params)
-                model.swap(state, model.params, model.labels, model.width)
+    def _learn_waiting(self, state: Groups, params: GroupParams) -> int:
+        return learn_waiting(state, params)
 
     def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
         size, sliding = 1, self.window == "sliding"

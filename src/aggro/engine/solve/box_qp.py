@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import part, shared
+from aggro.engine.jit.compile import part, python_too
 from aggro.engine.solve.eigen import pseudo_solve
 
 __all__ = ["box_qp", "holds", "qp_room", "ridge_solve"]
@@ -54,7 +54,7 @@ EXACT = 1e-10  # of the largest r: what a condition may be off by
 HUGE = 1e300
 
 
-@shared
+@python_too
 def qp_room(n):
     """How many numbers of work space n rows need."""
     return 2 * n * n + 12 * n

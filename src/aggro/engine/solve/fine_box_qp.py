@@ -16,7 +16,7 @@ from math import frexp, ldexp
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, literal, roomy
+from aggro.engine.jit.compile import allocating, exact, exact_part
 from aggro.engine.solve.box_qp import HUGE, jump
 from aggro.engine.solve.double_floats import less, over, pair, plus, root, times
 
@@ -39,7 +39,7 @@ def power(value):
     return frexp(value)[1] - 1
 
 
-@literal
+@exact_part
 def scaled(n, G, ridge, M, scale):
     """M = S(G + diag ρ)S with a diagonal between 1 and 4; S, powers of two, or 0 where there is no such number."""
     for k in range(n):
@@ -88,7 +88,7 @@ def stops(x, lo, hi, eps):
     return not above(x, lo) or not below(x, hi) or (x[0] == 0.0 and eps > 0.0)
 
 
-@literal
+@exact_part
 def gradient(n, M, r, x, g, terms):
     """g = r − M x, and the sizes of the terms in each."""
     for k in range(n):
@@ -101,7 +101,7 @@ def gradient(n, M, r, x, g, terms):
         terms[k] = size
 
 
-@literal
+@exact_part
 def ascend(n, M, x, g, lo, hi, eps):
     """One sweep of coordinate ascent; whether a coordinate came to a bound or to 0, or left one."""
     changed = False
@@ -124,7 +124,7 @@ def ascend(n, M, x, g, lo, hi, eps):
     return changed
 
 
-@literal
+@exact_part
 def factor(M, free, count, L, left):
     """Cholesky with the largest pivot first, of the ``free`` coordinates, which are put in that order; the rank."""
     for i in range(count):
@@ -151,7 +151,7 @@ def factor(M, free, count, L, left):
     return count
 
 
-@literal
+@exact_part
 def back(L, free, rank, d):
     """Solve L₁₁ᵀ d = d for the first ``rank`` of the free coordinates."""
     for i in range(rank):
@@ -163,7 +163,7 @@ def back(L, free, rank, d):
         put(d, k, over(v, at(L[k], p)))
 
 
-@literal
+@exact_part
 def direction(M, free, count, slope, terms, L, left, d):
     """Where to go on a face: to its top, or along what is linear; whether it is the first."""
     rank = factor(M, free, count, L, left)
@@ -190,7 +190,7 @@ def direction(M, free, count, slope, terms, L, left, d):
     return worst == 0.0
 
 
-@literal
+@exact_part
 def climb(n, M, r, x, g, lo, hi, eps, L, free, left, slope, d, terms):
     """To the maximum of the face that x is on, or of one that the way there ends on."""
     for _ in range(n):  # each time but the last, a coordinate comes to a bound
@@ -224,7 +224,7 @@ def climb(n, M, r, x, g, lo, hi, eps, L, free, left, slope, d, terms):
             return
 
 
-@literal
+@exact_part
 def violation(n, x, g, lo, hi, eps, terms, share):
     """The largest derivative in a direction that is free and goes up; relative to its terms if ``share``."""
     worst = 0.0
@@ -237,7 +237,7 @@ def violation(n, x, g, lo, hi, eps, terms, share):
     return worst
 
 
-@roomy
+@allocating
 def fine_box_qp(n, G, ridge, r, eps, lo, hi, beta):
     """Write the solution into ``beta``; the largest violation of the conditions, relative to the largest r.
 
@@ -278,7 +278,7 @@ def fine_box_qp(n, G, ridge, r, eps, lo, hi, beta):
     return worst
 
 
-@roomy
+@allocating
 def fine_ridge_solve(n, G, ridge, r, beta):
     """Write the solution of (G + diag ρ)β = r into ``beta``; whether there is one, and not many."""
     n = u8(n)

@@ -39,7 +39,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, literal
+from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.random import bits
@@ -68,7 +68,7 @@ class Policy(IntEnum):
 OLDEST, RANDOM, SMALLEST, PROJECT, MERGE = map(int, Policy)
 
 
-@literal
+@exact_part
 def place_for(state, params, moves, values, q):
     """Where a new row goes, with these coefficients; PROJECTED if the others took over its part.
 
@@ -88,7 +88,7 @@ def place_for(state, params, moves, values, q):
     return oldest_random_or_smallest(state, params)
 
 
-@literal
+@exact_part
 def oldest_random_or_smallest(state, params):
     """The place of the support vector that goes."""
     count = state.marks[COUNT]
@@ -106,7 +106,7 @@ def oldest_random_or_smallest(state, params):
 # The inverse of the kernel matrix -----------------------------------------------------------------------------
 
 
-@literal
+@exact_part
 def solve(P, n, values, c):
     """c = P k, for the n support vectors there are; returns k·c."""
     side, whole = u8(P.shape[1]), u8(n) - u8(n) % u8(LANES)
@@ -122,7 +122,7 @@ def solve(P, n, values, c):
     return product
 
 
-@literal
+@exact_part
 def add_outer(P, n, c, scale):
     """P ← P + scale·c cᵀ, for the first n rows and columns."""
     side, whole = u8(P.shape[1]), u8(n) - u8(n) % u8(LANES)
@@ -140,7 +140,7 @@ def rest_of(q, product):
     return max(q + q * RIDGE - product, q * RIDGE)
 
 
-@literal
+@exact_part
 def add_to_inverse(P, n, values, q):
     """P with one row more; False, and nothing changed, if it would not be finite."""
     c = values[values.shape[0] // 3 :]
@@ -156,7 +156,7 @@ def add_to_inverse(P, n, values, q):
     return True
 
 
-@literal
+@exact_part
 def project(state, n, moves, values, q):
     """Leave out the vector whose part costs least to project; where the new row goes, or PROJECTED."""
     P, coef = state.inverse, state.coef
@@ -196,7 +196,7 @@ def project(state, n, moves, values, q):
     return out
 
 
-@literal
+@exact_part
 def share(coef, n, part, along, scale, but):
     """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if it is too much."""
     most = 0.0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, literal
+from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.kernel_functions import kernel_value
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
@@ -40,7 +40,7 @@ def root_of(square):
     return np.sqrt(min(max(square, 0.0), HUGE))
 
 
-@literal
+@exact_part
 def distances(state, params, own, out):
     """Scores from the sums of the expansion: −d by the centre that predicts, and −ε. Returns k(x, x)."""
     rows = state.tally.rows[SEEN]
@@ -66,7 +66,7 @@ def distances(state, params, own, out):
     return own
 
 
-@literal
+@exact_part
 def learn_centre(state, params, X, i, s, out, own):
     """Move the centre towards a row outside; whether it moved."""
     c = state.centre
@@ -113,7 +113,7 @@ def learn_centre(state, params, X, i, s, out, own):
     return True
 
 
-@literal
+@exact_part
 def let_go(state, params, work):
     """Take one of the older vectors out, and scale the others: c ← (c − α_r φ(x_r))/(1 − α_r).
 
@@ -144,7 +144,7 @@ def let_go(state, params, work):
             state.centre[CC] += a * product_with_centre(state, params, i, work)
 
 
-@literal
+@exact_part
 def product_with_centre(state, params, r, work):
     """⟨c, φ(x_r)⟩ for a support vector."""
     gamma, q = gamma_of(state, params), state.norms[r // u8(GROUP), u8(NORM), r % u8(GROUP)]
@@ -159,7 +159,7 @@ def product_with_centre(state, params, r, work):
     return f
 
 
-@literal
+@exact_part
 def fade(state, left, share):
     """c ← left·c, and u ← u − share·c with the c before."""
     for g in range(groups_of(state)):
@@ -170,7 +170,7 @@ def fade(state, left, share):
                 state.late[g, u8(0), s] -= share * a
 
 
-@literal
+@exact_part
 def hold(state, params, X, i, own, a, v):
     """The row as a support vector with these coefficients in c and u."""
     slot = u8(state.marks[COUNT])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, literal
+from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.jit.lanes import load, madd, spread, store
 from aggro.engine.kernel_functions import kernel_value
 from aggro.learners.kernel.scores import gamma_of
@@ -26,7 +26,7 @@ def size_of_part(coef, i):
     return total
 
 
-@literal
+@exact_part
 def smallest(state):
     """The support vector with the smallest part ‖α_i φ(x_i)‖²."""
     found = 0
@@ -67,7 +67,7 @@ def products_with(state, m, g, work):
         work[s] = sparse_product(state, m, i) if i < u8(state.marks[COUNT]) else 0.0
 
 
-@literal
+@exact_part
 def sparse_product(state, m, n):
     p, stop_p = u8(state.spans[m, 0]), u8(state.spans[m, 0] + state.spans[m, 1])
     r, stop_r = u8(state.spans[n, 0]), u8(state.spans[n, 0] + state.spans[n, 1])
@@ -94,7 +94,7 @@ def between(state, params, h, qm, qn, dot):
     return km, kn, kz, zz
 
 
-@literal
+@exact_part
 def kept(state, params, h, qm, qn, dot, mm, mn, nn):
     """What a merged row keeps of both parts, ‖their projection onto φ(z)‖²; mm is Σ_c α_mc², mn is Σ_c α_mc α_nc."""
     km, kn, kz, _ = between(state, params, h, qm, qn, dot)
@@ -109,7 +109,7 @@ def product_of_parts(coef, m, n):
     return total
 
 
-@literal
+@exact_part
 def merge_smallest(state, params, work):
     """Merge the smallest support vector with the one that loses least; the place that it leaves."""
     count = u8(state.marks[COUNT])
@@ -165,7 +165,7 @@ def merge_smallest(state, params, work):
     return np.int64(m)
 
 
-@literal
+@exact_part
 def mix(state, m, n, h):
     """x_n ← h x_m + (1 − h) x_n; sparse rows are written to the end of the heap."""
     o = 1.0 - h
@@ -195,7 +195,7 @@ def mix(state, m, n, h):
     state.marks[HEAP] = np.int64(used)
 
 
-@literal
+@exact_part
 def move_row(state, source, to):
     """A support vector at another place; its own is free."""
     gs, ls, g, lane = source // u8(GROUP), source % u8(GROUP), to // u8(GROUP), to % u8(GROUP)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.jit.compile import kernel, literal, part, shared
+from aggro.engine.jit.compile import exact_part, kernel, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE
@@ -30,13 +30,13 @@ __all__ = ["group_space", "kernel_group_code", "learn_in_group", "learn_waiting"
 u8 = np.uint64
 
 
-@shared
+@python_too
 def group_space(size, columns):
     """How many numbers of work space a group needs."""
     return posed_room(size) + size * columns
 
 
-@literal
+@exact_part
 def leave_window(state):
     """The oldest row of the window leaves it, and the support set if its coefficients are 0."""
     n = u8(state.marks[HELD])
@@ -51,7 +51,7 @@ def leave_window(state):
     state.marks[HELD] -= 1
 
 
-@literal
+@exact_part
 def drop(state, first, stop):
     """Take the rows from ``first`` to ``stop`` that have no coefficient out of the support set; others move up."""
     to = first
@@ -72,7 +72,7 @@ def drop(state, first, stop):
     state.marks[COUNT] = np.int64(to)
 
 
-@literal
+@exact_part
 def clear_row(state, s):
     """Leave no trace of a row that is no longer held."""
     g, lane = s // u8(GROUP), s % u8(GROUP)
@@ -86,7 +86,7 @@ def clear_row(state, s):
         state.spans[s, 0], state.spans[s, 1] = 0, 0
 
 
-@literal
+@exact_part
 def learn_in_group(state, params, X, i, y, s, out, values, q):
     """Put a row into its group, and learn the group if it is time; 1 if the coefficients moved."""
     if not abs(q) < HUGE:
@@ -116,7 +116,7 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
     return jump(params.code, np.int64(0), (state, params, out))
 
 
-@literal
+@exact_part
 def pose(state, params, n, column, posed):
     """The problem of one score: of a number, of two classes, or of one class against the rest."""
     is_number, alone = params.task == NUMBER, state.coef.shape[1] == 1
@@ -169,7 +169,7 @@ def group_step(state, params, out):
     return np.int64(moved)
 
 
-@literal
+@exact_part
 def tell_again(state, n, columns, moves):
     """The scores of the group's rows after the moves; to the letter, so that they are the same for any columns."""
     for k in range(n):
@@ -180,7 +180,7 @@ def tell_again(state, n, columns, moves):
             state.told[k, c] = f
 
 
-@literal
+@exact_part
 def move_group(state, n, columns, moves):
     """Add the moves to the coefficients of the group's rows; whether there was anything to add."""
     first = u8(state.marks[COUNT]) - n

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, inline, literal
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, TINY
 from aggro.engine.rule import LIVE, SEEN, Rule
 from aggro.engine.steps import LS, PA, PA1
@@ -67,7 +67,7 @@ class KernelParams(NamedTuple):
     own: np.ndarray  # (rows,) or (0,): each row's own column in a given kernel matrix
 
 
-@literal
+@exact_part
 def look(state, params, X, i, out):
     if not evaluate(state, params, X, i, out):
         return np.nan
@@ -76,7 +76,7 @@ def look(state, params, X, i, out):
     return own_value(state, params, X, i)
 
 
-@literal
+@exact_part
 def peek(state, params, X, i, out):
     if not evaluate(state, params, X, i, out):
         return np.nan
@@ -131,7 +131,7 @@ def coefficient(params, y, s, f, q):
     return sign * tau if abs(tau) < HUGE else 0.0
 
 
-@literal
+@exact_part
 def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.coef.shape[1])
     if params.task == OUTLIER:

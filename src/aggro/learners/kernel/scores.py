@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, kernel, literal
+from aggro.engine.jit.compile import exact, exact_part, kernel
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
@@ -50,7 +50,7 @@ def gamma_of(state, params):
     return params.gamma if params.gamma > 0.0 else state.gamma[0]
 
 
-@literal
+@exact_part
 def row_norm(X, i):
     """‖x‖², NaN if the row is not finite, infinite if its square is no float."""
     q = 0.0
@@ -64,7 +64,7 @@ def row_norm(X, i):
     return q if q < HUGE else np.inf
 
 
-@literal
+@exact_part
 def at_column(X, i, j):
     """x_j, 0 where the row has no such entry."""
     if hasattr(X, "indptr"):
@@ -154,7 +154,7 @@ def dense_products(dense, g, X, i, kind, work):
     return squares
 
 
-@literal
+@exact_part
 def sparse_products(spans, indices, values, g, count, X, i, work, places):
     """The same for sparse support vectors.
 
@@ -194,7 +194,7 @@ def remember_places(X, i, places):
             places[u8(X.indices[p])] = np.float64(p - start)
 
 
-@literal
+@exact_part
 def tile(state, params, X, i, q, first, last, sums, work):
     """Add the terms of the groups from ``first`` to ``last`` to a row's sums; q is ‖x‖²."""
     gamma = gamma_of(state, params)
@@ -252,7 +252,7 @@ def sweep(state, params, X, ahead, groups):
                 tile(state, params, X, i, norms[i], first, last, ahead[i], work)
 
 
-@literal
+@exact_part
 def evaluate(state, params, X, i, out):
     """The scores of a row: those that predict in front, those of the last iterate behind them.
 
@@ -292,7 +292,7 @@ def sum_of(sums, c):
     return f if abs(f) < HUGE else 0.0
 
 
-@literal
+@exact_part
 def own_value(state, params, X, i):
     """k̃(x, x); infinite if ‖x‖² is no float."""
     if params.kind == GIVEN:
@@ -304,7 +304,7 @@ def own_value(state, params, X, i):
     return kernel_value(params.kind, gamma_of(state, params), params.coef0, params.degree, q, q, q) + params.bias
 
 
-@literal
+@exact_part
 def insert(state, params, X, i, slot, own):
     """Hold row i at this place, whatever was there; ``own`` is k̃(x, x)."""
     slot = u8(slot)

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers, Whole
-from aggro.engine.jit.compile import inline, part, rare
+from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, size, spread, store
 from aggro.engine.rows import (
     HUGE,
@@ -248,7 +248,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def scores_over(state, X, i, m, scores):
     """The scores of all columns for the row divided by m, and ‖x/m‖²."""
     q = dots_norm_over(X, i, m, state.W, state.b[0], scores)
@@ -257,7 +257,7 @@ def scores_over(state, X, i, m, scores):
     return q
 
 
-@rare
+@exact_part
 def far_scores(state, X, i, scores):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -270,7 +270,7 @@ def far_scores(state, X, i, scores):
     return True
 
 
-@rare
+@exact_part
 def far_score(state, params, X, i, k):
     """The score of one column for such a row: of the average, where there is one."""
     m = max(largest(X, i), 1.0)
@@ -396,7 +396,7 @@ def move(state, params, X, i, moves):
         adds(X, i, moves, state.U)
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, scores, moves, q):
     """The same steps for a row whose squared norm is no float: on the row divided by its largest entry.
 
@@ -411,7 +411,7 @@ def learn_far(state, params, X, i, y, s, scores, moves, q):
     return far_moves(state, params, X, i, y, s, scores, moves, max(top, params.bias), True) or moved
 
 
-@rare
+@exact_part
 def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
     """The steps along the row divided by m of the members that divide by q alone, or of the others.
 

@@ -25,7 +25,7 @@ from typing import Annotated
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 
@@ -65,7 +65,7 @@ def steady(state, params):
     return params.keep == 1.0 and not params.average and state.scale[WEIGHTS] == 1.0
 
 
-@rare
+@exact_part
 def shrink(array, factor):
     if array.ndim == 1:
         for j in range(array.shape[0]):

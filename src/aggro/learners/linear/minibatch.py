@@ -31,7 +31,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import inline, part, rare, shared
+from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import CSR, HUGE, NO_ROW, cut, entry, largest, norm, stored
@@ -186,7 +186,7 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
 # Scores -------------------------------------------------------------------------------------------------
 
 
-@rare
+@exact_part
 def tell(state, X, i, V, row, m, sums):
     """sums_k = V_k·x̃/m for every vector k of the weights, or of the lags.
 
@@ -202,7 +202,7 @@ def tell(state, X, i, V, row, m, sums):
             sums[k] += v * V[j, k]
 
 
-@rare
+@exact_part
 def tell_all(state, X, i, p, r, m, out):
     """The scores of a row that is read divided by m, cut at ±HUGE; whether none had to be."""
     columns = u8(state.W.shape[1])
@@ -293,7 +293,7 @@ def learn(state, params, X, i, y, s, out, q):
     return jump(params.code, np.int64(0), (state, params, out))
 
 
-@shared
+@python_too
 def room(state):
     return group_room(state.group.targets.shape[0], state.W.shape[1])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, literal, roomy
+from aggro.engine.jit.compile import allocating, exact, exact_part
 from aggro.engine.rows import HUGE
 from aggro.engine.solve.double_floats import less, multiplied, pair, plus, times
 from aggro.engine.solve.fine_box_qp import at, fine_box_qp, fine_ridge_solve, put
@@ -23,7 +23,7 @@ __all__ = ["learn_finely", "shared_vectors"]
 u8 = np.uint64
 
 
-@literal
+@exact_part
 def fine_product(group, a, b):
     """The product of two rows of the group."""
     p, r, total = u8(0), u8(0), (0.0, 0.0)
@@ -36,7 +36,7 @@ def fine_product(group, a, b):
     return total
 
 
-@literal
+@exact_part
 def fine_score(state, k, column):
     """w·x̃_k/m_k for a row of the group and a vector."""
     group = state.group
@@ -46,7 +46,7 @@ def fine_score(state, k, column):
     return times(total, pair(state.scale[WEIGHTS]))
 
 
-@literal
+@exact_part
 def fine_move(state, params, n, column, beta, place):
     """Add Σβ_k x̃_k/m_k to a vector: feature by feature, in the order of the features; whether it is not 0."""
     group, scale = state.group, state.scale[WEIGHTS]
@@ -80,7 +80,7 @@ def fine_move(state, params, n, column, beta, place):
             state.U[u8(j), column] += share * (total[0] / scale)
 
 
-@literal
+@exact_part
 def finite(n, a):
     """Whether the pairs of a vector are numbers that can be added to weights."""
     good = True
@@ -98,7 +98,7 @@ def shared_vectors(targets, against, k, j):
     return 0.0 if alone else np.float64(own) - np.float64(crossed) - np.float64(back) + np.float64(other)
 
 
-@roomy
+@allocating
 def learn_finely(state, params, n, start, stop, alone, against):
     """Move the vectors ``start`` to ``stop`` (all of them where classes are joint) to the solution of the group.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, part, rare, shared
+from aggro.engine.jit.compile import exact_part, inline, kernel, part, python_too
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE
 from aggro.engine.solve.box_qp import holds
@@ -31,7 +31,7 @@ class GroupSpace(NamedTuple):
     posed: Posed
 
 
-@shared
+@python_too
 def group_room(n, columns):
     """How many numbers of work space a group needs."""
     return 2 * n * columns + n + posed_room(n)
@@ -45,7 +45,7 @@ def space_in(out, n, columns):
     return GroupSpace(scores, moves, rest[:n], posed_in(rest[n:], n))
 
 
-@rare
+@exact_part
 def tell_group(state, scores):
     """The scores of each row of the group, divided by m: w·x̃_k/m_k for every vector."""
     group, scale = state.group, state.scale[WEIGHTS]
@@ -61,7 +61,7 @@ def tell_group(state, scores):
             scores[k, c] *= scale
 
 
-@rare
+@exact_part
 def move_group(state, params, moves):
     """Add Σ_k moves_k·x̃_k/m_k to the vectors; whether there was anything to add."""
     group = state.group

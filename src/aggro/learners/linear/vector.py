@@ -24,7 +24,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import (
     HUGE,
     MOST,
@@ -118,7 +118,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def far_score(state, params, X, i, mean):
     """The score, or that of the average, of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
@@ -187,7 +187,7 @@ def finite(a):
     return min(max(a, -MOST), MOST)
 
 
-@rare
+@exact_part
 def keep_finite(X, i, w):
     """Cut the weights of a row's features at the largest float."""
     for k in range(*stored(X, i)):
@@ -195,7 +195,7 @@ def keep_finite(X, i, w):
         w[j] = finite(w[j])
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, f, q):
     """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
     m = largest(X, i)

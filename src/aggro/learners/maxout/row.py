@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import part, rare, shared
+from aggro.engine.jit.compile import exact_part, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
 
@@ -32,50 +32,50 @@ u8 = np.uint64
 # Where things are in ``out`` ------------------------------------------------------------------------------
 
 
-@shared
+@python_too
 def own_at(state):
     """The scores and the embedding of the last iterate, behind those that predict."""
     return u8(state.W.shape[0] + state.W.shape[1])
 
 
-@shared
+@python_too
 def projected_at(state):
     return u8(2 * (state.W.shape[0] + state.W.shape[1]))
 
 
-@shared
+@python_too
 def moves_at(state):
     return projected_at(state) + u8(state.U.shape[1])
 
 
-@shared
+@python_too
 def raw_at(state):
     return moves_at(state) + u8(state.U.shape[1])
 
 
-@shared
+@python_too
 def places_at(state):
     return raw_at(state) + u8(state.order.shape[0])
 
 
-@shared
+@python_too
 def values_at(state):
     return places_at(state) + u8(state.U.shape[0])
 
 
-@shared
+@python_too
 def count_at(state):
     """How many entries the list has."""
     return values_at(state) + u8(state.U.shape[0])
 
 
-@shared
+@python_too
 def products_at(state):
     """Products of the row with those that wait."""
     return count_at(state) + u8(1)
 
 
-@shared
+@python_too
 def room_of(state):
     return np.int64(products_at(state)) + WAITING
 
@@ -83,7 +83,7 @@ def room_of(state):
 # The row -----------------------------------------------------------------------------------------------------
 
 
-@rare
+@exact_part
 def standardise(moments, counted, raw, places, values):
     """The entries that the row has after standardising, as a list; how many."""
     width = u8(moments.shape[1])
@@ -103,7 +103,7 @@ def standardise(moments, counted, raw, places, values):
     return count
 
 
-@rare
+@exact_part
 def count_moments(moments, counted, raw):
     """Let the row be among those that means and deviations are of; ``counted`` are."""
     means, squares = moments[0], moments[1]
@@ -129,7 +129,7 @@ def squared_norm(values, count):
     return q
 
 
-@rare
+@exact_part
 def normalise(values, count):
     """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
     q = squared_norm(values, count)

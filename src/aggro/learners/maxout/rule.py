@@ -28,7 +28,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
-from aggro.engine.jit.compile import inline, shared
+from aggro.engine.jit.compile import inline, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import HUGE, entry, largest, stored
@@ -262,7 +262,7 @@ def learn(state, params, X, i, y, s, out, q):
     return jump(params.code, np.int64(0), (state, params, out, y, s, np.int64(LEARN))) != 0
 
 
-@shared
+@python_too
 def room(state):
     return room_of(state)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import part, rare, roomy
+from aggro.engine.jit.compile import allocating, exact_part, part
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
 from aggro.learners.maxout.row import BORN, UNITS
@@ -31,7 +31,7 @@ WEIGHT = 0.1  # classes start with weights that differ by up to this
 u8 = np.uint64
 
 
-@rare
+@exact_part
 def begin(W, units, seed):
     """The weights of the first two classes: opposite ones, whose difference is uniform in ±WEIGHT."""
     for i in range(u8(units)):
@@ -40,13 +40,13 @@ def begin(W, units, seed):
         W[1, i] = w
 
 
-@rare
+@exact_part
 def number(seed, i, j, b):
     """The random number in ±1 of feature b (0 for the constant) in piece j of unit i."""
     return 2.0 * uniform(bits(seed, u8(1) + i), b * u8(65536) + j) - 1.0
 
 
-@rare
+@exact_part
 def frame(seed, i, pieces, first, n, V):
     """The starting pieces of unit i, V[j, b], over the features ``first`` … n, in the order of appearance."""
     for j in range(pieces):
@@ -70,14 +70,14 @@ def frame(seed, i, pieces, first, n, V):
                     V[j, b] /= norm
 
 
-@rare
+@exact_part
 def shift(state, row, column, by, share):
     state.U[row, column] += by
     if state.lag.shape[0]:
         state.lag[row, column] -= share * by
 
 
-@roomy
+@allocating
 def turn(state, params, before, share):
     """Let the pieces start over all features met, of which ``before`` were there."""
     H = u8(state.W.shape[1])
@@ -98,7 +98,7 @@ def turn(state, params, before, share):
                     shift(state, feature + u8(1), j * H + i, new[j, b] - old[j, b], share)
 
 
-@rare
+@exact_part
 def join(state, params, before, share):
     """Give random numbers to the features that came after the first ``before``, and leave the others as they are."""
     H = u8(state.W.shape[1])

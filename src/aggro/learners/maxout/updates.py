@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, part, rare
+from aggro.engine.jit.compile import exact_part, inline, kernel, part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
 from aggro.engine.rule import LIVE, SEEN
@@ -168,7 +168,7 @@ def hold(state, places, values, count, share):
     state.marks[HELD] += 1
 
 
-@rare
+@exact_part
 def next_mark(sums, lag, U, share):
     """A power of two of rows has been learned: what is between the marks are now the iterates since the second."""
     for j in range(u8(U.shape[0])):

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import exact, inline, part, rare
+from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.rows import (
     HUGE,
@@ -199,7 +199,7 @@ def peek(state, params, X, i, out):
     return q
 
 
-@rare
+@exact_part
 def far_scores(state, X, i, space, scalars):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -218,7 +218,7 @@ def far_scores(state, X, i, space, scalars):
     return True
 
 
-@rare
+@exact_part
 def scores_over(state, X, i, m, space, scalars):
     """The scores of the row divided by m, the products with the sums, and ‖x/m‖²."""
     columns = u8(state.counts.shape[0])
@@ -300,7 +300,7 @@ def finish(state, params, y, stepped, counting):
                 shares[u8(SUMS) + p, k] += shares[p, k]
 
 
-@rare
+@exact_part
 def fold(state, k):
     """u_k takes over a_k, and v_k the sum of the iterates."""
     shares, columns, width = state.shares, state.counts.shape[0], state.U.shape[0]
@@ -343,7 +343,7 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, space, q):
     """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
     columns = u8(state.counts.shape[0])

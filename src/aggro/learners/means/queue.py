@@ -22,7 +22,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole, exactly
-from aggro.engine.jit.compile import exact, inline, part, rare
+from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.rows import (
     HUGE,
     NO_ROW,
@@ -156,7 +156,7 @@ def peek(state, params, X, i, out):
     return by(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
 
 
-@rare
+@exact_part
 def far_scores(state, X, i, out, lines, mean):
     """The scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
@@ -179,7 +179,7 @@ def judge(state, params, y, out):
     return judge_one_vs_rest(state, 1.0, y, out)
 
 
-@rare
+@exact_part
 def split(state):
     """Two problems that mirror each other, of the one that two classes share."""
     state.split[0] = 1
@@ -318,7 +318,7 @@ def exchange(total, new, old, size):
     return entered, left
 
 
-@rare
+@exact_part
 def gather(state, params, k, newest):
     """The sum anew: of classifiers that count by their age, or after one went that was beyond what rounding leaves."""
     total, ring, size = state.total[k], state.ring[k], params.queue

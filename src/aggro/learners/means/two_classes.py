@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers
-from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import (
     HUGE,
     NO_ROW,
@@ -160,7 +160,7 @@ def peek(state, params, X, i, out):
     return q + params.bias
 
 
-@rare
+@exact_part
 def far_score(state, X, i, scalars):
     """The score of a row that overflows, by the scalars from line ``scalars`` on: those of the last iterate (0) or of
     the average (SUMS). It is cut at ±HUGE, and NaN if the row is not finite.
@@ -253,7 +253,7 @@ def finish(state, params, y, moved, counting):
     return moved
 
 
-@rare
+@exact_part
 def fold(state):
     """u takes over a, and v the sum of the iterates."""
     shares, W = state.shares, state.W
@@ -292,7 +292,7 @@ def enter_intercept(state, c, du, ds, dv):
         state.b[V] += dv
 
 
-@rare
+@exact_part
 def learn_far(state, params, X, i, y, s, q):
     """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
     if state.shares[SCALE, 0] < 1.0:

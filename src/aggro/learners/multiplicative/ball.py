@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
@@ -115,7 +115,7 @@ def look(state, params, X, i, out):
     return np.nan if params.signed == 0 and below(X, i, 0.0) else d
 
 
-@rare
+@exact_part
 def follow_logs(state):
     """Make everything follow the log-weights."""
     relevel(state.theta, state.slope, state.mass, state.norm)
@@ -125,7 +125,7 @@ def follow_logs(state):
     state.square[0] = total
 
 
-@rare
+@exact_part
 def approach(state, params, X, i, radius, unit, s):
     """The step towards a row outside: whether the centre moved."""
     joined = join_all(X, i, 0.0, state.theta, state.slope, state.mass, state.norm)

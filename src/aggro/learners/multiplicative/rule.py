@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, LANES, NO_ROW, below, largest
 from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
@@ -119,7 +119,7 @@ def gap_of(params, y, f):
     return sign, params.edge - sign * f
 
 
-@rare
+@exact_part
 def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     """The step of one model towards a row with a loss: whether it moved."""
     m = max(largest(X, i), params.bias)

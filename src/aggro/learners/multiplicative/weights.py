@@ -33,7 +33,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, cut, dot, entry, largest, score_norm_over, stored
 
 __all__ = [
@@ -130,7 +130,7 @@ def height(norm, t):
     return t if norm[SIGNED] == 0.0 else abs(t)
 
 
-@rare
+@exact_part
 def relevel(theta, slope, mass, norm):
     """Choose the level anew, and everything that depends on it."""
     top = -np.inf
@@ -201,7 +201,7 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
         relevel(theta, slope, mass, norm)
 
 
-@rare
+@exact_part
 def far_score(X, i, slope, norm, radius):
     """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, rare
+from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, MOST, TINY, largest
 
 __all__ = ["distance_from", "parts_of_distance"]
@@ -57,7 +57,7 @@ def square(X, i, w, u, p, r, top):
     return near, held
 
 
-@rare
+@exact_part
 def far_distance(X, i, w, u, p, r, top):
     """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
     if not largest(X, i) < np.inf:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, inline, shared
+from aggro.engine.jit.compile import exact, inline, python_too
 from aggro.engine.rows import over_squared
 from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
 from aggro.engine.steps import LS, PA1
@@ -36,7 +36,7 @@ class Posed(NamedTuple):
     work: np.ndarray  # what the solver needs
 
 
-@shared
+@python_too
 def posed_room(n):
     """How many numbers of work space the problem of n rows needs."""
     return n * n + 6 * n + qp_room(n)

@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import exact, inline, rare
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, MOST, add
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
@@ -74,7 +74,7 @@ def distance(state, X, i, p, r):
 # Moves ----------------------------------------------------------------------------------------------
 
 
-@rare
+@exact_part
 def cut_back(w, u, top):
     """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
     for j in range(top):
@@ -128,7 +128,7 @@ def reach(state, X, i):
         state.facts[TOP] = max(state.facts[TOP], np.float64(X.shape[1]))
 
 
-@rare
+@exact_part
 def move_all(state, X, i, eta):
     """The move over the whole width; then a is 1, and b is 0."""
     w, u, facts = state.w, state.u, state.facts

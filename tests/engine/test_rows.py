@@ -1,4 +1,4 @@
-"""One row, dense or sparse: the first value that is not finite, and the order of sparse indices."""
+"""One row, dense or sparse: its products, the first value that is not finite, and the order of sparse indices."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from aggro.engine import rows
+from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import first_bad
 from aggro.learners.shared.inputs import as_rows
 
@@ -35,3 +37,27 @@ def test_sparse_rows_come_out_sorted_unique_and_read_only():
     assert rows.data.tolist() == [1.0, 2.0, 1.0]
     assert rows.indptr.tolist() == [0, 2, 3]
     assert not any(part.flags.writeable for part in rows[:3])
+
+
+@pytest.mark.parametrize("spelled", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("m", [1.0, 3.0, 1e200, 1e-200])
+def test_products_with_a_row_that_is_divided(spelled, m):
+    """Whatever the size of the row: divided by m it is an ordinary one."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1, 11)) * (rng.random((1, 11)) < 0.7)
+    X, i = as_rows(spelled(x * m), "test"), np.uint64(0)
+    W, b = rng.standard_normal((11, 3)), rng.standard_normal(3)
+    f, q = from_python(rows.score_norm_over)(X, i, m, W[:, 0].copy(), b[0])
+    assert f == pytest.approx(x[0] @ W[:, 0] + b[0] / m, rel=1e-12)
+    assert q == pytest.approx(x[0] @ x[0], rel=1e-12)
+    assert from_python(rows.column_dot_over)(X, i, m, W, np.uint64(1), b[1]) == pytest.approx(
+        x[0] @ W[:, 1] + b[1] / m, rel=1e-12
+    )
+    out = np.empty(3)
+    assert from_python(rows.dots_norm_over)(X, i, m, W, b, out) == pytest.approx(q, rel=1e-15)
+    np.testing.assert_allclose(out, x[0] @ W + b / m, rtol=1e-12)
+    moved, moved_one = W.copy(), W[:, 0].copy()
+    from_python(rows.adds_over)(X, i, b, m, moved)
+    from_python(rows.add_over)(X, i, b[0], m, moved_one)
+    np.testing.assert_allclose(moved, W + np.outer(x[0], b), rtol=1e-12)
+    np.testing.assert_array_equal(moved_one, moved[:, 0])

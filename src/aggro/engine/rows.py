@@ -21,8 +21,9 @@ import numpy as np
 from aggro.engine.jit.compile import exact, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
 
-__all__ = ["CSR", "HUGE", "LANES", "TINY"]
+__all__ = ["CSR", "HUGE", "LANES", "MOST", "TINY"]
 
+MOST = np.finfo(np.float64).max  # the largest float
 HUGE = 1e300
 TINY = 1e-200
 NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
@@ -66,32 +67,12 @@ def entry(X, i, k):
 
 
 @inline
-def dot_norm(X, i, w):
-    """w·x and ‖x‖² in one reading of the row."""
-    f = 0.0
-    q = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[k])
-            f += v * w[u8(X.indices[k])]
-            q += v * v
-    else:
-        for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j])
-            f += v * w[j]
-            q += v * v
-    return f, q
+def cut(f):
+    """A score, not beyond ±HUGE."""
+    return min(max(f, -HUGE), HUGE)
 
 
-@inline
-def add(X, i, a, w):
-    """w ← w + a·x."""
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            w[u8(X.indices[k])] += a * np.float64(X.data[k])
-    else:
-        for j in range(u8(X.shape[1])):
-            w[j] += a * np.float64(X[i, j])
+# The row itself ---------------------------------------------------------------------------------------
 
 
 @inline
@@ -99,43 +80,64 @@ def largest(X, i):
     """max |x_j|, NaN if the row holds a value that is not finite."""
     m = 0.0
     finite = True
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = abs(np.float64(X.data[k]))
-            finite &= v < np.inf
-            m = max(m, v)
-    else:
-        for j in range(u8(X.shape[1])):
-            v = abs(np.float64(X[i, j]))
-            finite &= v < np.inf
-            m = max(m, v)
+    for k in range(*stored(X, i)):
+        _, x = entry(X, i, k)
+        finite &= abs(x) < np.inf
+        m = max(m, abs(x))
     return m if finite else np.nan
-
-
-@inline
-def dot(X, i, w):
-    """w·x."""
-    f = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            f += np.float64(X.data[k]) * w[u8(X.indices[k])]
-    else:
-        for j in range(u8(X.shape[1])):
-            f += np.float64(X[i, j]) * w[j]
-    return f
 
 
 @inline
 def below(X, i, low):
     """Whether the row holds a value below ``low``."""
     found = False
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            found |= np.float64(X.data[k]) < low
-    else:
-        for j in range(u8(X.shape[1])):
-            found |= np.float64(X[i, j]) < low
+    for k in range(*stored(X, i)):
+        _, x = entry(X, i, k)
+        found |= x < low
     return found
+
+
+@inline
+def norm(X, i):
+    """‖x‖²."""
+    q = 0.0
+    for k in range(*stored(X, i)):
+        _, x = entry(X, i, k)
+        q += x * x
+    return q
+
+
+# One weight vector ------------------------------------------------------------------------------------
+
+
+@inline
+def dot_norm(X, i, w):
+    """w·x and ‖x‖² in one reading of the row."""
+    f = 0.0
+    q = 0.0
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        f += x * w[j]
+        q += x * x
+    return f, q
+
+
+@inline
+def dot(X, i, w):
+    """w·x."""
+    f = 0.0
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        f += x * w[j]
+    return f
+
+
+@inline
+def add(X, i, a, w):
+    """w ← w + a·x."""
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        w[j] += a * x
 
 
 @exact
@@ -143,17 +145,19 @@ def dot_norm_over(X, i, m, w):
     """w·(x/m) and ‖x/m‖²."""
     f = 0.0
     q = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[k]) / m
-            f += v * w[u8(X.indices[k])]
-            q += v * v
-    else:
-        for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j]) / m
-            f += v * w[j]
-            q += v * v
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        x /= m
+        f += x * w[j]
+        q += x * x
     return f, q
+
+
+@exact
+def score_norm_over(X, i, m, w, b):
+    """The score (w·x + b)/m, and ‖x/m‖²."""
+    f, q = dot_norm_over(X, i, m, w)
+    return f + b / m, q
 
 
 @exact
@@ -165,12 +169,12 @@ def over_squared(a, m):
 @exact
 def add_over(X, i, a, m, w):
     """w ← w + a·(x/m)."""
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            w[u8(X.indices[k])] += a * (np.float64(X.data[k]) / m)
-    else:
-        for j in range(u8(X.shape[1])):
-            w[j] += a * (np.float64(X[i, j]) / m)
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        w[j] += a * (x / m)
+
+
+# Many weight vectors ----------------------------------------------------------------------------------
 
 
 @inline
@@ -183,59 +187,17 @@ def dots(X, i, W, block):
     even = spread(0.0)
     odd = spread(0.0)
     models = u8(W.shape[1])
-    if hasattr(X, "indptr"):
-        start, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
-        pairs = stop - (stop - start) % u8(2)
-        for p in range(start, pairs, u8(2)):
-            even = madd(spread(X.data[p]), load(W, u8(X.indices[p]) * models + block), even)
-            odd = madd(spread(X.data[p + u8(1)]), load(W, u8(X.indices[p + u8(1)]) * models + block), odd)
-        if pairs < stop:
-            even = madd(spread(X.data[pairs]), load(W, u8(X.indices[pairs]) * models + block), even)
-    else:
-        stop = u8(X.shape[1])
-        pairs = stop - stop % u8(2)
-        for j in range(u8(0), pairs, u8(2)):
-            even = madd(spread(X[i, j]), load(W, j * models + block), even)
-            odd = madd(spread(X[i, j + u8(1)]), load(W, (j + u8(1)) * models + block), odd)
-        if pairs < stop:
-            even = madd(spread(X[i, pairs]), load(W, pairs * models + block), even)
+    start, stop = stored(X, i)
+    pairs = stop - (stop - start) % u8(2)
+    for k in range(start, pairs, u8(2)):
+        j, x = entry(X, i, k)
+        even = madd(spread(x), load(W, j * models + block), even)
+        j, x = entry(X, i, k + u8(1))
+        odd = madd(spread(x), load(W, j * models + block), odd)
+    if pairs < stop:
+        j, x = entry(X, i, pairs)
+        even = madd(spread(x), load(W, j * models + block), even)
     return even + odd
-
-
-@inline
-def norm(X, i):
-    """‖x‖²."""
-    q = 0.0
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[k])
-            q += v * v
-    else:
-        for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j])
-            q += v * v
-    return q
-
-
-@inline
-def dots_norm(X, i, W, out):
-    """out_k = W_k·x for every model k, and ‖x‖²."""
-    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
-        store(out, block, dots(X, i, W, block))
-    return norm(X, i)
-
-
-@inline
-def column_dot(X, i, W, k):
-    """W_k·x for one model among many."""
-    f = 0.0
-    if hasattr(X, "indptr"):
-        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            f += np.float64(X.data[p]) * W[u8(X.indices[p]), k]
-    else:
-        for j in range(u8(X.shape[1])):
-            f += np.float64(X[i, j]) * W[j, k]
-    return f
 
 
 @inline
@@ -245,61 +207,60 @@ def adds(X, i, a, W):
     for block in range(u8(0), models, u8(LANES)):
         moves = load(a, block)
         if any_set(moves):
-            if hasattr(X, "indptr"):
-                for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-                    at = u8(X.indices[p]) * models + block
-                    store(W, at, madd(spread(X.data[p]), moves, load(W, at)))
-            else:
-                for j in range(u8(X.shape[1])):
-                    at = j * models + block
-                    store(W, at, madd(spread(X[i, j]), moves, load(W, at)))
+            for k in range(*stored(X, i)):
+                j, x = entry(X, i, k)
+                at = j * models + block
+                store(W, at, madd(spread(x), moves, load(W, at)))
 
 
-@exact
-def dots_norm_over(X, i, m, W, out):
-    """out_k = W_k·(x/m) for every model k, and ‖x/m‖²."""
-    q = 0.0
-    for k in range(u8(W.shape[1])):
-        out[k] = 0.0
-    if hasattr(X, "indptr"):
-        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[p]) / m
-            q += v * v
-            for k in range(u8(W.shape[1])):
-                out[k] += v * W[u8(X.indices[p]), k]
-    else:
-        for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j]) / m
-            q += v * v
-            for k in range(u8(W.shape[1])):
-                out[k] += v * W[j, k]
-    return q
-
-
-@exact
-def column_dot_over(X, i, m, W, k):
-    """W_k·(x/m) for one model among many."""
+@inline
+def column_dot(X, i, W, k):
+    """W_k·x for one model among many."""
     f = 0.0
-    if hasattr(X, "indptr"):
-        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            f += (np.float64(X.data[p]) / m) * W[u8(X.indices[p]), k]
-    else:
-        for j in range(u8(X.shape[1])):
-            f += (np.float64(X[i, j]) / m) * W[j, k]
+    for p in range(*stored(X, i)):
+        j, x = entry(X, i, p)
+        f += x * W[j, k]
     return f
+
+
+@exact
+def column_dot_over(X, i, m, W, k, b):
+    """W_k·(x/m) + b/m for one model among many."""
+    f = 0.0
+    for p in range(*stored(X, i)):
+        j, x = entry(X, i, p)
+        f += (x / m) * W[j, k]
+    return f + b / m
+
+
+@exact
+def dots_norm_over(X, i, m, W, b, out):
+    """out_k = W_k·(x/m) + b_k/m for every model k, and ‖x/m‖²."""
+    q = 0.0
+    models = u8(W.shape[1])
+    for k in range(models):
+        out[k] = 0.0
+    for p in range(*stored(X, i)):
+        j, x = entry(X, i, p)
+        x /= m
+        q += x * x
+        for k in range(models):
+            out[k] += x * W[j, k]
+    for k in range(models):
+        out[k] += b[k] / m
+    return q
 
 
 @exact
 def adds_over(X, i, a, m, W):
     """W_k ← W_k + a_k·(x/m) for every model k."""
-    if hasattr(X, "indptr"):
-        for p in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            for k in range(u8(W.shape[1])):
-                W[u8(X.indices[p]), k] += a[k] * (np.float64(X.data[p]) / m)
-    else:
-        for j in range(u8(X.shape[1])):
-            for k in range(u8(W.shape[1])):
-                W[j, k] += a[k] * (np.float64(X[i, j]) / m)
+    for p in range(*stored(X, i)):
+        j, x = entry(X, i, p)
+        for k in range(u8(W.shape[1])):
+            W[j, k] += a[k] * (x / m)
+
+
+# Many rows --------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -307,14 +268,10 @@ def first_bad(X, start, low=-np.inf):
     """The first row from ``start`` on with a value that is not finite or below ``low``, and its column; or -1, -1."""
     for i in range(u8(start), u8(n_rows(X))):
         if not largest(X, i) < np.inf or (low > -np.inf and below(X, i, low)):
-            if hasattr(X, "indptr"):
-                for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-                    if not np.isfinite(X.data[k]) or X.data[k] < low:
-                        return np.int64(i), np.int64(X.indices[k])
-            else:
-                for j in range(u8(X.shape[1])):
-                    if not np.isfinite(X[i, j]) or X[i, j] < low:
-                        return np.int64(i), np.int64(j)
+            for k in range(*stored(X, i)):
+                j, x = entry(X, i, k)
+                if not np.isfinite(x) or x < low:
+                    return np.int64(i), np.int64(j)
     return np.int64(-1), np.int64(-1)
 
 

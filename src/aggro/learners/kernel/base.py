@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from aggro.engine.rule import RULES, copy_state
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.inspect import Held
-from aggro.learners.kernel.minibatch import flush_kernel_group, kernel_group_code
+from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
 from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.settings import check_batch, check_budget
 from aggro.learners.kernel.support_set import (
@@ -36,6 +36,7 @@ from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.row_blocks import entries_of, taken
+from aggro.learners.shared.waiting_rows import WaitingRows
 
 __all__ = ["Machine"]
 
@@ -43,7 +44,7 @@ BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
 
 
-class Machine(Held):
+class Machine(WaitingRows, Held):
     """A learner whose scores are sums of a kernel over the rows that it keeps."""
 
     kernel: str | Callable[[Any, Any], Any]
@@ -297,27 +298,8 @@ class Machine(Held):
 
     # Rows that wait ---------------------------------------------------------------------------------------
 
-    def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, as a smaller group.
+    def _waits(self, model: Model) -> bool:
+        return model.state.marks[HELD] > 0 and not model.params.sliding
 
-        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        model: Model | None = self.__dict__.get("_model")
-        if model is not None:
-            model.check_idle()
-            with model.learning:
-                self._prepare(model)
-                self._settle(model)
-        return self
-
-    def _settle(self, model: Model) -> None:
-        with model.guard:
-            if model.state.marks[HELD] and not model.params.sliding:
-                state = copy_state(model.state)
-                flush_kernel_group(state, model.params)
-                model.swap(state, model.params, model.labels, model.width)
+    def _learn_waiting(self, state: Support, params: Any) -> int:
+        return learn_waiting(state, params)

@@ -24,14 +24,38 @@ import numpy as np
 
 from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part
-from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
-from aggro.engine.rows import HUGE, column_dot, column_dot_over, dots, dots_norm_over, largest, norm
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.jit.lanes import LANES, all_below, any_set, load, size, spread, store
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    adds,
+    adds_over,
+    column_dot,
+    column_dot_over,
+    cut,
+    dots,
+    dots_norm_over,
+    largest,
+    norm,
+    over_squared,
+)
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import OwnCode
-from aggro.learners.linear.bank_steps import front, learn, problems
-from aggro.learners.linear.forgetting import WEIGHTS, Scale, as_mean, mean_terms, new_scale
-from aggro.learners.linear.grid import JOINT, NUMBER, TWO_CLASSES
-from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
+from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, mean_terms, new_scale
+from aggro.learners.linear.grid import (
+    CAP,
+    EDGE,
+    JOINT,
+    NUMBER,
+    RIDGE,
+    TWO_CLASSES,
+    choose,
+    member_moves,
+    suffer,
+    tau,
+)
+from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes, rival
 
 __all__ = ["BANK", "GRID", "Bank", "BankParams", "Grid"]
 
@@ -43,8 +67,8 @@ class Bank(NamedTuple):
 
     tally: Tally
     W: Annotated[np.ndarray, Numbers()]  # (width, columns)
-    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): what the lazy average needs
-    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their part of the average
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): the lags of averages
+    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their lags
     scale: Scale  # (3,): see ``learners.linear.forgetting``
     suffered: Annotated[np.ndarray, Numbers(0.0)]  # (2, members): losses and mistakes of each
     weight: Annotated[np.ndarray, Numbers(0.0)]  # (1,): of the rows that it was suffered for
@@ -125,9 +149,37 @@ def _widened(state: Any, params: BankParams, width: int, classes: int, columns: 
     )
 
 
+# Scores -----------------------------------------------------------------------------------------------
+
+
+class Space(NamedTuple):
+    """The work space of a row, a number for each column. In front of it are the scores that predict, one a problem.
+
+    A single member without an average predicts with the scores of all columns: then these are the same.
+    """
+
+    scores: np.ndarray  # of all columns
+    means: np.ndarray  # those of their averages
+    moves: np.ndarray  # what each column aims at, which becomes how far it moves
+
+
 @inline
 def room(state):
     return 4 * state.W.shape[1] + LANES
+
+
+@inline
+def space_of(state, params, out):
+    columns = u8(state.W.shape[1])
+    start = u8(0)
+    if params.span > 1 or params.average:
+        start = (problems(state, params) + u8(LANES - 1)) // u8(LANES) * u8(LANES)
+    return Space(out[start:], out[start + columns :], out[start + u8(2) * columns :])
+
+
+@inline
+def problems(state, params):
+    return u8(state.W.shape[1]) // u8(params.span)
 
 
 @inline
@@ -139,7 +191,8 @@ def chosen(state, params, k):
 @inline
 def look(state, params, X, i, out):
     columns = u8(state.W.shape[1])
-    scores = out[front(state, params) :]
+    space = space_of(state, params, out)
+    scores = space.scores
     q = norm(X, i) + params.bias
     scale = spread(state.scale[WEIGHTS])
     ordinary = q < HUGE
@@ -150,8 +203,8 @@ def look(state, params, X, i, out):
     if not ordinary and not far_scores(state, X, i, scores):
         return np.nan
     if params.average:
-        means(state, params, X, i, scores)
-        scores = scores[columns:]
+        look_at_means(state, params, X, i, space)
+        scores = space.means
     if params.average or params.span > 1:
         for k in range(problems(state, params)):
             out[k] = scores[chosen(state, params, k)]
@@ -159,23 +212,23 @@ def look(state, params, X, i, out):
 
 
 @inline
-def means(state, params, X, i, scores):
-    """The scores of the averages, behind those of the last iterates."""
+def look_at_means(state, params, X, i, space):
+    """The scores of the averages."""
     columns = u8(state.W.shape[1])
     if state.tally.rows[SEEN] == 0:
         for k in range(columns):
-            scores[columns + k] = scores[k]
+            space.means[k] = space.scores[k]
         return
     share, stretch = mean_terms(state, params)
     ordinary = True
     for block in range(u8(0), columns, u8(LANES)):
         u = dots(X, i, state.U, block) + load(state.b, columns + block)
-        f = (load(scores, block) - u * spread(share)) * spread(stretch)
+        f = (load(space.scores, block) - u * spread(share)) * spread(stretch)
         ordinary &= all_below(size(f), spread(HUGE))
-        store(scores, columns + block, f)
+        store(space.means, block, f)
     if not ordinary:
         for k in range(columns):
-            scores[columns + k] = far_score(state, params, X, i, k)
+            space.means[k] = far_score(state, params, X, i, k)
 
 
 @part
@@ -196,16 +249,24 @@ def peek(state, params, X, i, out):
 
 
 @exact_part
-def far_scores(state, X, i, out):
+def scores_over(state, X, i, m, scores):
+    """The scores of all columns for the row divided by m, and ‖x/m‖²."""
+    q = dots_norm_over(X, i, m, state.W, state.b[0], scores)
+    for k in range(u8(state.W.shape[1])):
+        scores[k] *= state.scale[WEIGHTS]
+    return q
+
+
+@exact_part
+def far_scores(state, X, i, scores):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
     if not m < np.inf:
         return False
     m = max(m, 1.0)
-    dots_norm_over(X, i, m, state.W, out)
+    scores_over(state, X, i, m, scores)
     for k in range(u8(state.W.shape[1])):
-        f = (out[k] + state.b[0, k] / m) * state.scale[WEIGHTS]
-        out[k] = min(max(f * m, -HUGE), HUGE)
+        scores[k] = cut(scores[k] * m)
     return True
 
 
@@ -213,10 +274,10 @@ def far_scores(state, X, i, out):
 def far_score(state, params, X, i, k):
     """The score of one column for such a row: of the average, where there is one."""
     m = max(largest(X, i), 1.0)
-    f = (column_dot_over(X, i, m, state.W, k) + state.b[0, k] / m) * state.scale[WEIGHTS]
+    f = column_dot_over(X, i, m, state.W, k, state.b[0, k]) * state.scale[WEIGHTS]
     if params.average and state.tally.rows[SEEN] > 0:
-        f = as_mean(state, params, f, column_dot_over(X, i, m, state.U, k) + state.b[1, k] / m)
-    return min(max(f * m, -HUGE), HUGE)
+        f = as_mean(state, params, f, column_dot_over(X, i, m, state.U, k, state.b[1, k]))
+    return cut(f * m)
 
 
 @inline
@@ -228,6 +289,161 @@ def judge(state, params, y, out):
     if params.problem == JOINT:
         return judge_joint(state, params.edge, y, out)
     return judge_one_vs_rest(state, params.edge, y, out)
+
+
+# Learning ---------------------------------------------------------------------------------------------
+
+
+@inline
+def aim(state, params, y, aims):
+    """What each column should say: the number, or +1, −1, or 0 for a class that was not seen yet."""
+    span = u8(params.span)
+    for k in range(problems(state, params)):
+        if params.problem == NUMBER:
+            wanted = y
+        elif params.problem == TWO_CLASSES:
+            wanted = 2.0 * y - 1.0
+        else:
+            wanted = (1.0 if k == u8(y) else -1.0) if np.int64(k) < state.tally.rows[LIVE] else 0.0
+        if span == 1:
+            aims[k] = wanted
+        else:
+            for g in range(u8(0), span, u8(LANES)):
+                store(aims, k * span + g, spread(wanted))
+
+
+@part
+def joint_moves(state, params, y, s, scores, left, q, m, moves):
+    """The step of each member along the row divided by m; ``scores`` are of that row."""
+    span = u8(params.span)
+    c = np.int64(y)
+    for g in range(u8(0), u8(state.W.shape[1])):
+        moves[g] = 0.0
+    for g in range(span):
+        r = rival(state.tally.rows[LIVE], c, scores, g, span)
+        if r >= 0:
+            k, other = u8(c) * span + g, u8(r) * span + g
+            gap = params.members[EDGE, g] / m - (scores[k] - scores[other]) * left
+            step = tau(params, g, gap, 2.0 * q, s, m)
+            moves[k] = step
+            moves[other] = -step
+
+
+@part
+def own_moves(state, params, s, scores, left, q, m, moves):
+    """The same for problems of their own; ``moves`` are the aims, and become the moves."""
+    for k in range(u8(state.W.shape[1])):
+        g = k % u8(params.span)
+        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE, g] / m
+        if params.problem == NUMBER:
+            residual = wanted / m - f
+            sign = 1.0 if residual >= 0.0 else -1.0
+            moves[k] = sign * tau(params, g, abs(residual) - edge, q, s, m)
+        else:
+            moves[k] = wanted * tau(params, g, edge - wanted * f, q, s, m)
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    columns = u8(state.W.shape[1])
+    space = space_of(state, params, out)
+    scores, moves = space.scores, space.moves
+    aim(state, params, y, moves)  # aims, until they become moves
+    if params.span > 1:
+        suffer(state, params, y, s, space.means if params.average else scores, moves)
+    left = age(state, params, state.W, state.U)
+    usable = TINY < q < HUGE
+    moved = False
+    if usable:
+        stepped = hasattr(params.step, "hinge")
+        if params.problem == JOINT:
+            joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
+        elif stepped:
+            own_moves(state, params, s, scores, left, q, 1.0, moves)
+        scale = spread(state.scale[WEIGHTS])
+        for block in range(u8(0), columns, u8(LANES)):
+            f = load(scores, block)
+            a = load(moves, block)
+            if params.problem != JOINT and not stepped:
+                a = member_moves(params, block % u8(params.members.shape[1]), f * spread(left), a, s, q)
+            a = a / scale
+            store(moves, block, a)
+            usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), spread(HUGE))
+            moved |= any_set(a)
+    if not usable:
+        moved = learn_far(state, params, X, i, y, s, scores, moves, q)
+    elif moved:
+        move(state, params, X, i, moves)
+    if params.span > 1:
+        choose(state, params)
+    return moved
+
+
+@inline
+def move(state, params, X, i, moves):
+    """Every column goes its way along the row."""
+    columns = u8(state.W.shape[1])
+    bias = spread(params.bias)
+    adds(X, i, moves, state.W)
+    for block in range(u8(0), columns, u8(LANES)):
+        store(state.b, block, load(state.b, block) + load(moves, block) * bias)
+    if state.U.shape[0]:
+        share = spread(mean_share(state, params))
+        for block in range(u8(0), columns, u8(LANES)):
+            a = load(moves, block) * share
+            store(moves, block, a)
+            store(state.b, columns + block, load(state.b, columns + block) + a * bias)
+        adds(X, i, moves, state.U)
+
+
+@exact_part
+def learn_far(state, params, X, i, y, s, scores, moves, q):
+    """The same steps for a row whose squared norm is no float: on the row divided by its largest entry.
+
+    A squared norm that is merely too small is 0 to all steps that do not divide by it, and right for them.
+    """
+    top = largest(X, i)
+    if q < TINY and top < NO_ROW:
+        return False
+    moved = False
+    if q < TINY:
+        moved = far_moves(state, params, X, i, y, s, scores, moves, 1.0, False)
+    return far_moves(state, params, X, i, y, s, scores, moves, max(top, params.bias), True) or moved
+
+
+@exact_part
+def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
+    """The steps along the row divided by m of the members that divide by q alone, or of the others.
+
+    Where q is a float or too large for one, all members go the dividing way.
+    """
+    columns = u8(state.W.shape[1])
+    span, members = u8(params.span), params.members
+    q = scores_over(state, X, i, m, scores) + over_squared(params.bias, m)  # aged already
+    tiny = norm(X, i) + params.bias < TINY
+    if params.problem == JOINT:
+        joint_moves(state, params, y, s, scores, 1.0, q, m, moves)
+    else:
+        aim(state, params, y, moves)
+        own_moves(state, params, s, scores, 1.0, q, m, moves)
+    moved = False
+    for k in range(columns):
+        g = k % span
+        divides = members[RIDGE, g] == 0.0 and members[CAP, g] == np.inf
+        moves[k] /= state.scale[WEIGHTS]
+        if not np.isfinite(moves[k]) or (tiny and divides != dividing):
+            moves[k] = 0.0
+        moved |= moves[k] != 0.0
+    if moved:
+        adds_over(X, i, moves, m, state.W)
+        for k in range(columns):
+            state.b[0, k] += moves[k] * params.bias / m
+        if state.U.shape[0]:
+            for k in range(columns):
+                moves[k] *= mean_share(state, params)
+                state.b[1, k] += moves[k] * params.bias / m
+            adds_over(X, i, moves, m, state.U)
+    return moved
 
 
 BANK = Rule(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from aggro.engine.jit.lanes import LANES
-from aggro.engine.rule import MISTAKES, SEEN, Rule, copy_state
+from aggro.engine.rule import MISTAKES, SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
@@ -16,9 +16,10 @@ from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.linear.grid import Problem, members_table
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
-from aggro.learners.shared.learner import NONE, Learner
+from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
+from aggro.learners.shared.waiting_rows import WaitingRows
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups
@@ -44,7 +45,7 @@ SEVERAL: dict[Setting, str] = {
 }
 
 
-class Linear(Learner):
+class Linear(WaitingRows):
     """The weights of linear models, as users see them."""
 
     C: Any
@@ -126,35 +127,17 @@ class Linear(Learner):
             weights, intercepts = predicting(view, slice(0, view.n_features))
             return view, weights, intercepts
 
-    def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, as a smaller group.
+    def _waits(self, model: Model) -> bool:
+        if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
+            return False
+        from aggro.learners.linear.minibatch_step import HELD
 
-        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+        return bool(model.state.group.facts[HELD] > 0)
 
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        model: Model | None = self.__dict__.get("_model")
-        if model is not None:
-            model.check_idle()
-            with model.learning:
-                self._prepare(model)
-                self._settle(model)
-        return self
+    def _learn_waiting(self, state: Groups, params: GroupParams) -> int:
+        from aggro.learners.linear.minibatch import learn_waiting
 
-    def _settle(self, model: Model) -> None:
-        with model.guard:
-            if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
-                return
-            from aggro.learners.linear.minibatch import flush_groups
-            from aggro.learners.linear.minibatch_step import HELD
-
-            if model.state.group.facts[HELD]:
-                state = copy_state(model.state)
-                flush_groups(state, model.params)
-                model.swap(state, model.params, model.labels, model.width)
+        return int(learn_waiting(state, params))
 
     def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
         size, sliding = 1, self.window == "sliding"

@@ -12,9 +12,10 @@ row moves v by τ/σ.
 A mean that slides (with an average). The iterates learn as ever, and what predicts is their mean with the
 weights ρ^(T−t), so that an iterate h rows old counts half. If Δ_t is the move at row t, the mean is
 
-    (w_T − u_T)/(1 − ρ^T)   with   u_T = Σ_t ρ^(T−t+1) Δ_t = ρ (u_{T−1} + Δ_T)
+    (w_T − u_T)/(1 − ρ^T)   with the lag   u_T = Σ_t ρ^(T−t+1) Δ_t = ρ (u_{T−1} + Δ_T)
 
-and u is kept as σ v in the same way. Where h grows without end this becomes the plain mean of all iterates.
+and u is kept as σ v in the same way. Where h grows without end this becomes the plain mean of all iterates
+(``learners.shared.average``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from aggro.engine.fields import Each, Numbers
 from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rule import SEEN
+from aggro.learners.shared.average import lag_share
 
 __all__ = [
     "MEAN",
@@ -41,7 +43,7 @@ __all__ = [
     "steady",
 ]
 
-WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of u, ρ^T (1.0 as long as no mean slides)
+WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of the lag, ρ^T (1.0 as long as no mean slides)
 SMALL = 1e-100
 SHRUNK = Numbers(0.0, 1.0, above=True)
 Scale = Annotated[np.ndarray, Each(SHRUNK, SHRUNK, Numbers(0.0, 1.0))]
@@ -75,10 +77,10 @@ def shrink(array, factor):
 
 
 @inline
-def age(state, params, weights, means):
+def age(state, params, weights, lag):
     """One more row: everything fades. Returns what is left of the scores of the iterate.
 
-    ``weights`` and ``means`` are the arrays that σ scales, beside the intercepts.
+    ``weights`` and ``lag`` are the arrays that σ scales, beside the intercepts.
     """
     if params.keep == 1.0:
         return 1.0
@@ -87,7 +89,7 @@ def age(state, params, weights, means):
         scale[REST] *= params.keep
         scale[MEAN] *= params.keep
         if scale[MEAN] < SMALL:
-            shrink(means, scale[MEAN])
+            shrink(lag, scale[MEAN])
             shrink(state.b[1:], scale[MEAN])
             scale[MEAN] = 1.0
         return 1.0
@@ -101,15 +103,15 @@ def age(state, params, weights, means):
 
 @inline
 def mean_share(state, params):
-    """How much of a move goes to u, after ``age``."""
+    """How much of a move goes to the lag, after ``age``."""
     if params.keep == 1.0:
-        return np.float64(state.tally.rows[SEEN])
+        return lag_share(state)
     return params.keep / state.scale[MEAN]
 
 
 @inline
 def mean_terms(state, params):
-    """(α, β): the score of the mean is (f − α u)β, from that of the iterate and that of u; something was learned."""
+    """(α, β): the score of the mean is (f − α u)β, from that of the iterate and that of the lag u."""
     if params.keep == 1.0:
         return 1.0 / state.tally.rows[SEEN], 1.0
     return state.scale[MEAN], 1.0 / (1.0 - state.scale[REST])

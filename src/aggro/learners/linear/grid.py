@@ -51,7 +51,7 @@ class Problem(IntEnum):
     JOINT = 3
 
 
-NUMBER, TWO_CLASSES, JOINT = int(Problem.NUMBER), int(Problem.TWO_CLASSES), int(Problem.JOINT)
+NUMBER, TWO_CLASSES, ONE_VS_REST, JOINT = (int(problem) for problem in Problem)
 
 
 def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, problem: Problem) -> np.ndarray:

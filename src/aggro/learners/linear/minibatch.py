@@ -34,19 +34,17 @@ from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
-from aggro.engine.rows import CSR, HUGE, NO_ROW, entry, largest, norm, stored
-from aggro.engine.rule import LIVE, SEEN, UPDATES, Rule, Tally, grown, grown_tally, new_tally
-from aggro.engine.solve.box_qp import qp_room
-from aggro.engine.steps import Step
+from aggro.engine.rows import CSR, HUGE, NO_ROW, cut, entry, largest, norm, stored
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import PA1
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
-from aggro.learners.linear.grid import JOINT, NUMBER
-from aggro.learners.linear.minibatch_step import FIRST, HELD, JOINED, ONE_VS_REST, SLIDING, group_step
+from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
+from aggro.learners.linear.minibatch_step import HELD, JOINED, NEXT, SLIDING, group_room, group_step
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
-__all__ = ["GROUPS", "Group", "GroupParams", "Groups", "flush_groups", "group_code"]
+__all__ = ["GROUPS", "Group", "GroupParams", "Groups", "group_code", "learn_waiting"]
 
 u8 = np.uint64
-PA1 = int(Step.PA1)
 SQUARES = 1e100  # squared norms between its inverse and this can be multiplied with each other
 
 
@@ -114,8 +112,8 @@ class Groups(NamedTuple):
 
     tally: Tally
     W: Annotated[np.ndarray, Numbers()]  # (width, columns)
-    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): what the lazy average needs
-    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their part of the average
+    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): the lags of averages
+    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their lags
     scale: Scale  # (3,): see ``learners.linear.forgetting``
     group: Group
 
@@ -190,7 +188,7 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
 
 @exact_part
 def tell(state, X, i, V, row, m, sums):
-    """sums_k = V_k·x̃/m for every vector k of the weights, or of what the average needs.
+    """sums_k = V_k·x̃/m for every vector k of the weights, or of the lags.
 
     To the letter, so that a sum does not depend on how many vectors there is room for.
     """
@@ -218,7 +216,7 @@ def tell_all(state, X, i, p, r, m, out):
             f += r * out[columns + k]
         f *= m
         ordinary &= abs(f) < HUGE
-        out[k] = min(max(f, -HUGE), HUGE) if f == f else 0.0
+        out[k] = cut(f) if f == f else 0.0
     return ordinary
 
 
@@ -269,7 +267,7 @@ def judge(state, params, y, out):
 def keep(state, params, X, i, y, s, q):
     """Put a row into the group."""
     group = state.group
-    slot = u8(group.facts[FIRST])
+    slot = u8(group.facts[NEXT])
     m = 1.0
     if not 1.0 / SQUARES < q < SQUARES:
         m = largest(X, i)
@@ -286,7 +284,7 @@ def keep(state, params, X, i, y, s, q):
     group.lengths[slot] = count
     group.targets[slot], group.weights[slot], group.units[slot] = y, s, m if m < np.inf else 1.0
     group.facts[HELD] = min(group.facts[HELD] + 1, params.size)
-    group.facts[FIRST] = (np.int64(slot) + 1) % params.size
+    group.facts[NEXT] = (np.int64(slot) + 1) % params.size
 
 
 @inline
@@ -297,8 +295,7 @@ def learn(state, params, X, i, y, s, out, q):
 
 @python_too
 def room(state):
-    columns, size = state.W.shape[1], state.group.targets.shape[0]
-    return columns + size * columns + size * size + 10 * size + qp_room(size)
+    return group_room(state.group.targets.shape[0], state.W.shape[1])
 
 
 @cache
@@ -308,12 +305,9 @@ def group_code() -> int:
     return address_of(group_step, init(params, 1, 1), params, np.zeros(1))
 
 
-def flush_groups(state: Groups, params: GroupParams) -> None:
-    """Learn the rows that wait, as if their group had ended with the last of them."""
-    rows = state.tally.rows
-    rows[SEEN] -= 1
-    rows[UPDATES] += group_step(state, params._replace(flushing=1), np.empty(room(state)))
-    rows[SEEN] += 1
+def learn_waiting(state: Groups, params: GroupParams) -> int:
+    """Learn the rows that wait, without another one; 1 if the weights moved."""
+    return int(group_step(state, params._replace(flushing=1), np.empty(room(state))))
 
 
 GROUPS = Rule(

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import allocating, exact_part
-from aggro.engine.rows import HUGE, over_squared
+from aggro.engine.jit.compile import allocating, exact, exact_part
+from aggro.engine.rows import HUGE
 from aggro.engine.solve.double_floats import less, multiplied, pair, plus, times
 from aggro.engine.solve.fine_box_qp import at, fine_box_qp, fine_ridge_solve, put
-from aggro.engine.steps import LS, PA1
+from aggro.engine.steps import LS
 from aggro.learners.linear.forgetting import WEIGHTS, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER
+from aggro.learners.shared.minibatch import at_margin, limits, wanted
 
-__all__ = ["ROUNDING", "learn_finely"]
+__all__ = ["learn_finely", "shared_vectors"]
 
-ROUNDING = 1e-12
 u8 = np.uint64
 
 
@@ -89,16 +89,13 @@ def finite(n, a):
     return good
 
 
-@exact_part
-def aim_of(state, params, k, column, alone):
-    """What the score of a row of the group should be, and the sign that its coefficient must have, 0 for any."""
-    y = state.group.targets[k]
-    if params.problem == NUMBER:
-        return y / state.group.units[k], 0.0
-    sign = 1.0
-    if params.problem != JOINT:
-        sign = 1.0 if (y == 1.0 if alone else u8(y) == column) else -1.0
-    return sign * params.edge / state.group.units[k], sign
+@exact
+def shared_vectors(targets, against, k, j):
+    """How often two rows of joint classes move the same vector the same way, less how often the opposite way."""
+    own, other = targets[k] == targets[j], against[k] == against[j]
+    crossed, back = targets[k] == against[j], against[k] == targets[j]
+    alone = against[k] < 0.0 or against[j] < 0.0
+    return 0.0 if alone else np.float64(own) - np.float64(crossed) - np.float64(back) + np.float64(other)
 
 
 @allocating
@@ -113,20 +110,21 @@ def learn_finely(state, params, n, start, stop, alone, against):
     ridge, edge, lo, hi = np.zeros((4, n))
     place = np.empty(n, np.int64)
     for k in range(n):
-        m, C = group.units[k], params.C * group.weights[k]
-        ridge[k] = 0.0 if params.step == PA1 else over_squared(0.5 / C, m)
+        m = group.units[k]
         edge[k] = params.edge / m if params.problem == NUMBER else 0.0
         for j in range(k + u8(1)):
             v = plus(fine_product(group, k, j), pair(params.bias / m / group.units[j]))
             if joint:
-                c, o, d, p = group.targets[k], against[k], group.targets[j], against[j]
-                shared = np.float64(c == d) - np.float64(c == p) - np.float64(o == d) + np.float64(o == p)
-                v = times(v, pair(shared if o >= 0.0 and p >= 0.0 else 0.0))
+                v = times(v, pair(shared_vectors(group.targets, against, k, j)))
             put(G[k], j, v)
             put(G[j], k, v)
     for column in range(start, stop):
         for k in range(n):
-            aim, sign = aim_of(state, params, k, column, alone)
+            m = group.units[k]
+            aim, sign = params.edge, 1.0
+            if not joint:
+                aim, sign = wanted(params.problem == NUMBER, group.targets[k], params.edge, column, alone)
+            aim /= m
             if joint:
                 own, other = u8(group.targets[k]), u8(max(against[k], 0.0))
                 first, second = fine_score(state, k, own), fine_score(state, k, other)
@@ -137,12 +135,10 @@ def learn_finely(state, params, n, start, stop, alone, against):
             v = less(pair(aim), told)
             if joint and against[k] < 0.0:
                 v = pair(0.0)
-            if params.step != LS and abs(abs(v[0]) - edge[k]) <= ROUNDING * (abs(aim) + size):
+            if at_margin(params.step, v[0], abs(aim) + size, edge[k]):
                 v = pair(edge[k] if v[0] > 0.0 else -edge[k])
             put(r, k, v)
-            cap = params.C * group.weights[k] * group.units[k] if params.step == PA1 else np.inf
-            lo[k] = -cap if sign <= 0.0 else 0.0
-            hi[k] = cap if sign >= 0.0 else 0.0
+            ridge[k], lo[k], hi[k] = limits(params.step, sign, params.C * group.weights[k], m)
         if not finite(n, r):
             return np.int64(-1)
         if params.step != LS:

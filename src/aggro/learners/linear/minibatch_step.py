@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, kernel, part
-from aggro.engine.rows import HUGE, over_squared
+from aggro.engine.jit.compile import exact_part, inline, kernel, part, python_too
+from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE
-from aggro.engine.solve.box_qp import box_qp, holds, ridge_solve
-from aggro.engine.steps import Step
+from aggro.engine.solve.box_qp import holds
 from aggro.learners.linear.forgetting import WEIGHTS, age, mean_share
-from aggro.learners.linear.grid import JOINT, NUMBER, Problem
-from aggro.learners.linear.minibatch_fine import ROUNDING, learn_finely
+from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
+from aggro.learners.linear.minibatch_fine import learn_finely, shared_vectors
 from aggro.learners.shared.contest import rival
+from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
-__all__ = ["FIRST", "HELD", "JOINED", "ONE_VS_REST", "SLIDING", "group_step"]
+__all__ = ["HELD", "JOINED", "NEXT", "SLIDING", "group_room", "group_step"]
 
-HELD, FIRST, SLIDING, JOINED = range(4)
-PA1, LS = int(Step.PA1), int(Step.LS)
-ONE_VS_REST = int(Problem.ONE_VS_REST)
+HELD, NEXT, SLIDING, JOINED = range(4)  # the facts of a group: see ``minibatch``
 u8 = np.uint64
 
 
+class GroupSpace(NamedTuple):
+    """The work space of a group of n rows."""
+
+    scores: np.ndarray  # (n, columns): of each row, by each vector
+    moves: np.ndarray  # (n, columns): how far each vector goes along each row
+    against: np.ndarray  # (n,): of joint classes, each row's best-scoring class other than its own, or -1
+    posed: Posed
+
+
+@python_too
+def group_room(n, columns):
+    """How many numbers of work space a group needs."""
+    return 2 * n * columns + n + posed_room(n)
+
+
+@inline
+def space_in(out, n, columns):
+    table = n * columns
+    rest = out[u8(2) * table :]
+    scores, moves = out[:table].reshape((n, columns)), out[table : u8(2) * table].reshape((n, columns))
+    return GroupSpace(scores, moves, rest[:n], posed_in(rest[n:], n))
+
+
 @exact_part
-def tell_group(state, F):
-    """F[k] = w·x̃_k/m_k for each row of the group and each vector."""
+def tell_group(state, scores):
+    """The scores of each row of the group, divided by m: w·x̃_k/m_k for every vector."""
     group, scale = state.group, state.scale[WEIGHTS]
     columns = u8(state.W.shape[1])
     for k in range(u8(group.facts[HELD])):
-        f = F[k * columns : (k + u8(1)) * columns]
         for c in range(columns):
-            f[c] = state.b[0, c] / group.units[k]
+            scores[k, c] = state.b[0, c] / group.units[k]
         for t in range(u8(group.lengths[k])):
             j, v = u8(group.indices[k, t]), group.values[k, t]
             for c in range(columns):
-                f[c] += v * state.W[j, c]
+                scores[k, c] += v * state.W[j, c]
         for c in range(columns):
-            f[c] *= scale
+            scores[k, c] *= scale
 
 
 @exact_part
-def move_group(state, params, F):
-    """Add F[k]·x̃_k/m_k to the vectors; whether there was anything to add."""
+def move_group(state, params, moves):
+    """Add Σ_k moves_k·x̃_k/m_k to the vectors; whether there was anything to add."""
     group = state.group
     columns = u8(state.W.shape[1])
     moved = False
     share = mean_share(state, params) if state.U.shape[0] else 0.0
     for k in range(u8(group.facts[HELD])):
-        a = F[k * columns : (k + u8(1)) * columns]
+        a = moves[k]
         still = True
         for c in range(columns):
             a[c] /= state.scale[WEIGHTS]
@@ -82,7 +104,7 @@ def empty(group):
         group.targets[k] = group.weights[k] = group.units[k] = 0.0
         for j in range(u8(group.facts[HELD])):
             group.gram[k, j] = 0.0
-    group.facts[HELD] = group.facts[FIRST] = 0
+    group.facts[HELD] = group.facts[NEXT] = 0
 
 
 @part
@@ -109,43 +131,89 @@ def split(state):
 
 
 @part
-def pose_one(state, params, n, column, alone, F, r, sign, slack):
-    """The problem of one vector: that of a number, of two classes, or of one class against the rest.
+def enter_products(state, params, posed):
+    """The products of all rows of the group, with the intercept's constant feature."""
+    group = state.group
+    for k in range(u8(group.facts[HELD])):
+        for j in range(u8(group.facts[HELD])):
+            posed.G[k, j] = group.gram[k, j] + params.bias / group.units[k] / group.units[j]
 
-    ``slack`` is what rounding may make of nothing.
-    """
-    group, columns = state.group, u8(state.W.shape[1])
-    for k in range(n):
-        y = group.targets[k]
-        sign[k] = 0.0
-        if params.problem != NUMBER:
-            sign[k] = 1.0 if (y == 1.0 if alone else u8(y) == column) else -1.0
-            y = sign[k] * params.edge
-        y, f = y / group.units[k], F[k * columns + column]
-        r[k] = y - f
-        slack[k] = ROUNDING * (abs(y) + abs(f))
+
+@inline
+def ask_row(state, params, posed, k, r, size, sign):
+    """Row k of the group lacks r of its score, if that is a number to go by."""
+    m, C = state.group.units[k], params.C * state.group.weights[k]
+    edge = params.edge / m if params.problem == NUMBER else 0.0
+    ask(posed, k, params.step, r if abs(r) < HUGE else 0.0, size, edge, sign, C, m)
 
 
 @part
-def pose_joint(state, params, n, F, A, against, r, sign, slack):
+def pose_one(state, params, space, column, alone):
+    """The problem of one vector: that of a number, of two classes (``alone``), or of one class against the rest."""
+    group = state.group
+    for k in range(u8(group.facts[HELD])):
+        aim, sign = wanted(params.problem == NUMBER, group.targets[k], params.edge, column, alone)
+        aim, f = aim / group.units[k], space.scores[k, column]
+        ask_row(state, params, space.posed, k, aim - f, abs(aim) + abs(f), sign)
+
+
+@part
+def pose_joint(state, params, space):
     """The problem of all classes: each row's own against the best of the others."""
-    group, columns = state.group, u8(state.W.shape[1])
+    group, against, G = state.group, space.against, space.posed.G
+    n = u8(group.facts[HELD])
     for k in range(n):
-        f = F[k * columns : (k + u8(1)) * columns]
+        f = space.scores[k]
         c = np.int64(group.targets[k])
         other = rival(state.tally.rows[LIVE], c, f)
-        against[k], sign[k], r[k], slack[k] = other, 1.0, 0.0, 0.0
+        against[k], r, size = other, 0.0, 0.0
         if other >= 0:
-            m = params.edge / group.units[k]
-            r[k] = m - (f[u8(c)] - f[u8(other)])
-            slack[k] = ROUNDING * (m + abs(f[u8(c)]) + abs(f[u8(other)]))
-        for t in range(columns):
-            f[t] = 0.0
+            aim, own, best = params.edge / group.units[k], f[u8(c)], f[u8(other)]
+            r, size = aim - (own - best), aim + abs(own) + abs(best)
+        ask_row(state, params, space.posed, k, r, size, 1.0)
     for k in range(n):
         for j in range(n):
-            c, o, d, p = group.targets[k], against[k], group.targets[j], against[j]
-            shared = np.float64(c == d) - np.float64(c == p) - np.float64(o == d) + np.float64(o == p)
-            A[k, j] *= shared if o >= 0.0 and p >= 0.0 else 0.0
+            G[k, j] *= shared_vectors(group.targets, against, k, j)
+
+
+@part
+def answer(state, params, space, column):
+    """Write the solution down: how far the vector goes along each row, or, of joint classes, each row's two."""
+    group, beta, moves = state.group, space.posed.beta, space.moves
+    for k in range(u8(group.facts[HELD])):
+        if params.problem != JOINT:
+            moves[k, column] = beta[k]
+        elif space.against[k] >= 0.0:
+            moves[k, u8(group.targets[k])] = beta[k]
+            moves[k, u8(space.against[k])] = -beta[k]
+
+
+@part
+def learn_group(state, params, out):
+    """Learn the rows of the group, as many as there are; whether the weights moved."""
+    n, columns = u8(state.group.facts[HELD]), u8(state.W.shape[1])
+    space = space_in(out, n, columns)
+    posed = space.posed
+    tell_group(state, space.scores)
+    space.moves[:] = 0.0
+    enter_products(state, params, posed)
+    # There is a problem for each vector from ``start`` to ``stop``. Two classes share that of the second.
+    live = state.tally.rows[LIVE]
+    alone = params.problem != JOINT and live <= 2
+    start, stop = u8(0), u8(1)
+    if params.problem == JOINT:
+        pose_joint(state, params, space)
+    elif columns > u8(1):
+        start, stop = (u8(1), u8(2)) if alone else (u8(0), u8(live))
+    good = True
+    for column in range(start, stop):
+        if params.problem != JOINT:
+            pose_one(state, params, space, column, alone)
+        solve(posed, n, params.step)
+        good &= holds(n, posed.G, posed.ridge, posed.r, posed.edge, posed.lo, posed.hi, posed.beta)
+        answer(state, params, space, column)
+    finely = np.int64(-1) if good else learn_finely(state, params, n, start, stop, alone, space.against)
+    return move_group(state, params, space.moves) if finely < 0 else finely > 0
 
 
 @kernel
@@ -153,66 +221,14 @@ def group_step(state, params, out):
     """Learn the row that was put into its group last, which may have to wait; 1 if the weights moved."""
     group = state.group
     if not params.flushing:
-        slot = u8((group.facts[FIRST] + params.size - 1) % params.size)
+        slot = u8((group.facts[NEXT] + params.size - 1) % params.size)
         age(state, params, state.W, state.U)
         if params.problem == ONE_VS_REST and group.targets[slot] == 2.0 and state.tally.classes[2] == 0.0:
             split(state)
         products(group, slot)
         if not params.sliding and group.facts[HELD] < params.size:
             return 0
-
-    n, columns = u8(group.facts[HELD]), u8(state.W.shape[1])
-    F = out[columns:]
-    rest = F[n * columns :]
-    A = rest[: n * n].reshape((n, n))
-    rest = rest[n * n :]
-    ridge, cap, r, edge, sign = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :], rest[u8(4) * n :]
-    lo, hi, beta = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(7) * n :]
-    against, slack, work = rest[u8(8) * n :], rest[u8(9) * n :], rest[u8(10) * n :]
-    tell_group(state, F)
-    for k in range(n):
-        m, C = group.units[k], params.C * group.weights[k]
-        ridge[k] = 0.0 if params.step == PA1 else over_squared(0.5 / C, m)
-        cap[k] = C * m if params.step == PA1 else np.inf
-        edge[k] = params.edge / m if params.problem == NUMBER else 0.0
-        for j in range(n):
-            A[k, j] = group.gram[k, j] + params.bias / m / group.units[j]
-    # Column c of F is scores until problem c is posed, and coefficients when it is solved.
-    live = state.tally.rows[LIVE]
-    alone = params.problem != JOINT and live <= 2
-    start, stop = u8(0), u8(1)
-    if params.problem == JOINT:
-        pose_joint(state, params, n, F, A, against, r, sign, slack)
-    elif columns > u8(1):
-        start, stop = (u8(1), u8(2)) if alone else (u8(0), u8(live))
-    good = True
-    for c in range(start, stop):
-        if params.problem != JOINT:
-            pose_one(state, params, n, c, alone, F, r, sign, slack)
-        for k in range(n):
-            r[k] = r[k] if abs(r[k]) < HUGE else 0.0
-            if params.step != LS and abs(abs(r[k]) - edge[k]) <= slack[k]:
-                r[k] = edge[k] if r[k] > 0.0 else -edge[k]  # at its margin but for rounding, as a window's rows are
-            lo[k] = -cap[k] if sign[k] <= 0.0 or params.step == LS else 0.0
-            hi[k] = cap[k] if sign[k] >= 0.0 or params.step == LS else 0.0
-        if params.step == LS:
-            ridge_solve(n, A, ridge, r, beta, work)
-        else:
-            box_qp(n, A, ridge, r, edge, lo, hi, beta, work)
-        good &= holds(n, A, ridge, r, edge, lo, hi, beta)
-        for k in range(n):
-            if params.problem != JOINT:
-                F[k * columns + c] = beta[k]
-            elif against[k] >= 0.0:
-                F[k * columns + u8(group.targets[k])] = beta[k]
-                F[k * columns + u8(against[k])] = -beta[k]
-    if params.problem != JOINT:
-        for k in range(n):
-            for c in range(columns):
-                if c < start or c >= stop:
-                    F[k * columns + c] = 0.0
-    finely = np.int64(-1) if good else learn_finely(state, params, n, start, stop, alone, against)
-    moved = move_group(state, params, F) if finely < 0 else finely > 0
+    moved = learn_group(state, params, out)
     if not params.sliding:
         empty(group)
     return np.int64(moved)

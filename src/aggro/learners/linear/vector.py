@@ -13,9 +13,8 @@ a row with ℓ > 0 moves w by τv, τ from ``engine.steps``; a row with ℓ = 0 
 bit. The step ``ls`` has no hinge: classification takes the signed residual m − y f, regression y − f
 without ε.
 
-The average of the iterates is lazy. If Δ_t is the move at row t, w_T = ΣΔ_t and the mean of
-w_1 … w_T is w_T − u/T with u = Σ(t − 1)Δ_t, so a sparse row costs two sparse additions. With a half-life the
-weights fade, or the mean slides: see ``learners.linear.forgetting``.
+The average of the iterates is lazy, with the lag u (``learners.shared.average``), so a sparse row costs two sparse
+additions. With a half-life the weights fade, or the mean slides: see ``learners.linear.forgetting``.
 """
 
 from __future__ import annotations
@@ -28,15 +27,17 @@ from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import (
     HUGE,
+    MOST,
     NO_ROW,
     TINY,
     add,
     add_over,
+    cut,
     dot_norm,
-    dot_norm_over,
     entry,
     largest,
     over_squared,
+    score_norm_over,
     stored,
 )
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
@@ -46,17 +47,16 @@ from aggro.learners.shared.contest import judge_one_score
 
 __all__ = ["LINE", "Line", "LineParams"]
 
-FAR = 1e280  # a step from here on may not be a float when it is counted once for every row so far
-MOST = np.finfo(np.float64).max
+LONG = 1e280  # a step from here on may not be a float when it is counted once for every row so far
 
 
 class Line(NamedTuple):
-    """One weight vector; ``u`` gathers what the lazy average needs, or has size 0."""
+    """One weight vector."""
 
     tally: Tally
     w: Annotated[np.ndarray, Numbers()]  # (width,)
-    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
-    b: Annotated[np.ndarray, Numbers()]  # (2, 1): intercept, and its part of the average
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,): the lag of the average
+    b: Annotated[np.ndarray, Numbers()]  # (2, 1): intercept, and its lag
     scale: Scale  # (3,): see ``learners.linear.forgetting``
 
 
@@ -102,7 +102,7 @@ def look(state, params, X, i, out):
     f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
     q += params.bias
     if not (q < HUGE and abs(f) < HUGE):
-        f = far_score(state, X, i)
+        f = far_score(state, params, X, i, False)
         q = q if f == f else np.nan
     out[0] = f
     return q
@@ -114,30 +114,23 @@ def peek(state, params, X, i, out):
     if params.average and q == q and state.tally.rows[SEEN] > 0:
         u, _ = dot_norm(X, i, state.u)
         f = as_mean(state, params, out[0], u + state.b[1, 0])
-        out[0] = f if abs(f) < HUGE else far_mean(state, params, X, i)
+        out[0] = f if abs(f) < HUGE else far_score(state, params, X, i, True)
     return q
 
 
 @exact_part
-def far_score(state, X, i):
-    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+def far_score(state, params, X, i, mean):
+    """The score, or that of the average, of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
     m = largest(X, i)
     if not m < np.inf:
         return np.nan
     m = max(m, 1.0)
-    f, _ = dot_norm_over(X, i, m, state.w)
-    f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]
-    return min(max(f * m, -HUGE), HUGE)
-
-
-@exact_part
-def far_mean(state, params, X, i):
-    """The score of the average for such a row."""
-    m = max(largest(X, i), 1.0)
-    f, _ = dot_norm_over(X, i, m, state.w)
-    u, _ = dot_norm_over(X, i, m, state.u)
-    f = as_mean(state, params, f + state.b[0, 0] / m, u + state.b[1, 0] / m)
-    return min(max(f * m, -HUGE), HUGE)
+    f, _ = score_norm_over(X, i, m, state.w, state.b[0, 0])
+    f *= state.scale[WEIGHTS]
+    if mean:
+        u, _ = score_norm_over(X, i, m, state.u, state.b[1, 0])
+        f = as_mean(state, params, f, u)
+    return cut(f * m)
 
 
 @inline
@@ -177,7 +170,7 @@ def learn(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, f, q, 1.0) / state.scale[WEIGHTS]
     if a == 0.0:
         return False
-    if not abs(a) < (FAR if state.u.shape[0] else HUGE):
+    if not abs(a) < (LONG if state.u.shape[0] else HUGE):
         return learn_far(state, params, X, i, y, s, f, q)
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
@@ -212,8 +205,8 @@ def learn_far(state, params, X, i, y, s, f, q):
         m = 1.0  # the other steps are right with q = 0
     else:
         m = max(m, params.bias)
-        f, q = dot_norm_over(X, i, m, state.w)
-        f = (f + state.b[0, 0] / m) * state.scale[WEIGHTS]  # aged already
+        f, q = score_norm_over(X, i, m, state.w, state.b[0, 0])
+        f *= state.scale[WEIGHTS]  # aged already
         q += over_squared(params.bias, m)
     a = coefficient(params, y, s, f, q, m) / state.scale[WEIGHTS]
     if a == 0.0 or not np.isfinite(a):

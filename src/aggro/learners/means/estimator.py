@@ -27,7 +27,7 @@ from aggro.engine.steps import Step
 from aggro.learners.means.many_classes import CROWD, Crowd, crowd_of
 from aggro.learners.means.queue import QUEUE, Queue, of_queue
 from aggro.learners.means.step import MeansParams
-from aggro.learners.means.two_classes import FIRST, OF_FIRST, OF_SECOND, PAIR, SCALE, SECOND, SUMS, Pair, U, V
+from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, PAIR, S0, S1, SCALE, SUMS, Pair, U, V
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
@@ -37,7 +37,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
 __all__ = ["PAMeansClassifier"]
 
 STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
-MOST = 1e9  # of gamma and scale: products with any row are floats
+LIMIT = 1e9  # of gamma and scale: products with any row are floats
 LONGEST = 100_000
 NO_AGES = np.empty(0)
 Weights = Callable[[int], float]
@@ -122,9 +122,9 @@ class PAMeansClassifier(Classifier):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "C": Number(0.0, open_low=True),
         "step": Choice(tuple(STEPS)),
-        "gamma": Number(0.0, MOST),
+        "gamma": Number(0.0, LIMIT),
         "prototype": Choice(("mean", "sum")),
-        "scale": Number(0.0, MOST, open_low=True),
+        "scale": Number(0.0, LIMIT, open_low=True),
         "queue": Either((Number(1, LONGEST, integer=True), NONE)),
         "queue_weights": Either((Choice(("uniform",)), Kind(Callable, "a function of a classifier's age"))),  # type: ignore[arg-type]
         **COMMON,
@@ -274,7 +274,7 @@ class PAMeansClassifier(Classifier):
             if isinstance(state, Queue):
                 sums, counts = state.S[1:, 1 : 1 + n], state.counts[1:]
             elif isinstance(state, Pair):
-                sums, counts = state.W[:n, [FIRST, SECOND]].T, state.counts
+                sums, counts = state.W[:n, [S0, S1]].T, state.counts
             else:
                 sums, counts = state.S[:n].T, state.counts
             order = view.labels.order
@@ -293,7 +293,7 @@ def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         W = of_queue(state, mean)
         return W[:, 1:].T[which], W[:, 0]
     scale, own, rest = state.shares[SUMS:] / seen if mean else state.shares[:SUMS]
-    assert (SCALE, OF_SECOND, OF_FIRST) == (0, 1, 2)
+    assert (SCALE, OF_PLUS, OF_MINUS) == (0, 1, 2)
 
     def of(u: np.ndarray, plus: np.ndarray, minus: np.ndarray, v: np.ndarray) -> np.ndarray:
         w: np.ndarray = scale * u + own * plus + rest * minus
@@ -301,7 +301,7 @@ def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
 
     if isinstance(state, Pair):
         parts = [np.vstack([state.W[which], state.b])[:, [c]] for c in range(state.W.shape[1])]
-        w = of(parts[U], parts[SECOND], parts[FIRST], parts[-1])
+        w = of(parts[U], parts[S1], parts[S0], parts[-1])
     else:
         sums = np.vstack([state.S[which], state.b[1:2]])
         v = np.vstack([state.V[which], state.b[2:]]) if mean else sums

@@ -17,13 +17,39 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import exact_part, inline, part
+from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
-from aggro.engine.rows import HUGE, dots, dots_norm_over, largest, norm
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
-from aggro.learners.means.many_classes_steps import far_parts, learn, total
-from aggro.learners.means.step import MeansParams
-from aggro.learners.means.two_classes import FIRST, SECOND, SUMS, Pair, Shares, U, V, new_shares
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    adds,
+    adds_over,
+    cut,
+    dots,
+    dots_norm_over,
+    largest,
+    norm,
+    over_squared,
+)
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.steps import PA
+from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
+from aggro.learners.means.two_classes import (
+    OF_MINUS,
+    OF_PLUS,
+    S0,
+    S1,
+    SCALE,
+    SUMS,
+    Pair,
+    Shares,
+    U,
+    V,
+    advance,
+    folds,
+    new_shares,
+)
 from aggro.learners.shared.contest import judge_one_vs_rest
 
 __all__ = ["CROWD", "Crowd", "crowd_of"]
@@ -76,16 +102,29 @@ def crowd_of(pair: Pair, params: MeansParams, width: int, models: int) -> Crowd:
     for parts, mine in ((crowd.U[:rows], pair.W), (crowd.b[0:1], pair.b[None])):
         parts[:, 0], parts[:, 1] = -mine[:, U], mine[:, U]
     for parts, mine in ((crowd.S[:rows], pair.W), (crowd.b[1:2], pair.b[None])):
-        parts[:, 0], parts[:, 1] = mine[:, FIRST], mine[:, SECOND]
+        parts[:, 0], parts[:, 1] = mine[:, S0], mine[:, S1]
     if crowd.V.shape[0] and pair.W.shape[1] > V:
         for parts, mine in ((crowd.V[:rows], pair.W), (crowd.b[2:3], pair.b[None])):
             parts[:, 0], parts[:, 1] = -mine[:, V], mine[:, V]
     for a in (0, SUMS):
-        scale, of_second, of_first = pair.shares[a : a + SUMS, 0]
-        crowd.shares[a : a + SUMS, 0] = scale, -of_first, -of_second
-        crowd.shares[a : a + SUMS, 1] = scale, of_second, of_first
+        scale, of_plus, of_minus = pair.shares[a : a + SUMS, 0]
+        crowd.shares[a : a + SUMS, 0] = scale, -of_minus, -of_plus
+        crowd.shares[a : a + SUMS, 1] = scale, of_plus, of_minus
     crowd.counts[:2] = pair.counts
     return crowd._replace(tally=grown_tally(pair.tally, crowd.counts.shape[0]))
+
+
+# Scores -----------------------------------------------------------------------------------------------
+
+
+class Space(NamedTuple):
+    """The work space of a row, a number for each class."""
+
+    scores: np.ndarray  # which become marks of the problems that make a step
+    products: np.ndarray  # with the sums of the classes
+    to_u: np.ndarray  # how far each u goes along the row,
+    to_sum: np.ndarray  # each sum (1 for the row's class),
+    to_v: np.ndarray  # and each v
 
 
 @inline
@@ -94,34 +133,51 @@ def room(state):
 
 
 @inline
-def score(state, X, i, out, first):
-    """The scores by the scalars from line ``first`` on, then the products with the sums; whether all are floats."""
+def space_of(state, out):
+    n = u8(state.counts.shape[0])
+    return Space(out, out[n:], out[u8(2) * n :], out[u8(3) * n :], out[u8(4) * n :])
+
+
+@exact
+def total(values, n):
+    """Their sum, in order: it must not depend on how many classes there is room for."""
+    found = 0.0
+    for k in range(n):
+        found += values[k]
+    return found
+
+
+@inline
+def score(state, X, i, space, scalars):
+    """The scores by the scalars from line ``scalars`` on, and the products with the sums; whether all are floats."""
     columns = u8(state.counts.shape[0])
+    scores, products = space.scores, space.products
     ordinary = True
     for block in range(u8(0), columns, u8(LANES)):
-        store(out, block, dots(X, i, state.U, block) + load(state.b, block))
+        store(scores, block, dots(X, i, state.U, block) + load(state.b, block))
         d = dots(X, i, state.S, block) + load(state.b, columns + block)
         ordinary &= all_below(size(d), spread(HUGE))
-        store(out, columns + block, d)
-    every = spread(total(out[columns:], columns))
-    at = u8(first) * columns
+        store(products, block, d)
+    every = spread(total(products, columns))
+    at = u8(scalars) * columns
     for block in range(u8(0), columns, u8(LANES)):
         own, rest = load(state.shares, at + columns + block), load(state.shares, at + u8(2) * columns + block)
-        d = load(out, columns + block)
-        f = load(state.shares, at + block) * load(out, block) + own * d + rest * (every - d)
+        d = load(products, block)
+        f = load(state.shares, at + block) * load(scores, block) + own * d + rest * (every - d)
         ordinary &= all_below(size(f), spread(HUGE))
-        store(out, block, f)
+        store(scores, block, f)
     return ordinary
 
 
 @inline
 def look(state, params, X, i, out):
     q = norm(X, i) + params.bias
-    ordinary = score(state, X, i, out, 0)
+    space = space_of(state, out)
+    ordinary = score(state, X, i, space, 0)
     if not (ordinary and q < HUGE):
-        if not far_scores(state, X, i, out, 0):
+        if not far_scores(state, X, i, space, 0):
             return np.nan
-        out[u8(state.counts.shape[0])] = np.inf  # tells ``learn``
+        space.products[0] = np.inf  # tells ``learn``
     return q
 
 
@@ -131,39 +187,190 @@ def peek(state, params, X, i, out):
         return look(state, params, X, i, out)
     columns = u8(state.counts.shape[0])
     q = norm(X, i) + params.bias
-    ordinary = score(state, X, i, out, SUMS)
+    space = space_of(state, out)
+    ordinary = score(state, X, i, space, SUMS)
     seen = spread(np.float64(state.tally.rows[SEEN]))
     for block in range(u8(0), columns, u8(LANES)):
         f = (load(out, block) + dots(X, i, state.V, block) + load(state.b, u8(2) * columns + block)) / seen
         ordinary &= all_below(size(f), spread(HUGE))
         store(out, block, f)
-    if not (ordinary and q < HUGE) and not far_scores(state, X, i, out, SUMS):
+    if not (ordinary and q < HUGE) and not far_scores(state, X, i, space, SUMS):
         return np.nan
     return q
 
 
 @exact_part
-def far_scores(state, X, i, out, first):
+def far_scores(state, X, i, space, scalars):
     """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
     m = largest(X, i)
     if not m < np.inf:
         return False
     m = max(m, 1.0)
-    far_parts(state, X, i, m, out, first)
-    if first == SUMS:
-        columns = state.counts.shape[0]
-        sums = out[u8(3 * columns) :]
-        dots_norm_over(X, i, m, state.V, sums)
-        for k in range(u8(columns)):
-            out[k] = (out[k] + (sums[k] + state.b[2, k] / m)) / state.tally.rows[SEEN]
-    for k in range(u8(state.counts.shape[0])):
-        out[k] = min(max(out[k] * m, -HUGE), HUGE)
+    scores_over(state, X, i, m, space, scalars)
+    columns = u8(state.counts.shape[0])
+    scores, of_v = space.scores, space.to_v
+    if scalars == SUMS:
+        dots_norm_over(X, i, m, state.V, state.b[2], of_v)
+        for k in range(columns):
+            scores[k] = (scores[k] + of_v[k]) / state.tally.rows[SEEN]
+    for k in range(columns):
+        scores[k] = cut(scores[k] * m)
     return True
+
+
+@exact_part
+def scores_over(state, X, i, m, space, scalars):
+    """The scores of the row divided by m, the products with the sums, and ‖x/m‖²."""
+    columns = u8(state.counts.shape[0])
+    scores, products = space.scores, space.products
+    dots_norm_over(X, i, m, state.U, state.b[0], scores)
+    q = dots_norm_over(X, i, m, state.S, state.b[1], products)
+    every = total(products, columns)
+    shares = state.shares[scalars:]
+    for k in range(columns):
+        f = shares[SCALE, k] * scores[k] + shares[OF_PLUS, k] * products[k]
+        scores[k] = f + shares[OF_MINUS, k] * (every - products[k])
+    return q
 
 
 @inline
 def judge(state, params, y, out):
     return judge_one_vs_rest(state, 1.0, y, out)
+
+
+# Learning ---------------------------------------------------------------------------------------------
+
+
+@part
+def demand(state, params, y, s, space, q, m, counting, stepping):
+    """Where each u and v goes along the row divided by m; whether these are floats, and whether there is a step.
+
+    The state is not changed yet.
+    """
+    columns = u8(state.counts.shape[0])
+    c = u8(np.int64(y))
+    scores, products = space.scores, space.products
+    every, rows = total(products, columns), total(state.counts, columns)
+    shares = state.shares
+    finite, moved = True, False
+    for k in range(columns):
+        space.to_u[k] = space.to_v[k] = space.to_sum[k] = 0.0
+    space.to_sum[c] = counting
+    for k in range(u8(state.tally.rows[LIVE])):
+        own = k == c
+        of_sum = OF_PLUS if own else OF_MINUS
+        sign = 1.0 if own else -1.0
+        move = -counting * shares[of_sum, k] / shares[SCALE, k] * m
+        left = 1.0 / m - sign * scores[k]
+        scores[k] = 0.0
+        if stepping and left > 0.0:
+            plus, minus = products[k], every - products[k]
+            n_plus, n_minus = state.counts[k], rows - state.counts[k]
+            if own:
+                plus += counting * q * m
+                n_plus += counting
+            else:
+                minus += counting * q * m
+                n_minus += counting
+            proto = share(params, n_plus) * plus - share(params, n_minus) * minus
+            move += sign * pull(params, left, proto, sign, q, s, m) / shares[SCALE, k]
+            scores[k] = 1.0
+            moved = True
+        space.to_u[k] = move
+        space.to_v[k] = -shares[SUMS + SCALE, k] * move - counting * shares[SUMS + of_sum, k] * m
+        finite &= abs(move) < HUGE
+    return finite, moved
+
+
+@part
+def finish(state, params, y, stepped, counting):
+    """The scalars after the row; ``stepped`` marks the problems that made a step."""
+    columns = u8(state.counts.shape[0])
+    shares, counts = state.shares, state.counts
+    counts[u8(np.int64(y))] += counting
+    rows = total(counts, columns)
+    average = state.V.shape[0] > 0
+    for k in range(u8(state.tally.rows[LIVE])):
+        if stepped[k] != 0.0:
+            advance(shares, k, params.gamma, share(params, counts[k]), share(params, rows - counts[k]))
+            if folds(shares, k, average):
+                fold(state, k)
+        if average:
+            for p in range(u8(SUMS)):
+                shares[u8(SUMS) + p, k] += shares[p, k]
+
+
+@exact_part
+def fold(state, k):
+    """u_k takes over a_k, and v_k the sum of the iterates."""
+    shares, columns, width = state.shares, state.counts.shape[0], state.U.shape[0]
+    for j in range(width + 1):
+        u = state.U[j] if j < width else state.b[0]
+        if state.V.shape[0]:
+            sums = state.S[j] if j < width else state.b[1]
+            v = state.V[j] if j < width else state.b[2]
+            v[k] += shares[SUMS + SCALE, k] * u[k] + shares[SUMS + OF_PLUS, k] * sums[k]
+            v[k] += shares[SUMS + OF_MINUS, k] * (total(sums, u8(columns)) - sums[k])
+        u[k] *= shares[SCALE, k]
+    shares[SCALE, k] = 1.0
+    for p in range(SUMS, 2 * SUMS):
+        shares[p, k] = 0.0
+
+
+@inline
+def learn(state, params, X, i, y, s, out, q):
+    columns = u8(state.counts.shape[0])
+    counting = np.float64(params.counting)
+    space = space_of(state, out)
+    usable = TINY < q < HUGE and space.products[0] < HUGE
+    moved = False
+    if usable:
+        usable, moved = demand(state, params, y, s, space, q, 1.0, counting, True)
+    if not usable:
+        return learn_far(state, params, X, i, y, s, space, q)
+    if moved or params.counting:
+        bias = spread(params.bias)
+        adds(X, i, space.to_u, state.U)
+        adds(X, i, space.to_sum, state.S)
+        for block in range(u8(0), columns, u8(LANES)):
+            of_sum, of_v = columns + block, u8(2) * columns + block
+            store(state.b, block, load(state.b, block) + load(space.to_u, block) * bias)
+            store(state.b, of_sum, load(state.b, of_sum) + load(space.to_sum, block) * bias)
+            store(state.b, of_v, load(state.b, of_v) + load(space.to_v, block) * bias)
+        if state.V.shape[0]:
+            adds(X, i, space.to_v, state.V)
+    finish(state, params, y, space.scores, counting)
+    return moved
+
+
+@exact_part
+def learn_far(state, params, X, i, y, s, space, q):
+    """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
+    columns = u8(state.counts.shape[0])
+    for k in range(columns):
+        if state.shares[SCALE, k] < 1.0:
+            fold(state, k)
+    m = largest(X, i)
+    counting = np.float64(params.counting) if m <= MOST_SUMMED else 0.0
+    stepping = not (q < TINY and m < NO_ROW)  # else there is no row, but its class has one more
+    if not stepping or (q < TINY and params.step != PA):
+        m = 1.0
+    else:
+        m = max(m, params.bias)
+    q = scores_over(state, X, i, m, space, 0) + over_squared(params.bias, m)
+    finite, moved = demand(state, params, y, s, space, q, m, counting, stepping)
+    if not finite:
+        _, moved = demand(state, params, y, s, space, q, m, counting, False)
+    adds_over(X, i, space.to_u, m, state.U)
+    adds(X, i, space.to_sum, state.S)
+    if state.V.shape[0]:
+        adds_over(X, i, space.to_v, m, state.V)
+    for k in range(columns):
+        state.b[0, k] += space.to_u[k] * params.bias / m
+        state.b[1, k] += space.to_sum[k] * params.bias
+        state.b[2, k] += space.to_v[k] * params.bias / m
+    finish(state, params, y, space.scores, counting)
+    return moved
 
 
 CROWD = Rule(

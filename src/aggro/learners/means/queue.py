@@ -23,10 +23,24 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact, exact_part, inline, part
-from aggro.engine.rows import HUGE, NO_ROW, TINY, add, add_over, dot, dot_norm_over, largest, norm, over_squared
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    add,
+    add_over,
+    cut,
+    dot,
+    dot_norm_over,
+    largest,
+    norm,
+    over_squared,
+    score_norm_over,
+)
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
 from aggro.engine.steps import PA
-from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
+from aggro.learners.shared.average import lag_share, mean_of
 from aggro.learners.shared.contest import judge_one_vs_rest, judge_two_classes
 
 __all__ = ["QUEUE", "Queue", "of_queue"]
@@ -55,7 +69,7 @@ class Queue(NamedTuple):
     # (problems, 2, 1 + width): the sum of the ring's w/N, and what rounding took from it
     total: Annotated[np.ndarray, Numbers()]
     S: Annotated[np.ndarray, Numbers()]  # (1 + classes, 1 + width): the sum of all rows, and of each class
-    U: Annotated[np.ndarray, Numbers()]  # (problems or 0, 1 + width): what the lazy average needs
+    U: Annotated[np.ndarray, Numbers()]  # (problems or 0, 1 + width): the lags of the average
     counts: Annotated[np.ndarray, Numbers(0.0)]  # (1 + classes,): rows in each sum
     # (problems, 2): classifiers in the ring, and where the next goes
     places: Annotated[
@@ -105,9 +119,8 @@ def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
 def of_queue(state: Queue, average: int) -> np.ndarray:
     """The weights that predict, a line for each problem, the intercept first."""
     lines = state.W.shape[0] if state.split[0] else 1
-    seen = int(state.tally.rows[SEEN])
     W: np.ndarray = state.W[:lines]
-    return W - state.U[:lines] / seen if average and seen else W.copy()
+    return mean_of(state, W, state.U[:lines]) if average and seen(state) else W.copy()
 
 
 @inline
@@ -116,11 +129,11 @@ def by(state, params, X, i, out, mean):
     q = norm(X, i) + params.bias
     lines = u8(state.W.shape[0]) if state.split[0] else u8(1)
     ordinary = q < HUGE
-    seen = np.float64(state.tally.rows[SEEN])
+    rows = np.float64(state.tally.rows[SEEN])
     for k in range(lines):
         f = dot(X, i, state.W[k, 1:]) + state.W[k, 0]
         if mean:
-            f -= (dot(X, i, state.U[k, 1:]) + state.U[k, 0]) / seen
+            f -= (dot(X, i, state.U[k, 1:]) + state.U[k, 0]) / rows
         ordinary &= abs(f) < HUGE
         out[k] = f
     if not ordinary and not far_scores(state, X, i, out, lines, mean):
@@ -151,12 +164,11 @@ def far_scores(state, X, i, out, lines, mean):
         return False
     m = max(m, 1.0)
     for k in range(lines):
-        f, _ = dot_norm_over(X, i, m, state.W[k, 1:])
-        f += state.W[k, 0] / m
+        f, _ = score_norm_over(X, i, m, state.W[k, 1:], state.W[k, 0])
         if mean:
-            u, _ = dot_norm_over(X, i, m, state.U[k, 1:])
-            f -= (u + state.U[k, 0] / m) / state.tally.rows[SEEN]
-        out[k] = min(max(f * m, -HUGE), HUGE)
+            u, _ = score_norm_over(X, i, m, state.U[k, 1:], state.U[k, 0])
+            f -= u / state.tally.rows[SEEN]
+        out[k] = cut(f * m)
     return True
 
 
@@ -188,7 +200,7 @@ def split(state):
 def learn(state, params, X, i, y, s, out, q):
     m = largest(X, i)
     c = u8(np.int64(y))
-    if params.counting and m <= LARGEST:
+    if params.counting and m <= MOST_SUMMED:
         for line in (u8(ALL), c + u8(1)):
             add(X, i, 1.0, state.S[line, 1:])
             state.S[line, 0] += params.bias
@@ -237,9 +249,9 @@ def step(state, params, X, i, k, plus, minus, sign, f, s, m):
     add_over(X, i, alpha, m, state.W[k, 1:])
     state.W[k, 0] += alpha * params.bias / m
     if state.U.shape[0]:
-        seen = np.float64(state.tally.rows[SEEN])
-        add_over(X, i, alpha * seen, m, state.U[k, 1:])
-        state.U[k, 0] += alpha * seen * params.bias / m
+        lag = alpha * lag_share(state)
+        add_over(X, i, lag, m, state.U[k, 1:])
+        state.U[k, 0] += lag * params.bias / m
     return True
 
 
@@ -252,14 +264,14 @@ def product(X, i, m, w):
 
 @part
 def move(state, k, plus, minus, stretch, gamma, of_plus, of_minus):
-    """w ← (w̄ + γm̃)/(1 + γ), and its part of the average."""
+    """w ← (w̄ + γm̃)/(1 + γ), and its lag."""
     W, total, S = state.W[k], state.total[k], state.S
     rest = 1.0 / (1.0 + gamma)
-    seen = np.float64(state.tally.rows[SEEN])
+    share = lag_share(state)
     for j in range(u8(W.shape[0])):
         w = (stretch * (total[0, j] + total[1, j]) + gamma * (of_plus * S[plus, j] - of_minus * S[minus, j])) * rest
         if state.U.shape[0]:
-            state.U[k, j] += seen * (w - W[j])
+            state.U[k, j] += share * (w - W[j])
         W[j] = w
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from aggro.engine.jit.compile import inline
 from aggro.engine.steps import PA, PA1
 
-__all__ = ["LARGEST", "MeansParams", "pull", "share"]
+__all__ = ["MOST_SUMMED", "MeansParams", "pull", "share"]
 
-LARGEST = 1e280  # rows with a larger entry are learned, but not summed: a few of them would be no float
+MOST_SUMMED = 1e280  # rows with a larger entry are learned, but not summed: a few of them would be no float
 
 
 class MeansParams(NamedTuple):

@@ -9,8 +9,8 @@ with S₁, S₀ the sums of the two classes' rows. A step changes the three scal
 c ← (c − γκ₀)/(1 + γ) with κ what the prototype takes of each sum, and adds (αy/a)x to u. A row that enters S₁ would
 change w by b·x, so u gets −(b/a)x: w stays. When a becomes small, u takes it over.
 
-The sum of all iterates, of which the average is made, is kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms
-grow with 1/a, so u takes a over sooner.
+Every step moves all weights, so an average has no lag as in ``learners.shared.average``: the sum of all iterates is
+kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms grow with 1/a, so u takes a over sooner.
 
 A feature's entries of u, S₀, S₁ and v stand side by side: a non-zero of a row costs one place in memory.
 """
@@ -23,16 +23,42 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, NO_ROW, TINY, column_dot, column_dot_over, entry, largest, over_squared, stored
+from aggro.engine.rows import (
+    HUGE,
+    NO_ROW,
+    TINY,
+    column_dot,
+    column_dot_over,
+    cut,
+    entry,
+    largest,
+    over_squared,
+    stored,
+)
 from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
 from aggro.engine.steps import PA
-from aggro.learners.means.step import LARGEST, MeansParams, pull, share
+from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.shared.contest import judge_two_classes
 
-__all__ = ["OF_FIRST", "OF_SECOND", "PAIR", "SCALE", "SUMS", "Pair", "Shares", "U", "V", "advance", "folds"]
+__all__ = [
+    "OF_MINUS",
+    "OF_PLUS",
+    "PAIR",
+    "S0",
+    "S1",
+    "SCALE",
+    "SUMS",
+    "Pair",
+    "Shares",
+    "U",
+    "V",
+    "advance",
+    "folds",
+    "new_shares",
+]
 
-U, FIRST, SECOND, V = range(4)  # the columns of a feature: u, S₀, S₁, v
-SCALE, OF_SECOND, OF_FIRST, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
+U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
+SCALE, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
 SMALL = 1e-100
 SMALL_MEAN = 1e-4
 Shares = Annotated[np.ndarray, Each(Numbers(0.0, 1.0, above=True), *[Numbers()] * 5)]
@@ -67,72 +93,51 @@ def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
     return Pair(grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy())
 
 
-@inline
-def products(X, i, W):
-    """The row's products with u, S₀ and S₁, and ‖x‖², in one reading."""
-    u = first = second = q = 0.0
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        u += x * W[j, u8(U)]
-        first += x * W[j, u8(FIRST)]
-        second += x * W[j, u8(SECOND)]
-        q += x * x
-    return u, first, second, q
-
-
-@exact
-def products_over(X, i, m, W):
-    """The same for the row divided by m."""
+def products(X, i, m, W):
+    """The products with u, S₀ and S₁ of the row divided by m, and ‖x/m‖², in one reading."""
     u = first = second = q = 0.0
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         x /= m
         u += x * W[j, u8(U)]
-        first += x * W[j, u8(FIRST)]
-        second += x * W[j, u8(SECOND)]
+        first += x * W[j, u8(S0)]
+        second += x * W[j, u8(S1)]
         q += x * x
     return u, first, second, q
 
 
-@inline
-def enter(X, i, W, c, du, ds, dv):
-    """Add du·x to u, ds·x to the sum in column c, dv·x to v."""
+def enter(X, i, m, W, c, du, ds, dv):
+    """Add du·x/m to u, ds·x to the sum in column c, dv·x/m to v."""
     if W.shape[1] > V:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
-            W[j, u8(U)] += du * x
+            W[j, u8(U)] += du * (x / m)
             W[j, c] += ds * x
-            W[j, u8(V)] += dv * x
+            W[j, u8(V)] += dv * (x / m)
     else:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
-            W[j, u8(U)] += du * x
+            W[j, u8(U)] += du * (x / m)
             W[j, c] += ds * x
 
 
-@exact
-def enter_over(X, i, m, W, c, du, ds, dv):
-    """The same with du and dv for the row divided by m."""
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        W[j, u8(U)] += du * (x / m)
-        W[j, c] += ds * x
-        if W.shape[1] > V:
-            W[j, u8(V)] += dv * (x / m)
+# For ordinary rows, m = 1, and to the letter for rows whose squared norm is no float.
+products, products_over = inline(products), exact(products)
+enter, enter_over = inline(enter), exact(enter)
 
 
 @inline
 def look(state, params, X, i, out):
-    u, first, second, q = products(X, i, state.W)
-    first += state.b[FIRST]
-    second += state.b[SECOND]
+    u, first, second, q = products(X, i, 1.0, state.W)
+    first += state.b[S0]
+    second += state.b[S1]
     q += params.bias
     shares = state.shares
-    f = shares[SCALE, 0] * (u + state.b[U]) + shares[OF_SECOND, 0] * second + shares[OF_FIRST, 0] * first
+    f = shares[SCALE, 0] * (u + state.b[U]) + shares[OF_PLUS, 0] * second + shares[OF_MINUS, 0] * first
     out[1] = first
     out[2] = second
     if not (q < HUGE and abs(f) < HUGE and abs(first) < HUGE and abs(second) < HUGE):
-        f = far_score(state, X, i)
+        f = far_score(state, X, i, 0)
         q = q if f == f else np.nan
         out[1] = np.inf  # tells ``learn``
     out[0] = f
@@ -143,54 +148,39 @@ def look(state, params, X, i, out):
 def peek(state, params, X, i, out):
     if not params.average or state.tally.rows[SEEN] == 0:
         return look(state, params, X, i, out)
-    u, first, second, q = products(X, i, state.W)
+    u, first, second, q = products(X, i, 1.0, state.W)
     v = column_dot(X, i, state.W, u8(V)) + state.b[V]
     sums = state.shares[SUMS:]
-    f = sums[SCALE, 0] * (u + state.b[U]) + sums[OF_SECOND, 0] * (second + state.b[SECOND])
-    f = (f + sums[OF_FIRST, 0] * (first + state.b[FIRST]) + v) / state.tally.rows[SEEN]
+    f = sums[SCALE, 0] * (u + state.b[U]) + sums[OF_PLUS, 0] * (second + state.b[S1])
+    f = (f + sums[OF_MINUS, 0] * (first + state.b[S0]) + v) / state.tally.rows[SEEN]
     if not (q < HUGE and abs(f) < HUGE):
-        f = far_mean(state, X, i)
+        f = far_score(state, X, i, SUMS)
         q = q if f == f else np.nan
     out[0] = f
     return q + params.bias
 
 
 @exact_part
-def far_score(state, X, i):
-    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
+def far_score(state, X, i, scalars):
+    """The score of a row that overflows, by the scalars from line ``scalars`` on: those of the last iterate (0) or of
+    the average (SUMS). It is cut at ±HUGE, and NaN if the row is not finite.
+    """
     m = largest(X, i)
     if not m < np.inf:
         return np.nan
     m = max(m, 1.0)
     u, first, second, _ = products_over(X, i, m, state.W)
-    return cut(of_parts(state, state.shares, u, first, second, m) * m)
-
-
-@exact_part
-def far_mean(state, X, i):
-    """The score of the average for such a row."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    u, first, second, _ = products_over(X, i, m, state.W)
-    f = of_parts(state, state.shares[SUMS:], u, first, second, m)
-    f += column_dot_over(X, i, m, state.W, u8(V)) + state.b[V] / m
-    return cut(f / state.tally.rows[SEEN] * m)
+    f = of_parts(state, state.shares[scalars:], u, first, second, m)
+    if scalars == SUMS:
+        f = (f + column_dot_over(X, i, m, state.W, u8(V), state.b[V])) / state.tally.rows[SEEN]
+    return cut(f * m)
 
 
 @exact
 def of_parts(state, shares, u, first, second, m):
     """The score of a row divided by m, from the products with its parts, the intercept's among them."""
     f = shares[SCALE, 0] * (u + state.b[U] / m)
-    return (
-        f + shares[OF_SECOND, 0] * (second + state.b[SECOND] / m) + shares[OF_FIRST, 0] * (first + state.b[FIRST] / m)
-    )
-
-
-@exact
-def cut(f):
-    return min(max(f, -HUGE), HUGE)
+    return f + shares[OF_PLUS, 0] * (second + state.b[S1] / m) + shares[OF_MINUS, 0] * (first + state.b[S0] / m)
 
 
 @inline
@@ -201,8 +191,8 @@ def judge(state, params, y, out):
 @inline
 def drift(state, y, counting):
     """What u gets of a row that enters a sum, so that the weights stay."""
-    held = OF_SECOND if y > 0.5 else OF_FIRST
-    return -counting * state.shares[held, 0] / state.shares[SCALE, 0]
+    of_sum = OF_PLUS if y > 0.5 else OF_MINUS
+    return -counting * state.shares[of_sum, 0] / state.shares[SCALE, 0]
 
 
 @inline
@@ -228,8 +218,8 @@ def demand(state, params, y, s, f, first, second, q, m, counting):
 def to_mean(state, y, du, m, counting):
     """What v gets along the row divided by m, so that the sum of the iterates so far stays."""
     shares = state.shares
-    held = OF_SECOND if y > 0.5 else OF_FIRST
-    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + held, 0] * m
+    of_sum = OF_PLUS if y > 0.5 else OF_MINUS
+    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + of_sum, 0] * m
 
 
 @inline
@@ -237,8 +227,8 @@ def advance(shares, k, gamma, of_plus, of_minus):
     """A step of problem k: the weights shrink and take their part of the prototype."""
     rest = 1.0 / (1.0 + gamma)
     shares[SCALE, k] *= rest
-    shares[OF_SECOND, k] = (shares[OF_SECOND, k] + gamma * of_plus) * rest
-    shares[OF_FIRST, k] = (shares[OF_FIRST, k] - gamma * of_minus) * rest
+    shares[OF_PLUS, k] = (shares[OF_PLUS, k] + gamma * of_plus) * rest
+    shares[OF_MINUS, k] = (shares[OF_MINUS, k] - gamma * of_minus) * rest
 
 
 @inline
@@ -270,8 +260,8 @@ def fold(state):
     for j in range(W.shape[0] + 1):
         part = W[j] if j < W.shape[0] else state.b
         if part.shape[0] > V:
-            part[V] += shares[SUMS + SCALE, 0] * part[U] + shares[SUMS + OF_SECOND, 0] * part[SECOND]
-            part[V] += shares[SUMS + OF_FIRST, 0] * part[FIRST]
+            part[V] += shares[SUMS + SCALE, 0] * part[U] + shares[SUMS + OF_PLUS, 0] * part[S1]
+            part[V] += shares[SUMS + OF_MINUS, 0] * part[S0]
         part[U] *= shares[SCALE, 0]
     shares[SCALE, 0] = 1.0
     shares[SUMS:] = 0.0
@@ -288,8 +278,8 @@ def learn(state, params, X, i, y, s, out, q):
         return learn_far(state, params, X, i, y, s, q)
     dv = to_mean(state, y, du, 1.0, counting)
     if moved or params.counting:
-        c = u8(SECOND if y > 0.5 else FIRST)
-        enter(X, i, state.W, c, du, counting, dv)
+        c = u8(S1 if y > 0.5 else S0)
+        enter(X, i, 1.0, state.W, c, du, counting, dv)
         enter_intercept(state, c, du * params.bias, counting * params.bias, dv * params.bias)
     return finish(state, params, y, moved, counting)
 
@@ -308,7 +298,7 @@ def learn_far(state, params, X, i, y, s, q):
     if state.shares[SCALE, 0] < 1.0:
         fold(state)
     m = largest(X, i)
-    counting = np.float64(params.counting) if m <= LARGEST else 0.0
+    counting = np.float64(params.counting) if m <= MOST_SUMMED else 0.0
     if q < TINY and m < NO_ROW:  # there is no row, but its class has one more
         du, moved, m = drift(state, y, counting), False, 1.0
     else:
@@ -316,13 +306,13 @@ def learn_far(state, params, X, i, y, s, q):
         u, first, second, q = products_over(X, i, m, state.W)
         f = of_parts(state, state.shares, u, first, second, m)
         q += over_squared(params.bias, m)
-        first += state.b[FIRST] / m
-        second += state.b[SECOND] / m
+        first += state.b[S0] / m
+        second += state.b[S1] / m
         du, moved = demand(state, params, y, s, f, first, second, q, m, counting)
         if not abs(du) < np.inf:
             du, moved = drift(state, y, counting) * m, False
     dv = to_mean(state, y, du, m, counting)
-    c = u8(SECOND if y > 0.5 else FIRST)
+    c = u8(S1 if y > 0.5 else S0)
     enter_over(X, i, m, state.W, c, du, counting, dv)
     bias = params.bias / m
     enter_intercept(state, c, du * bias, counting * params.bias, dv * bias)

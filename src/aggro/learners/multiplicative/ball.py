@@ -31,7 +31,7 @@ from aggro.engine.rows import HUGE, add, below, largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
-    REST,
+    LOW,
     TOTAL,
     Mass,
     Norm,
@@ -92,7 +92,7 @@ def grow(state: SimplexBall, params: SimplexBallParams, width: int, models: int)
 @inline
 def factor(state, params):
     """U/Z, by which slopes are coordinates of the centre."""
-    z = state.norm[TOTAL] + state.norm[REST]
+    z = state.norm[TOTAL] + state.norm[LOW]
     return params.radius / z if z > 0.0 else 0.0
 
 
@@ -116,7 +116,7 @@ def look(state, params, X, i, out):
 
 
 @exact_part
-def settle(state):
+def follow_logs(state):
     """Make everything follow the log-weights."""
     relevel(state.theta, state.slope, state.mass, state.norm)
     total = 0.0
@@ -130,7 +130,7 @@ def approach(state, params, X, i, radius, unit, s):
     """The step towards a row outside: whether the centre moved."""
     joined = join_all(X, i, 0.0, state.theta, state.slope, state.mass, state.norm)
     if joined:
-        settle(state)
+        follow_logs(state)
     d = distance(state, params, X, i)
     gap = (d - radius) / unit
     if gap <= 0.0:
@@ -152,7 +152,7 @@ def approach(state, params, X, i, radius, unit, s):
     for j in range(u8(slope.shape[0])):
         if state.mass[j] > 0.0:
             state.theta[j] = min(max(state.theta[j] + a * (slope[j] / d), -HUGE), HUGE)
-    settle(state)
+    follow_logs(state)
     return True
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from aggro.engine.rule import SEEN, Rule, grown_tally
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
-from aggro.learners.multiplicative.weights import REST, SIGNED, TOTAL
+from aggro.learners.multiplicative.weights import LOW, SIGNED, TOTAL
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE, Learner
 from aggro.learners.shared.model import View
@@ -34,7 +34,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 __all__ = ["MultiplicativePAClassifier", "MultiplicativePARegressor"]
 
 POSITIVE = Number(0.0, open_low=True)
-SHARED: dict[str, Constraint] = {
+MULTIPLICATIVE: dict[str, Constraint] = {
     "radius": Either((POSITIVE, NONE)),
     "signed": Flag(),
     "step": Choice(("pa", "pa1", "pa2")),
@@ -106,7 +106,7 @@ class Multiplicative(Learner):
 def normalised(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
     """Weights of these features (features, scores) and intercepts."""
     slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
-    total = norm[:, TOTAL] + norm[:, REST]
+    total = norm[:, TOTAL] + norm[:, LOW]
     with np.errstate(over="ignore"):  # a model file may hold any numbers
         weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
     return weights[1:][which], weights[0]
@@ -175,7 +175,7 @@ class MultiplicativePAClassifier(Multiplicative, Classifier):
     '-'
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"margin": POSITIVE, **SHARED, "class_weight": CLASS_WEIGHT}
+    _constraints: ClassVar[dict[str, Constraint]] = {"margin": POSITIVE, **MULTIPLICATIVE, "class_weight": CLASS_WEIGHT}
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept "
@@ -303,7 +303,7 @@ class MultiplicativePARegressor(Multiplicative, Regressor):
     1.5
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"epsilon": Number(0.0), **SHARED}
+    _constraints: ClassVar[dict[str, Constraint]] = {"epsilon": Number(0.0), **MULTIPLICATIVE}
 
     def __init__(
         self,

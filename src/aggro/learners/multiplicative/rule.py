@@ -111,7 +111,7 @@ def grow_many(state: Simplexes, params: SimplexParams, width: int, models: int) 
 
 
 @inline
-def pull(params, y, f):
+def gap_of(params, y, f):
     """Which way the row pulls and by how much it is wrong: the loss before the hinge."""
     if params.regression:
         return (1.0 if y >= f else -1.0), abs(y - f) - params.edge
@@ -128,7 +128,7 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     joined = join_all(X, i, params.bias, theta, slope, mass, norm)
     if joined:
         f = score(X, i, slope, norm, params.radius)
-    sign, gap = pull(params, y, f)
+    sign, gap = gap_of(params, y, f)
     if gap <= 0.0:
         return joined
     h = m if params.signed else 0.5 * m  # q = h², and τh is the step for the row divided by h
@@ -152,7 +152,7 @@ def look(state, params, X, i, out):
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    if pull(params, y, out[0])[1] <= 0.0:
+    if gap_of(params, y, out[0])[1] <= 0.0:
         return False
     return approach(params, X, i, y, s, out[0], state.theta, state.slope, state.mass, state.norm)
 
@@ -198,7 +198,7 @@ def learn_many(state, params, X, i, y, s, out, q):
     moved = False
     for k in range(u8(state.tally.rows[LIVE])):
         own = np.float64(np.int64(k) == c)
-        if pull(params, own, out[k])[1] > 0.0:
+        if gap_of(params, own, out[k])[1] > 0.0:
             theta, slope, mass, norm = state.theta[k], state.slope[k], state.mass[k], state.norm[k]
             moved |= approach(params, X, i, own, s, out[k], theta, slope, mass, norm)
     return moved

@@ -17,7 +17,7 @@ import numpy as np
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
-from aggro.learners.multiplicative.estimators import POSITIVE, SHARED, Multiplicative, normalised
+from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, POSITIVE, Multiplicative, normalised
 from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
@@ -99,7 +99,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **{name: constraint for name, constraint in SHARED.items() if name != "fit_intercept"},
+        **{name: constraint for name, constraint in MULTIPLICATIVE.items() if name != "fit_intercept"},
         "epsilon": Either((POSITIVE, Choice(("auto",)))),
         "nu": Number(0.0, 1.0, open_low=True),
         "step": Choice(("pa", "pa1", "pa2", "printed")),

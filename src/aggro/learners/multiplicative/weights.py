@@ -34,11 +34,11 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, dot, dot_norm_over, largest
+from aggro.engine.rows import HUGE, cut, dot, entry, largest, score_norm_over, stored
 
 __all__ = [
     "LEVEL",
-    "REST",
+    "LOW",
     "SIGNED",
     "TOTAL",
     "Mass",
@@ -53,9 +53,9 @@ __all__ = [
     "shift_all",
 ]
 
-TOTAL, REST, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
-FAR = 300.0  # logs this far above the level ask for another level
-NEAR = 100.0  # the level is 0 while the largest log is not farther from it than this
+TOTAL, LOW, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
+REACH = 300.0  # logs this far above the level ask for another level
+NEAR_ZERO = 100.0  # the level is 0 while the largest log is not farther from 0 than this
 LOST = 2.0**-30
 LEAST = 1e-300  # the mass of a corner, however far below the level; 0 is for features that are none
 
@@ -95,32 +95,32 @@ def place(theta, slope, mass, norm, j):
     """Make slope and mass of feature j follow its θ; they must be within reach of the level."""
     level = norm[LEVEL]
     t = theta[j]
-    up = np.exp(t - level) if t - level > -2.0 * FAR else 0.0
+    up = np.exp(t - level) if t - level > -2.0 * REACH else 0.0
     if norm[SIGNED] == 0.0:
         slope[j] = up
         mass[j] = max(up, LEAST)
         return
     if level == 0.0:
-        down = 1.0 / up  # |t| is at most FAR
+        down = 1.0 / up  # |t| is at most REACH
     else:
-        down = np.exp(-t - level) if -t - level > -2.0 * FAR else 0.0
+        down = np.exp(-t - level) if -t - level > -2.0 * REACH else 0.0
     slope[j] = up - down
     mass[j] = max(up + down, LEAST)
 
 
 @exact
-def plus(total, rest, amount):
+def plus(total, low, amount):
     """A sum in two parts and one number more, without loss."""
     after = total + amount
     back = after - total
-    return after, rest + ((total - (after - back)) + (amount - back))
+    return after, low + ((total - (after - back)) + (amount - back))
 
 
 @exact
-def set_sum(norm, total, rest):
+def set_sum(norm, total, low):
     """Let this be Z."""
     norm[TOTAL] = total
-    norm[REST] = rest
+    norm[LOW] = low
     norm[PEAK] = max(norm[PEAK], total)
 
 
@@ -137,14 +137,14 @@ def relevel(theta, slope, mass, norm):
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
             top = max(top, height(norm, theta[j]))
-    norm[LEVEL] = top if abs(top) > NEAR else 0.0
+    norm[LEVEL] = top if abs(top) > NEAR_ZERO else 0.0
     norm[PEAK] = 0.0
-    total = rest = 0.0
+    total = low = 0.0
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
             place(theta, slope, mass, norm, j)
-            total, rest = plus(total, rest, mass[j])
-    set_sum(norm, total, rest)
+            total, low = plus(total, low, mass[j])
+    set_sum(norm, total, low)
 
 
 @exact
@@ -152,61 +152,51 @@ def join(theta, slope, mass, norm, j):
     """Feature j becomes a corner, if it is none yet: whether it did."""
     if mass[j] > 0.0:
         return False
-    if -norm[LEVEL] > FAR:
+    if -norm[LEVEL] > REACH:
         mass[j] = LEAST
         relevel(theta, slope, mass, norm)
     else:
         place(theta, slope, mass, norm, j)
-        total, rest = plus(norm[TOTAL], norm[REST], mass[j])
-        set_sum(norm, total, rest)
+        total, low = plus(norm[TOTAL], norm[LOW], mass[j])
+        set_sum(norm, total, low)
     return True
 
 
 @exact
-def shift(theta, slope, mass, norm, j, by, total, rest):
+def shift(theta, slope, mass, norm, j, by, total, low):
     """θ_j ← θ_j + by, and Z after that: infinite if θ_j is out of reach of the level, and only it has moved."""
     t = min(max(theta[j] + by, -HUGE), HUGE)
     theta[j] = t
-    if height(norm, t) - norm[LEVEL] > FAR:
-        return np.inf, rest
-    total, rest = plus(total, rest, -mass[j])
+    if height(norm, t) - norm[LEVEL] > REACH:
+        return np.inf, low
+    total, low = plus(total, low, -mass[j])
     place(theta, slope, mass, norm, j)
-    return plus(total, rest, mass[j])
+    return plus(total, low, mass[j])
 
 
 @exact
 def join_all(X, i, bias, theta, slope, mass, norm):
     """Every feature of the row becomes a corner: whether one was none."""
     joined = bias > 0.0 and join(theta, slope, mass, norm, u8(0))
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            if X.data[k] != 0.0:
-                joined |= join(theta, slope, mass, norm, u8(X.indices[k]) + u8(1))
-    else:
-        for j in range(u8(X.shape[1])):
-            if X[i, j] != 0.0:
-                joined |= join(theta, slope, mass, norm, j + u8(1))
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        if x != 0.0:
+            joined |= join(theta, slope, mass, norm, j + u8(1))
     return joined
 
 
 @exact
 def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
     """θ ← θ + a·(x/m)."""
-    total, rest = norm[TOTAL], norm[REST]
+    total, low = norm[TOTAL], norm[LOW]
     if bias > 0.0:
-        total, rest = shift(theta, slope, mass, norm, u8(0), a * (bias / m), total, rest)
-    if hasattr(X, "indptr"):
-        for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
-            v = np.float64(X.data[k])
-            if v != 0.0:
-                total, rest = shift(theta, slope, mass, norm, u8(X.indices[k]) + u8(1), a * (v / m), total, rest)
-    else:
-        for j in range(u8(X.shape[1])):
-            v = np.float64(X[i, j])
-            if v != 0.0:
-                total, rest = shift(theta, slope, mass, norm, j + u8(1), a * (v / m), total, rest)
+        total, low = shift(theta, slope, mass, norm, u8(0), a * (bias / m), total, low)
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        if x != 0.0:
+            total, low = shift(theta, slope, mass, norm, j + u8(1), a * (x / m), total, low)
     if LOST * norm[PEAK] <= total < np.inf:
-        set_sum(norm, total, rest)
+        set_sum(norm, total, low)
     else:
         relevel(theta, slope, mass, norm)
 
@@ -218,9 +208,9 @@ def far_score(X, i, slope, norm, radius):
     if not m < np.inf:
         return np.nan
     m = max(m, 1.0)
-    f, _ = dot_norm_over(X, i, m, slope[1:])
-    z = norm[TOTAL] + norm[REST]
-    return min(max((f + slope[0] / m) / z * m * radius, -HUGE), HUGE) if z > 0.0 else 0.0
+    f, _ = score_norm_over(X, i, m, slope[1:], slope[0])
+    z = norm[TOTAL] + norm[LOW]
+    return cut(f / z * m * radius) if z > 0.0 else 0.0
 
 
 @inline
@@ -229,5 +219,5 @@ def score(X, i, slope, norm, radius):
     f = dot(X, i, slope[1:]) + slope[0]
     if not abs(f) < HUGE:
         return far_score(X, i, slope, norm, radius)
-    z = norm[TOTAL] + norm[REST]
-    return min(max(f / z * radius, -HUGE), HUGE) if z > 0.0 else 0.0
+    z = norm[TOTAL] + norm[LOW]
+    return cut(f / z * radius) if z > 0.0 else 0.0

@@ -15,12 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, TINY, largest
+from aggro.engine.rows import HUGE, MOST, TINY, largest
 
-__all__ = ["LARGEST", "distance_from", "parts_of_distance"]
+__all__ = ["distance_from", "parts_of_distance"]
 
 NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
-LARGEST = np.finfo(np.float64).max
 
 u8 = np.uint64
 
@@ -90,7 +89,7 @@ def far_distance(X, i, w, u, p, r, top):
                     m = max(m, gap)
         if m == 0.0:
             return 0.0
-        m = min(m, LARGEST)
+        m = min(m, MOST)
     return min(m * np.sqrt(total), HUGE)
 
 

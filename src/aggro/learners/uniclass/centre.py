@@ -4,12 +4,12 @@ The centre is kept as c = a·w, so that (1 − η) is one multiplication, and wi
 cost no more than the row's entries (``learners.shared.distance``). Norms are summed anew when the non-zeros since the
 last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
 
-The average of the iterates is lazy. Let U = Σ(t − 1)Δ_t over the moves Δ_t, so that the mean of c_1 … c_T is
-c_T − U/T as in ``line``. U is kept as u + bw: when the factor goes from a to a′ and w by kx,
+The average of the iterates is lazy (``learners.shared.average``), and its lag is kept as u + bw: when the factor goes
+from a to a′ and w by kx,
 
     b ← b + (t − 1)(a′ − a),   u ← u − (b − (t − 1)a)kx    (b as it was before)
 
-are the moves of U, and a row that does not move the centre costs nothing.
+are the moves of the lag, and a row that does not move the centre costs nothing.
 
 The functions work on any state with the fields ``tally``, ``w``, ``u``, ``scale`` (a) and ``facts`` (``new_facts``).
 """
@@ -22,11 +22,12 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, add
+from aggro.engine.rows import HUGE, MOST, add
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.distance import LARGEST, distance_from
+from aggro.learners.shared.average import lag_share
+from aggro.learners.shared.distance import distance_from
 
-__all__ = ["SHARE", "Facts", "begin", "distance", "mean_of", "move", "new_facts"]
+__all__ = ["SHARE", "Facts", "begin", "distance", "mean_terms", "move", "new_facts"]
 
 # The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
 SHARE, WW, WU, UU, TOP, SINCE = range(6)
@@ -47,7 +48,7 @@ def new_facts() -> np.ndarray:
 
 
 @inline
-def mean_of(state):
+def mean_terms(state):
     """The mean of the iterates as p·w + r·u: p and r."""
     seen = np.float64(state.tally.rows[SEEN])
     return state.scale[0] - state.facts[SHARE] / seen, -1.0 / seen
@@ -77,8 +78,8 @@ def distance(state, X, i, p, r):
 def cut_back(w, u, top):
     """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
     for j in range(top):
-        w[j] = min(max(w[j], -LARGEST / 4.0), LARGEST / 4.0)
-        if u.shape[0] > 0 and not abs(u[j]) <= LARGEST / 2.0:
+        w[j] = min(max(w[j], -MOST / 4.0), MOST / 4.0)
+        if u.shape[0] > 0 and not abs(u[j]) <= MOST / 2.0:
             u[j] = 0.0  # the mean is that of the centres from now on
 
 
@@ -108,7 +109,7 @@ def sum_up(state):
     ww = a0 + a1 + (a2 + a3)
     if not ww + uu < HUGE:
         cut_back(w, u, top)
-        ww = uu = LARGEST
+        ww = uu = MOST
         wu = 0.0
     facts[WW] = ww
     facts[WU] = wu
@@ -133,7 +134,7 @@ def move_all(state, X, i, eta):
     w, u, facts = state.w, state.u, state.facts
     a = state.scale[0]
     b = facts[SHARE]
-    g = eta * np.float64(state.tally.rows[SEEN])
+    g = eta * lag_share(state)
     averaged = u.shape[0] > 0
     reach(state, X, i)
     for j in range(end_of(state)):
@@ -155,9 +156,9 @@ def move_some(state, X, i, eta):
     w, u, facts = state.w, state.u, state.facts
     before = state.scale[0]
     after = before * (1.0 - eta)
-    seen = np.float64(state.tally.rows[SEEN])
+    share = lag_share(state)
     k = eta / after
-    g = (seen * before - facts[SHARE]) * k
+    g = (share * before - facts[SHARE]) * k
     averaged = u.shape[0] > 0
     ww = 0.0
     wu = 0.0
@@ -178,7 +179,7 @@ def move_some(state, X, i, eta):
             wu += new * now - old * past
             uu += (now - past) * (now + past)
     state.scale[0] = after
-    facts[SHARE] += seen * (after - before)
+    facts[SHARE] += share * (after - before)
     facts[WW] += ww
     facts[WU] += wu
     facts[UU] += uu

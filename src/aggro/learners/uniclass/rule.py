@@ -19,21 +19,22 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, inline
 from aggro.engine.rows import largest
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
 from aggro.engine.steps import PA, PA1
+from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.contest import judge_outlier
 from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
-from aggro.learners.uniclass.centre import SHARE, Facts, begin, distance, mean_of, move, new_facts
+from aggro.learners.uniclass.centre import SHARE, Facts, begin, distance, mean_terms, move, new_facts
 
 __all__ = ["BALL", "Ball", "BallParams", "predicting"]
 
 
 class Ball(NamedTuple):
-    """A centre, scale·w, and what goes with it; ``u`` gathers what the lazy average needs, or has size 0."""
+    """A centre, scale·w, and what goes with it."""
 
     tally: Tally
     w: Annotated[np.ndarray, Numbers()]  # (width,)
-    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,)
+    u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,): for the lag of the average
     scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
     facts: Facts  # (6,): see learners.uniclass.centre
     radius: Radius  # (4,): see learners.shared.radius
@@ -70,9 +71,10 @@ def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
 
 def predicting(state: Ball, average: int) -> np.ndarray:
     """The centre that predicts."""
-    seen = int(state.tally.rows[SEEN])
     last: np.ndarray = state.scale[0] * state.w
-    return last - (state.u + state.facts[SHARE] * state.w) / seen if average and seen else last
+    if not average or not seen(state):
+        return last
+    return mean_of(state, last, state.u + state.facts[SHARE] * state.w)
 
 
 @inline
@@ -96,7 +98,7 @@ def look(state, params, X, i, out):
 @inline
 def peek(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
-        p, r = mean_of(state)
+        p, r = mean_terms(state)
         return measure(state, params, X, i, p, r, radius_of(state.mean_radius, params.epsilon), out)
     return look(state, params, X, i, out)
 
@@ -127,7 +129,7 @@ def learn(state, params, X, i, y, s, out, q):
     if params.epsilon == 0.0:
         learn_radius(state.radius, params.nu, d)
         if state.mean_radius.shape[0]:
-            p, r = mean_of(state)
+            p, r = mean_terms(state)
             learn_radius(state.mean_radius, params.nu, distance(state, X, i, p, r))
         if radius == 0.0:
             return False

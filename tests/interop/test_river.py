@@ -19,7 +19,7 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
-from aggro.learners.shared.model import CODE  # noqa: E402
+from aggro.learners.shared.one_row_code import CODE  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
 DETECTORS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "outlier"]

@@ -74,7 +74,6 @@ EXCEPTIONS = {
     ("learners.multiplicative.rule", "learners.linear.vector"): "the judgement of one score is not shared yet",
     ("learners.multiplicative.ball", "learners.uniclass.rule"): "the judgement of a distance is not shared yet",
     ("learners.multiplicative.uniclass", "learners.uniclass.estimator"): "a base class is not shared yet",
-    ("learners.shared.forks", "learners.shared.model"): "a lock of models, which a fork must wait for",
     ("learners.shared.gated_pass", "learners.shared.learner"): "the gated pass is a part of the learner's",
     ("cli.train", "cli.show"): "a model file is looked at before it is trained further",
     ("streams.formats", "streams.reader"): FOR_TYPES,

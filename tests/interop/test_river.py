@@ -19,7 +19,7 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
 from aggro.learners.registry import LEARNERS, find  # noqa: E402
-from aggro.learners.shared.model import CODE  # noqa: E402
+from aggro.learners.shared.one_row_code import CODE  # noqa: E402
 from aggro.testing.check import ANY_ORDER  # noqa: E402
 from aggro.testing.variants import Variant  # noqa: E402
 

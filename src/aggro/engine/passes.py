@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from aggro.engine.rule import (
 
 __all__ = [
     "Layout",
+    "OneRowCall",
     "from_outside",
     "layout_of",
     "learn_dict",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 u8 = np.uint64
-FIRST, LAST = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
+START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
 
 
 @inline
@@ -175,27 +176,43 @@ def score(state, params, X, scores):
 # begins with its row, so that its address is that of a pinned row too.
 
 
+class OneRowCall(NamedTuple):
+    """All that a one-row call needs beside the row, to be pinned."""
+
+    state: Any
+    params: Any
+    target: np.ndarray  # (1,) to write to
+    weight: np.ndarray  # (1,)
+    targets: np.ndarray  # the same two as the pass reads them, read-only
+    weights: np.ndarray
+    order: np.ndarray  # empty
+    balanced: bool
+    averaged: bool
+    scores: np.ndarray  # (1, columns)
+
+
 @quick
 def learn_row(model, row, y, s, pass_at):
     """Learn the one row of a pinned model and row: 1, or 0 if it is not finite."""
-    state, params, target, weight, targets, weights, order, balanced, averaged, _ = content(model)
+    one = content(model)
     (X,) = content(row)
-    target[0] = y
-    weight[0] = s
+    one.target[0] = y
+    one.weight[0] = s
+    weights = one.weights
     if s == 1.0:
         weights = weights[:0]
-    arguments = (state, params, X, targets, weights, order, FIRST, LAST, balanced, averaged)
-    return np.int64(jump(pass_at, np.int64(0), arguments) < 0)
+    rest = (one.targets, weights, one.order, START, STOP, one.balanced, one.averaged)
+    return np.int64(jump(pass_at, np.int64(0), (one.state, one.params, X, *rest)) < 0)
 
 
 @quick
 def score_row(model, row, pass_at):
     """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
-    state, params, _, _, _, _, _, _, _, scores = content(model)
+    one = content(model)
     (X,) = content(row)
-    if jump(pass_at, np.int64(0), (state, params, X, scores)) >= 0:
+    if jump(pass_at, np.int64(0), (one.state, one.params, X, one.scores)) >= 0:
         return np.nan
-    return scores[0, 0]
+    return one.scores[0, 0]
 
 
 @quick

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from helpers.everything import assert_same, everything
 
-TESTS = Path(__file__).parents[1]
-WITH_ENGINE = os.pathsep.join([str(TESTS / "engine"), os.environ.get("PYTHONPATH", "")])
+TESTS = Path(__file__).parents[2]
+EVERYTHING = "helpers/everything.py"
+BESIDE_US = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
 # Names that are no longer where they were.
 HIDING = """
 import runpy, sys
@@ -20,13 +21,13 @@ from aggro.engine.jit import private_names as insides
 
 for group in ("PIECES", "ADDRESSES"):
     getattr(insides, group).append("numba.core.codegen:LibraryOfAnotherName")
-import test_jumps, test_pieces
+import test_jumps, test_partial
 from aggro.engine.jit.compile import from_python
 
 test_jumps.test_a_jump_is_a_call()
 test_jumps.test_an_error_behind_a_jump_arrives()
-assert from_python(test_pieces.summed)(test_jumps.np.array([2.0, 4.0])) == 5.0
-runpy.run_path("everything.py", run_name="__main__")
+assert from_python(test_partial.summed)(test_jumps.np.array([2.0, 4.0])) == 5.0
+runpy.run_path("helpers/everything.py", run_name="__main__")
 """
 
 
@@ -42,13 +43,13 @@ def saved(path: Path) -> dict:
 
 
 def test_with_the_jit_off_everything_runs_and_is_the_same(tmp_path):
-    said = run(["everything.py", str(tmp_path / "off.npy")], NUMBA_DISABLE_JIT="1")
+    said = run([EVERYTHING, str(tmp_path / "off.npy")], NUMBA_DISABLE_JIT="1")
     assert "Warning" not in said
     assert_same(saved(tmp_path / "off.npy"), everything([]))
 
 
 def test_without_numbas_insides_results_are_the_same(tmp_path):
-    said = run(["-c", HIDING, str(tmp_path / "plain.npy"), "briefly"], PYTHONPATH=WITH_ENGINE)
+    said = run(["-c", HIDING, str(tmp_path / "plain.npy"), "briefly"], PYTHONPATH=BESIDE_US)
     assert said.count("is not built as expected") == 2
     assert "a first call takes longer" in said
     assert "single rows take longer" in said
@@ -79,7 +80,7 @@ def no_longer(self):
     raise AttributeError("'PieceLibrary' object has no attribute '_reload_init'")
 
 pieces.PieceLibrary._finalize_final_module = no_longer
-from test_pieces import halved, summed
+from test_partial import halved, summed
 from aggro.engine.jit.compile import from_python
 assert from_python(summed)(np.array([2.0, 4.0])) == 5.0
 assert halved(3.0) == 1.5
@@ -87,7 +88,7 @@ assert halved(3.0) == 1.5
 
 
 def test_a_piece_that_cannot_be_left_half_compiled_goes_the_whole_way():
-    assert "_reload_init" in run(["-c", BROKEN], PYTHONPATH=WITH_ENGINE)
+    assert "_reload_init" in run(["-c", BROKEN], PYTHONPATH=BESIDE_US)
 
 
 @pytest.mark.parametrize("group", ["PIECES", "ADDRESSES", "KEPT"])

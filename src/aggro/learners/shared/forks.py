@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakSet
 
 import aggro.engine.jit.compile  # noqa: F401  it registers first, so that its lock is taken after those of models
+from aggro.learners.shared.one_row_code import PLACING
 
 __all__ = ["Turn", "enlist"]
 
@@ -67,8 +68,6 @@ def wait(lock: Any) -> None:
 
 def before() -> None:
     """Wait until no state is being changed in place."""
-    from aggro.learners.shared.model import PLACING
-
     wait(FORKING)
     guarded: set[int] = set()
     while True:

@@ -24,25 +24,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import direct
-from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
-from aggro.engine.passes import (
-    Layout,
-    from_outside,
-    layout_of,
-    learn_dict,
-    learn_row,
-    run,
-    score,
-    score_dict,
-    score_row,
-    suited,
-)
+from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
 from aggro.learners.shared.features import Features, frozen
 from aggro.learners.shared.forks import enlist
 from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.one_row_code import (
+    CODE,
+    LEARN_DICT,
+    LEARN_ROW,
+    NEVER_FITS,
+    SCORE_DICT,
+    SCORE_ROW,
+    UNKNOWN,
+    pinned_call,
+    place_of,
+)
 
 __all__ = ["Model", "Moment", "View", "size_of"]
 
@@ -54,20 +52,6 @@ NESTED = (
     "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
     "parameters, has called it again. Let it return first; nothing was done by the inner call."
 )
-
-
-def no_plan_fits(*_: Any) -> int:
-    """In place of compiled code that learns dicts: such a row must be given room first."""
-    return -1
-
-
-# The one-row functions that were compiled, each with the addresses that it needs, and where they are. A model keeps
-# the place and not the function: who walks a model, to weigh it or to copy it, would walk on into Numba.
-CODE: list[tuple[Any, ...]] = [(no_plan_fits, 0, 0)]
-NO_PLAN_FITS = 0
-PLACES: dict[tuple[int, bool, int, type], int] = {}
-PLACING = threading.Lock()
-NUMBERS: dict[Layout, int] = {}  # a number for each layout: quick to look up by
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -123,13 +107,12 @@ class Model:
         self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
         self.readers = [0]  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
-        self.layout: Layout = ()
         self.layout_number = -1
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = NO_SHAPE
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
-        self._score_dict = self._learn_dict = -1  # places in CODE, not known yet
+        self._score_dict = self._learn_dict = UNKNOWN  # where the code for dicts is
         self._hold: Any = None  # makes room for a row that the state is to keep
         enlist(self)
 
@@ -233,53 +216,23 @@ class Model:
 
     def pin(self) -> Pinned:
         """The state and the pass's other arguments, laid out for one-row calls."""
-        self._score_dict = self._learn_dict = -1  # the state may be of another type
         rule = RULES[type(self.state)]
         self._hold = rule.hold
-        if rule.hold is not None:
-            self._learn_dict = NO_PLAN_FITS
+        self._score_dict = UNKNOWN  # the state may be of another type
+        self._learn_dict = UNKNOWN if rule.hold is None else NEVER_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
-        flags = (self.balanced, self.averaged and not rule.judges_mean)
-        arguments = (target, weight, frozen(target), frozen(weight), NO_ORDER, *flags, self.scores_row)
-        self.layout = layout = layout_of(self.state, self.params)
-        with PLACING:
-            self.layout_number = NUMBERS.setdefault(layout, len(NUMBERS))
-        self.pinned = Pinned((self.state, self.params, *arguments), layout, outside=from_outside(layout))
+        averaged = self.averaged and not rule.judges_mean
+        rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.balanced, averaged, self.scores_row)
+        self.pinned, self.layout_number = pinned_call(OneRowCall(self.state, self.params, *rest))
         return self.pinned
-
-    def _place(self, learning: bool, row: Pinned) -> int:
-        """Where the code of a one-row function is in ``CODE``, for this state and kind of row, or for its dicts."""
-        key = (self.layout_number, learning, len(row.value), type(row.value[0]))
-        place = PLACES.get(key)
-        if place is None:
-            code = self._code_of(learning, row)
-            with PLACING:
-                CODE.append(code)
-                place = PLACES[key] = len(CODE) - 1
-        return place
-
-    def _code_of(self, learning: bool, row: Pinned) -> tuple[Any, ...]:
-        """A one-row function and the addresses that it jumps to."""
-        assert self.pinned is not None
-        state, params, _, _, targets, weights, order, *flags, scores = self.pinned.value
-        numbers = (0.0, 1.0) if learning else ()
-        X, *plan = row.value
-        if learning:
-            passed = address_of(suited(run, self.layout), state, params, X, targets, weights, order, 0, 1, *flags)
-        else:
-            passed = address_of(suited(score, self.layout), state, params, X, scores)
-        one = suited(learn_row if learning else score_row, self.layout)
-        if not plan:
-            return direct(one, self.pinned, row, *numbers, 0), passed
-        one_at = address_of(one, self.pinned, Pinned((X,), type(X)), *numbers, 0)
-        return direct(learn_dict if learning else score_dict, 0, row, 0, *numbers, 0, 0), passed, one_at
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
-        code, passed = CODE[self._place(False, row)]
-        first: float = code(pinned, row, passed)
+        code = CODE[place_of(SCORE_ROW, self.layout_number, pinned, row)]
+        call = code.call
+        first: float = call(pinned, row, code.pass_at)
         return first
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
@@ -292,8 +245,9 @@ class Model:
             if state is not self.state:
                 self.swap(state, self.params, self.labels, self.width)
                 pinned = self.pin()
-        code, passed = CODE[self._place(True, row)]
-        learned: int = code(pinned, row, target, weight, passed)
+        code = CODE[place_of(LEARN_ROW, self.layout_number, pinned, row)]
+        call = code.call
+        learned: int = call(pinned, row, target, weight, code.pass_at)
         return bool(learned)
 
     def score_dict(self, x: Any) -> float:
@@ -302,9 +256,10 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
             return INFINITY
         if self._score_dict < 0:
-            self._score_dict = self._place(False, plan.reader)
-        code, passed, one = CODE[self._score_dict]
-        first: float = code(self.pinned, plan.reader, id(x), passed, one)
+            self._score_dict = place_of(SCORE_DICT, self.layout_number, self.pinned, plan.reader)
+        code = CODE[self._score_dict]
+        call = code.call  # a name for it: Python would look for a method
+        first: float = call(self.pinned, plan.reader, id(x), code.pass_at, code.row_at)
         return first
 
     def learn_dict(self, x: Any, target: float) -> int:
@@ -313,7 +268,8 @@ class Model:
         if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
             return -1
         if self._learn_dict < 0:
-            self._learn_dict = self._place(True, plan.reader)
-        code, passed, one = CODE[self._learn_dict]
-        learned: int = code(self.pinned, plan.reader, id(x), target, 1.0, passed, one)
+            self._learn_dict = place_of(LEARN_DICT, self.layout_number, self.pinned, plan.reader)
+        code = CODE[self._learn_dict]
+        call = code.call
+        learned: int = call(self.pinned, plan.reader, id(x), target, 1.0, code.pass_at, code.row_at)
         return learned

@@ -1,4 +1,7 @@
-"""What kernel learners share: rows in blocks, kernels of all kinds, and the support set as users see it."""
+"""What kernel learners share: their settings, rows in blocks, and the support set as users see it.
+
+A hook of ``learners.shared.learner`` that is answered otherwise here says why in its first line.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.jit.pinned import Pinned
-from aggro.engine.kernel_functions import Kernel
+from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.engine.passes import run, score
-from aggro.engine.rule import RULES, copy_state
+from aggro.engine.rows import CSR, HUGE
+from aggro.engine.rule import RULES, Rule, copy_state
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
-from aggro.learners.kernel.inspect import Held
 from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
+from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.scores import sweep
-from aggro.learners.kernel.settings import check_batch, check_budget
 from aggro.learners.kernel.support_set import (
     COUNT,
     HELD,
@@ -26,26 +29,59 @@ from aggro.learners.kernel.support_set import (
     SLIDING,
     WIDTH,
     Support,
+    coefficients,
     enlarged,
-    projects,
     sums_of,
+    support_rows,
 )
-from aggro.learners.kernel.user_kernel import called_scores, learn_called
+from aggro.learners.kernel.user_kernel import called, called_scores, learn_called
 from aggro.learners.shared import inputs
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.features import frozen
+from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.row_blocks import entries_of, taken
+from aggro.learners.shared.one_row import finite
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
 from aggro.learners.shared.waiting_rows import WaitingRows
 
-__all__ = ["Machine"]
+__all__ = ["KERNEL", "POSITIVE", "KernelLearner", "kernel_among"]
 
 BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
+MOST_PROJECTED = 2**14
+MAX_BATCH = 1024  # a group of B rows costs B³
+NAMED = ("linear", "poly", "rbf", "sigmoid", "cosine")
 
 
-class Machine(WaitingRows, Held):
+def kernel_among(words: tuple[str, ...]) -> Constraint:
+    """A kernel by its name, or a function."""
+    return Either((Choice(words), Kind(Callable, "a function of two matrices")))  # type: ignore[arg-type]
+
+
+POSITIVE = Number(0.0, open_low=True)
+KERNEL: dict[str, Constraint] = {
+    "C": POSITIVE,
+    "kernel": kernel_among((*NAMED, "precomputed")),
+    "gamma": Either((Choice(("auto",)), POSITIVE)),
+    "degree": Number(1, 100, integer=True),
+    "coef0": Number(),
+    "step": Choice(("pa", "pa1", "pa2", "ls")),
+    "batch_size": Number(1, MAX_BATCH, integer=True),
+    "window": Choice(("disjoint", "sliding")),
+    "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
+    "budget_policy": Choice(tuple(policy.name.lower() for policy in Policy)),
+    **COMMON,
+    "fit_intercept": Either((Flag(), Choice(("auto",)))),
+}
+
+
+class KernelLearner(WaitingRows):
     """A learner whose scores are sums of a kernel over the rows that it keeps."""
+
+    _task: ClassVar[int]  # CLASSES, NUMBER or OUTLIER
+    _edge: ClassVar[str]  # the parameter that is the margin, the insensitivity or the radius of that task
 
     kernel: str | Callable[[Any, Any], Any]
     gamma: float | str
@@ -85,28 +121,35 @@ class Machine(WaitingRows, Held):
 
     # Settings -----------------------------------------------------------------------------------------
 
-    def _numbers(self) -> dict[str, Any]:
-        """The settings that all kernel learners have, as a rule reads them."""
-        return {
-            "step": int(Step[self.step.upper()]),
-            "C": float(self.C),
-            "bias": self._bias(),
-            "average": int(self.average),
-            "kind": int(Kernel.GIVEN if self._is_given() else Kernel[str(self.kernel).upper()]),
-            "gamma": 0.0 if isinstance(self.gamma, str) else float(self.gamma),
-            "coef0": float(self.coef0),
-            "degree": int(self.degree),
-            "keeps": int(self.kernel != "precomputed"),
-            "budget": int(self.budget or 0),
-            "batch": int(self.batch_size),
-            "sliding": int(self.window == "sliding"),
-            "code": 0,
-            "policy": int(Policy[self.budget_policy.upper()]),
-            "seed": 0,
-            "covered": 0,
-            "ahead": np.empty((0, 0)),
-            "own": np.empty(0, np.int64),
-        }
+    def _rule_for(self, classes: int) -> Rule:
+        """One rule for any number of classes."""
+        return EXPANSION
+
+    def _params_for(self, rule: Rule) -> KernelParams:
+        edge = getattr(self, self._edge)
+        return KernelParams(
+            task=self._task,
+            step=int(Step[self.step.upper()]),
+            C=float(self.C),
+            edge=0.0 if edge == "auto" else float(edge),
+            nu=float(getattr(self, "nu", 0.0)),
+            bias=self._bias(),
+            average=int(self.average),
+            kind=int(Kernel.GIVEN if self._is_given() else Kernel[str(self.kernel).upper()]),
+            gamma=0.0 if isinstance(self.gamma, str) else float(self.gamma),
+            coef0=float(self.coef0),
+            degree=int(self.degree),
+            keeps=int(self.kernel != "precomputed"),
+            budget=int(self.budget or 0),
+            policy=int(Policy[self.budget_policy.upper()]),
+            batch=int(self.batch_size),
+            sliding=int(self.window == "sliding"),
+            code=0,
+            seed=0,
+            covered=0,
+            ahead=np.empty((0, 0)),
+            own=np.empty(0, np.int64),
+        )
 
     def _is_given(self) -> bool:
         """Whether kernel values come from outside compiled code."""
@@ -119,72 +162,108 @@ class Machine(WaitingRows, Held):
         return float(self.fit_intercept)
 
     def _check_together(self) -> None:
+        """Some settings exclude each other."""
         if self.batch_size > 1:
-            check_batch(type(self).__name__, self.kernel, self.step, self.batch_size, self.budget)
+            self._check_batch(type(self).__name__)
         if self.budget is not None:
-            check_budget(type(self).__name__, self.kernel, self.budget, self.budget_policy, bool(self.average))
+            self._check_budget(type(self).__name__, self.budget)
+
+    def _check_batch(self, owner: str) -> None:
+        """Refuse settings that do not go with mini-batches."""
+        if self.step == "pa":
+            raise ValueError(
+                f"step='pa' of {owner} cannot learn batch_size={self.batch_size} rows at once: rows may contradict "
+                "each other, and then nothing is right about all of them. Use step='pa1' or 'pa2', with a large C if "
+                "need be."
+            )
+        if self.budget is not None:
+            raise ValueError(
+                f"{owner} cannot have both batch_size={self.batch_size} and a budget: the rows of a group are kept "
+                "until it is learned. Set one of them only."
+            )
+        if self.kernel == "sigmoid":
+            raise ValueError(
+                f"batch_size={self.batch_size} of {owner} needs a kernel that is an inner product, and 'sigmoid' is "
+                "none. Choose another kernel."
+            )
+
+    def _check_budget(self, owner: str, budget: int) -> None:
+        """Refuse settings that do not go with a budget."""
+        if self.average:
+            raise ValueError(
+                f"{owner} cannot have both average=True and a budget: the mean of all iterates needs the support "
+                "vectors that the budget has let go. Set one of them only."
+            )
+        if self.budget_policy == "merge" and self._is_given():
+            raise ValueError(
+                f"budget_policy='merge' of {owner} makes new rows between two, of which compiled code needs the "
+                f"kernel: it must be one of {', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Choose another policy."
+            )
+        if self.budget_policy == "project" and self.kernel == "sigmoid":
+            raise ValueError(
+                f"budget_policy='project' of {owner} needs a kernel that is an inner product, and 'sigmoid' is none. "
+                "Choose another policy."
+            )
+        if self.budget_policy == "project" and budget > MOST_PROJECTED:
+            raise ValueError(
+                f"budget_policy='project' of {owner} keeps a matrix of budget × budget numbers, and takes at most "
+                f"budget={MOST_PROJECTED}. Got {budget}. Choose another policy, such as 'merge'."
+            )
 
     def _check_change(self, state: Support) -> None:
+        """What is kept depends on most of the settings, and cannot be made up later."""
         if self.average and not state.late.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        params = self._params_for(self._rule_for(0))
         rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
-        if bool(params.keeps) != rows_kept:
+        if rows_kept == (self.kernel == "precomputed"):
             raise ValueError(
                 f"kernel={self.kernel!r} was set after learning began: a given matrix has no rows to go on with, and "
                 "rows no matrix. Set it back, or fit anew."
             )
         count = int(state.marks[COUNT])
-        if params.budget and count > params.budget:
+        if self.budget is not None and count > self.budget:
             raise ValueError(
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
                 "Set a larger one, or fit anew."
             )
-        if state.gram.shape[0] != (params.batch if params.batch > 1 else 0) or (
-            params.batch > 1 and state.marks[SLIDING] != params.sliding
-        ):
+        batch = self.batch_size if self.batch_size > 1 else 0
+        if state.gram.shape[0] != batch or (batch and state.marks[SLIDING] != (self.window == "sliding")):
             raise ValueError(
                 f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
                 "Set them back, or fit anew."
             )
-        if projects(params) != (state.inverse.shape[0] > 0):
+        projects = self.budget is not None and self.budget_policy == "project"
+        if projects != (state.inverse.shape[0] > 0):
             raise ValueError(
                 "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit "
                 "anew."
             )
 
-    def _prepare(self, model: Model) -> None:
-        if not model.stale:
-            return
+    def _bound(self, model: Model, params: KernelParams) -> KernelParams:
+        """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
-        super()._prepare(model)
-
-    def _bound(self, model: Model, params: Any) -> Any:
         code = kernel_group_code(model.state, params) if params.batch > 1 else 0
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
-    def _learns_at_once(self, state: Support, n: int) -> bool:
-        # A user's function may fail, and the place in a given matrix is counted apart.
-        return not self._is_given() and n <= self._block_size(state, n)
-
-    def _settled(self, model: Model, state: Support) -> Support:
-        """The state that a pass may begin with: γ = 1/n for gamma="auto", once and for all."""
-        if self.gamma == "auto" and state.gamma[0] == 0.0:
-            n = max(model.features.n, 1)
+    def _with_gamma(self, model: Model, state: Support) -> Support:
+        """The state with γ = 1/n for gamma="auto": made with the first row, and then it must not change."""
+        if self.gamma != "auto":
+            return state
+        n, made_for = max(model.features.n, 1), state.gamma[1]
+        if not made_for:
             return state._replace(gamma=np.array([1.0 / n, n]))
-        return state
-
-    def _widen(self, model: Model) -> None:
-        n, made_for = model.features.n, model.state.gamma[1]
-        if self.gamma == "auto" and made_for and n != made_for:
+        if n != made_for:
             raise ValueError(
                 f"gamma='auto' is 1/n_features, and it was 1/{made_for:.0f} until now: a row brought the number of "
                 f"features to {n}. Set gamma to a number, or reserve a width with n_features."
             )
-        super()._widen(model)
+        return state
+
+    # Rows in blocks -----------------------------------------------------------------------------------
 
     def _check_whole(self, rows: Any) -> None:
+        """A given matrix has a column for every row."""
         n, width = inputs.n_rows_of(rows), inputs.width_of(rows)
         if self.kernel == "precomputed" and n != width:
             raise ValueError(
@@ -192,7 +271,9 @@ class Machine(WaitingRows, Held):
                 f"Got {n} rows and {width} columns."
             )
 
-    # Rows in blocks -----------------------------------------------------------------------------------
+    def _learns_at_once(self, state: Support, n: int) -> bool:
+        """A user's function may fail, and the place in a given matrix is counted apart."""
+        return not self._is_given() and n <= self._block_size(state, n)
 
     def _block_size(self, state: Support, n: int) -> int:
         """How many rows go together, so that the memory of a block is bounded."""
@@ -201,11 +282,12 @@ class Machine(WaitingRows, Held):
         a_row = int(state.marks[COUNT]) + BLOCK if callable(self.kernel) else sums_of(state)
         return max(1, min(BLOCK, n, MEMORY // a_row))
 
-    def _entries(self, state: Support, rows: Any) -> int:
-        """How many entries of sparse rows these may bring."""
-        return entries_of(rows) + 2 * int(state.spans[:, 1].max(initial=0))
+    def _with_room_for(self, state: Support, params: KernelParams, rows: Any, n: int) -> Support:
+        """The state with room for n rows more, and for the entries that these may bring."""
+        entries = entries_of(rows) + 2 * int(state.spans[:, 1].max(initial=0)) if n else 0
+        return enlarged(state, params, n, entries)
 
-    def _ahead(self, state: Support, params: Any, rows: Any) -> Any:
+    def _ahead(self, state: Support, params: KernelParams, rows: Any) -> KernelParams:
         """The settings, with the sums of these rows over the packs of support vectors that are full."""
         n = inputs.n_rows_of(rows)
         packs = int(state.marks[COUNT] - state.marks[HELD]) // PACK
@@ -216,62 +298,54 @@ class Machine(WaitingRows, Held):
         return params._replace(covered=packs, ahead=ahead)
 
     def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+        """Room has to be made before compiled code runs, and a block of rows is scored together: so block by block."""
         X, y, s, order, start, stop, *flags = rest
-        state = self._settled(model, state)
+        state = self._with_gamma(model, state)
         while start < stop:
             end = start + self._block_size(state, stop - start)
-            rows = taken(X, order, start, end)
-            numbers = order[start:end] if order.shape[0] else state.marks[LAST] + np.arange(end - start)
-            block = self._block(model, learn_rows, state, params, rows, y[start:end], s[start:end], numbers, *flags)
-            state, bad = block
+            rows, targets, weights = taken(X, order, start, end), y[start:end], s[start:end]
+            n = end - start
+            live = int(np.count_nonzero(weights)) if s.shape[0] else n  # rows of weight 0 are not there at all
+            state = self._with_room_for(state, params, rows, live)
+            if callable(self.kernel):
+                bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, *flags)
+            else:
+                settings = params if params.task == OUTLIER else self._ahead(state, params, rows)
+                last = int(state.marks[LAST])
+                if not params.keeps:
+                    numbers = order[start:end] if order.shape[0] else last + np.arange(n)
+                    settings = params._replace(own=numbers % model.width)
+                    last = (last + n) % model.width
+                bad = int(learn_rows(state, settings, rows, targets, weights, NO_ORDER, 0, n, *flags))
+                state.marks[LAST] = last
             if bad >= 0:
                 return state, start + bad
             start = end
         return state, -1
 
-    def _block(
-        self,
-        model: Model,
-        learn_rows: Any,
-        state: Support,
-        params: Any,
-        rows: Any,
-        y: np.ndarray,
-        s: np.ndarray,
-        numbers: np.ndarray,
-        *flags: Any,
-    ) -> tuple[Support, int]:
-        """Learn a few rows; ``numbers`` are their places in a given kernel matrix."""
-        n = y.shape[0]
-        live = int(np.count_nonzero(s)) if s.shape[0] else n  # rows of weight 0 are not there at all
-        state = enlarged(state, params, live, self._entries(state, rows) if live else 0)
-        if callable(self.kernel):
-            return state, learn_called(self.kernel, learn_rows, state, params, rows, y, s, *flags)
-        settings = params if params.task == OUTLIER else self._ahead(state, params, rows)
-        if not params.keeps:
-            settings = params._replace(own=numbers % model.width)
-        bad = learn_rows(state, settings, rows, y, s, NO_ORDER, 0, n, *flags)
-        if not params.keeps:
-            state.marks[LAST] = (state.marks[LAST] + n) % model.width
-        return state, int(bad)
-
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
+        """Room has to be made for the row; with kernel values from outside compiled code it is a block of its own."""
         (rows,) = row.value
-        state, params = self._settled(model, model.state), model.params
-        if not params.keeps or callable(self.kernel):
+        state, params = model.state, model.params
+        if self._is_given():
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
-            state, number = copy_state(state), state.marks[LAST : LAST + 1]
-            state, bad = self._block(model, run, state, params, rows, y, s, number, model.balanced, False)
+            rest = y, s, NO_ORDER, 0, 1, model.balanced, False
+            state, bad = self._pass(model, run, copy_state(state), params, rows, *rest)
             if bad >= 0:
                 raise inputs.bad_state()
-        else:
-            state = enlarged(state, params, 1, self._entries(state, rows))
+            model.swap(state, params, model.labels, model.width)
+            return
+        state = self._with_room_for(self._with_gamma(model, state), params, rows, 1)
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
-        if params.keeps and not callable(self.kernel):
-            super()._learn_row(model, row, target, weight)
+        super()._learn_row(model, row, target, weight)
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        """Never the short way: room has to be made before a row is learned."""
+        return None
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
+        """A block of rows is scored together."""
         n = scores.shape[0]
         size = self._block_size(view.state, n)
         for a in range(0, n, size):
@@ -286,15 +360,13 @@ class Machine(WaitingRows, Held):
         return -1
 
     def _score_row(self, model: Model, row: Pinned) -> float:
+        """A user's function is called from Python."""
         if not callable(self.kernel):
             return super()._score_row(model, row)
         (rows,) = row.value
         model.scores_row = np.zeros((1, RULES[type(model.state)].columns(model.state)))
         bad = called_scores(self.kernel, model.state, model.params, rows, model.scores_row)
         return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
-
-    def _known_target(self, model: Model, y: Any) -> float | None:
-        return None  # room has to be made before a row is learned
 
     # Rows that wait ---------------------------------------------------------------------------------------
 
@@ -303,3 +375,51 @@ class Machine(WaitingRows, Held):
 
     def _learn_waiting(self, state: Support, params: Any) -> int:
         return learn_waiting(state, params)
+
+    # The support set as users see it ----------------------------------------------------------------------
+
+    def _support(self) -> tuple[View, np.ndarray]:
+        """A view of the model, and the coefficients that predict, by order of appearance."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, coefficients(view.state, bool(view.params.average))
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows held, an array or a sparse matrix."""
+        view, _ = self._support()
+        if not view.params.keeps:
+            raise AttributeError("With kernel='precomputed' there are no rows, only their numbers: see support_")
+        return support_rows(view.state, view.n_features)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """How many rows had been seen before each support vector; with kernel="precomputed", their columns."""
+        view, coef = self._support()
+        numbers = view.state.born if view.params.keeps else view.state.column
+        return np.array(numbers[: coef.shape[0]])
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """Scores are sums over support vectors, so these have the parts, by number, and not the features of the row."""
+        with self._looking_at(x) as (view, row, _):
+            state, params = view.state, view.params
+            coef = coefficients(state, bool(params.average))
+            if coef.shape[0] == 0:
+                return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
+            sparse = not state.dense.shape[1]
+            asked = as_matrix(row, view.width, sparse and bool(params.keeps))
+            if not params.keeps:
+                k = asked[:, state.column[: coef.shape[0]]]
+            elif callable(self.kernel):
+                k = called(self.kernel, asked, support_rows(state, view.width))
+            else:
+                gamma = params.gamma or state.gamma[0]
+                settings = params.kind, gamma, params.coef0, params.degree
+                k = kernel_matrix(*settings, asked, support_rows(state, view.width))
+            with np.errstate(over="ignore"):
+                values = row.data if isinstance(row, CSR) else row
+                if params.keeps and not callable(self.kernel) and not (values * values).sum() < HUGE:
+                    coef = np.zeros_like(coef)  # as in scores: a row whose square is no float is far from all others
+                parts, intercepts = finite(k[0][:, None] * coef), finite(params.bias * coef.sum(axis=0))
+            return view.labels, list(range(coef.shape[0])), parts, intercepts

@@ -23,10 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rule import Rule
-from aggro.learners.kernel.base import Machine
-from aggro.learners.kernel.rule import EXPANSION, KernelParams
-from aggro.learners.kernel.settings import KERNEL, POSITIVE
+from aggro.learners.kernel.base import KERNEL, POSITIVE, KernelLearner
 from aggro.learners.kernel.support_set import CLASSES, NUMBER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Constraint, Number
@@ -35,7 +32,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 __all__ = ["KernelPAClassifier", "KernelPARegressor"]
 
 
-class KernelPAClassifier(Machine, Classifier):
+class KernelPAClassifier(KernelLearner, Classifier):
     """Passive-aggressive classifier with a kernel.
 
     For each row, with q = k(x, x) (+ 1 with an intercept) and ℓ = [m − y f]₊, the row becomes a support vector with
@@ -122,6 +119,7 @@ class KernelPAClassifier(Machine, Classifier):
     ['same', 'different', 'different', 'same']
     """
 
+    _task, _edge = CLASSES, "margin"
     _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "margin": POSITIVE, "class_weight": CLASS_WEIGHT}
     contract = Contract(
         exempt={
@@ -175,16 +173,10 @@ class KernelPAClassifier(Machine, Classifier):
         self.random_state = random_state
         self.n_features = n_features
 
-    def _rule_for(self, classes: int) -> Rule:
-        return EXPANSION
-
-    def _params_for(self, rule: Rule) -> KernelParams:
-        return KernelParams(task=CLASSES, edge=float(self.margin), nu=0.0, **self._numbers())
-
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the predicting model: one row for two classes, else one a class."""
-        view, coef = self._held()
+        view, coef = self._support()
         shown = self._by_class(view.labels, coef)
         return shown[None, :] if shown.ndim == 1 else shown.T
 
@@ -194,7 +186,7 @@ class KernelPAClassifier(Machine, Classifier):
         return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))
 
 
-class KernelPARegressor(Machine, Regressor):
+class KernelPARegressor(KernelLearner, Regressor):
     """Passive-aggressive regression with a kernel.
 
     For each row, with q = k(x, x) (+ 1 with an intercept) and ℓ = [|y − f| − ε]₊, the row becomes a support vector
@@ -271,6 +263,7 @@ class KernelPARegressor(Machine, Regressor):
     9.0
     """
 
+    _task, _edge = NUMBER, "epsilon"
     _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "epsilon": Number(0.0)}
 
     def __init__(
@@ -316,16 +309,10 @@ class KernelPARegressor(Machine, Regressor):
         self.random_state = random_state
         self.n_features = n_features
 
-    def _rule_for(self, classes: int) -> Rule:
-        return EXPANSION
-
-    def _params_for(self, rule: Rule) -> KernelParams:
-        return KernelParams(task=NUMBER, edge=float(self.epsilon), nu=0.0, **self._numbers())
-
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the predicting model."""
-        return self._held()[1].T
+        return self._support()[1].T
 
     @property
     def intercept_(self) -> np.ndarray:

@@ -19,10 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rule import Rule
-from aggro.learners.kernel.base import Machine
-from aggro.learners.kernel.rule import EXPANSION, KernelParams
-from aggro.learners.kernel.settings import KERNEL, KernelChoice
+from aggro.learners.kernel.base import KERNEL, KernelLearner, kernel_among
 from aggro.learners.kernel.support_set import OUTLIER
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.labels import Labels
@@ -34,7 +31,7 @@ ABSENT = ("fit_intercept", "batch_size", "window")
 NAMED = ("linear", "poly", "rbf", "cosine")
 
 
-class KernelPAUniclass(Machine, Detector):
+class KernelPAUniclass(KernelLearner, Detector):
     """Passive-aggressive uniclass with a kernel, as an outlier detector.
 
     For each row at distance d from the centre c = Σ α_i φ(x_i), d² = k(x, x) − 2Σ α_i k(x_i, x) + ‖c‖², with
@@ -111,9 +108,10 @@ class KernelPAUniclass(Machine, Detector):
     (1, 1, -1)
     """
 
+    _task, _edge = OUTLIER, "epsilon"
     _constraints: ClassVar[dict[str, Constraint]] = {
         **{name: constraint for name, constraint in KERNEL.items() if name not in ABSENT},
-        "kernel": KernelChoice(NAMED),
+        "kernel": kernel_among(NAMED),
         "step": Choice(("pa", "pa1", "pa2")),
         "budget_policy": Choice(("oldest", "random", "smallest")),
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
@@ -163,19 +161,13 @@ class KernelPAUniclass(Machine, Detector):
         self.n_features = n_features
 
     def _check_together(self) -> None:
+        """A centre with a budget computes kernel values of support vectors, in compiled code."""
         super()._check_together()
         if self.budget is not None and callable(self.kernel):
             raise ValueError(
                 "KernelPAUniclass with a budget needs the kernel of its support vectors in compiled code: one of "
                 f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Set budget=None, or another kernel."
             )
-
-    def _rule_for(self, classes: int) -> Rule:
-        return EXPANSION
-
-    def _params_for(self, rule: Rule) -> KernelParams:
-        edge = 0.0 if self.epsilon == "auto" else float(self.epsilon)
-        return KernelParams(task=OUTLIER, edge=edge, nu=float(self.nu), **self._numbers())
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """ε − d, where −d = (2Σ α_i k(x_i, x) − k(x, x) − ‖c‖²)/d: the terms of the row alone are in the intercept."""
@@ -191,7 +183,7 @@ class KernelPAUniclass(Machine, Detector):
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the centre that predicts."""
-        return self._held()[1].T
+        return self._support()[1].T
 
     @property
     def radius_(self) -> float:

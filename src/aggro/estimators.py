@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
 
 from aggro.learners.registry import ACTIVE, LEARNERS, OWN, Entry
+from aggro.learners.shared.inside import least_value
 
 __all__ = [entry.name for entry in (*LEARNERS, ACTIVE)]
 
@@ -25,7 +26,7 @@ class Shell(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         inner = self.__dict__.get("estimator", self)
-        tags.input_tags.positive_only = inner is not None and inner._least() == 0.0
+        tags.input_tags.positive_only = inner is not None and least_value(inner) == 0.0
         tags.input_tags.pairwise = self.__dict__.get("kernel") == "precomputed"
         return tags
 

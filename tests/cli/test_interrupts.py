@@ -140,7 +140,7 @@ def test_errors_of_known_kinds_in_any_command(error, said, monkeypatch):
         raise error
 
     monkeypatch.setattr(outputs, "uses_of", fail)
-    monkeypatch.setattr(sys.modules["aggro.cli.commands"], "check", fail)
+    monkeypatch.setattr(outputs, "check", fail)
     for words in COMMANDS:
         if words[-1] in ("demo", "list", "path"):
             ran = run(*words)

@@ -9,11 +9,11 @@ import pytest
 
 from aggro import streams
 from aggro.cli.console import Mistake
-from aggro.cli.labelling.choices import CLASS, NEW, QUIT, SKIP, UNDO, Choices, Reply, as_label, classes_given
+from aggro.cli.labelling.answers import CLASS, NEW, QUIT, SKIP, UNDO, Choices, Reply, as_label, classes_given
 from aggro.cli.labelling.estimate import Gain, mistakes_in
 from aggro.cli.labelling.journal import Event, Journal
+from aggro.cli.labelling.rows import Place, Walk
 from aggro.cli.labelling.session import APART, KEPT, Session
-from aggro.cli.labelling.walk import Place, Walk
 
 pytestmark = pytest.mark.xdist_group("label")
 
@@ -120,12 +120,12 @@ def rows(tmp_path):
 
 def test_a_walk_goes_on_from_any_place(rows):
     def walk():
-        return Walk(streams.open(rows, label=False, weight="w", cells=True, chunk_bytes=400))
+        return Walk(streams.open(rows, label=False, weight="w", cells=True, chunk_bytes=400), hidden="b")
 
     every = list(walk().rows(Place()))
     assert [row.number for row in every] == list(range(500))
     assert [row.x["a"] for row in every] == list(range(500))
-    assert [row.seen("b") for row in every[:2]] == [{"a": 0, "w": 0}, {"a": 1, "w": 1}]
+    assert [row.seen for row in every[:2]] == [{"a": 0, "w": 0}, {"a": 1, "w": 1}]
     assert every[7].weight == 2.0
     back_and_forth = walk()
     for start in (0, 499, 3, 4, 250, 120, 490, 0):

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggro.cli.console import Mistake
+from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
+from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Position, Stream
@@ -76,26 +78,14 @@ class Checkpoints:
             self._save(learner, place)
 
     def _save(self, learner: Any, place: Place) -> None:
-        from aggro.models import save
-
-        try:
-            save(learner, self.file, {**asdict(place), "stream": list(place.stream or ()), "run": self.run})
-        except OSError as error:
-            raise Mistake(f"{self.file}: {error.strerror}.") from error
+        save_model(learner, self.file, {**asdict(place), "stream": list(place.stream or ()), "run": self.run})
         self.rows = learner.n_seen_
 
     def resume(self, fresh: Any) -> tuple[Any, Place] | None:
         """The learner and its place; None if there is no checkpoint. ``fresh`` is what a new run would begin with."""
         if not self.file.exists():
             return None
-        from aggro.models import ModelFileError, load_checkpoint
-
-        try:
-            learner, kept = load_checkpoint(self.file, shell=False)
-        except ModelFileError as error:
-            raise Mistake(str(error)) from error
-        except OSError as error:
-            raise Mistake(f"{self.file}: {error.strerror or error}.") from error
+        learner, kept = load_with_position(self.file)
         if not isinstance(kept, dict) or not isinstance(kept.get("run"), dict):
             raise Mistake(f"{self.file} is a model, not a checkpoint of a run. Leave --resume out to start anew.")
         for what, then, now in (*differences(kept["run"], self.run), *differences(traits(learner), traits(fresh))):
@@ -154,8 +144,7 @@ def fingerprint(name: str) -> list[int]:
 
 
 def traits(learner: Any) -> dict[str, Any]:
-    parameters = {name: learner.__dict__[name] for name in learner._constraints}
-    return {"learner": type(learner).__name__, "parameters": parameters}
+    return {"learner": type(learner).__name__, "parameters": parameters_of(learner)}
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -7,15 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 import typer
 
-from aggro.cli.console import Mistake, kept
-from aggro.cli.outputs import Uses, check, identity_of, option, outputs_of, uses_of
+from aggro.cli.outputs import checked, saying_what_is_left, uses_of
 
 __all__ = ["App", "Unread"]
 
@@ -56,40 +55,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(*arguments: Any, **values: Any) -> Any:
-        before = {path: identity_of(path) for _, path, _ in outputs_of(uses, values)}
-
-        def left() -> str:
-            same = [path for path, identity in before.items() if identity_of(path) == identity]
-            return " ".join(f"{path} {'was not written' if before[path] is None else 'is as it was'}." for path in same)
-
         try:
-            with kept(left), signals():
-                check(uses, values)
-                with held(uses, values):
-                    return command(*arguments, **values)
+            with saying_what_is_left(uses, values), signals(), checked(uses, values):
+                return command(*arguments, **values)
         except BrokenPipeError as error:  # Typer has a way of its own with it
             raise Unread from error
 
     run.__signature__ = inspect.signature(command, eval_str=True)  # type: ignore[attr-defined]
     return run
-
-
-@contextmanager
-def held(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
-    """Inside, nobody else writes what takes long to write."""
-    from aggro.models.atomic import Held, holding
-
-    with ExitStack() as stack:
-        for name, path, use in outputs_of(uses, values):
-            if use.held:
-                try:
-                    stack.enter_context(holding(os.fspath(path)))
-                except Held:
-                    wait = f"Wait until it is done, or give another {option(name)}."
-                    raise Mistake(f"{path} is in use: another aggro is writing it. {wait}") from None
-                except OSError as error:
-                    raise Mistake(f"{path} cannot be written: {error.strerror}.") from error
-        yield
 
 
 class Signalled(KeyboardInterrupt):

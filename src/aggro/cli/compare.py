@@ -15,6 +15,7 @@ from aggro.cli.help import complete_settings
 from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import PLOT, Writes
+from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
@@ -131,7 +132,7 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
     few = chunk.some(slice(0, WARM_UP))
     for learner in contenders.values():
-        copy = type(learner)(**{name: learner.__dict__[name] for name in learner._constraints})
+        copy = type(learner)(**parameters_of(learner))
         copy.learn_chunk(few)
 
 

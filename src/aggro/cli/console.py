@@ -27,6 +27,7 @@ __all__ = [
     "facts",
     "json_text",
     "kept",
+    "listed",
     "progress",
     "shown",
     "visible",
@@ -77,6 +78,12 @@ def json_text(value: Any, indent: int | None = None) -> str:
     """JSON in which nothing is left that a terminal would obey; it means the same."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def listed(classes: list[Any]) -> str:
+    """Classes in a line, not all of them if they are many."""
+    first = ", ".join(map(shown, classes[:12]))
+    return f"{first}, … ({len(classes):,} in all)" if len(classes) > 12 else first
 
 
 def facts(lines: Mapping[str, str]) -> str:

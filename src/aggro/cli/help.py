@@ -8,10 +8,10 @@ from typing import Any
 from typer.core import TyperCommand
 
 from aggro.cli.learner_spec import parameters_of
-from aggro.cli.options import meanings
+from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import learners
 
-__all__ = ["ListsLearners", "complete_settings"]
+__all__ = ["ListsLearners", "complete_learners", "complete_settings"]
 
 
 class ListsLearners(TyperCommand):
@@ -42,6 +42,11 @@ def lines_of(title: str, table: dict[str, tuple[Any, str]]) -> list[str]:
 
 def shown(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def complete_learners(incomplete: str) -> list[str]:
+    """Names of learners, and short ones, that begin so."""
+    return [name for name in short_names() if name.lower().startswith(incomplete.lower())]
 
 
 def complete_settings(incomplete: str) -> list[str]:

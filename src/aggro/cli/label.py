@@ -1,4 +1,9 @@
-"""``aggro label``: a person labels what the model asks about."""
+"""``aggro label``: a person labels what the model asks about.
+
+The way of one answer: ``Conversation.run`` asks the session for the next row that the model is unsure of
+(``labelling.session``), shows it (``labelling.screen``) and waits for a key or a line (``labelling.answers``); what was
+answered goes to ``Session.answer``, which lets the model learn it and writes it to the journal (``labelling.journal``).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, facts, json_text, kept, shown
-from aggro.cli.help import complete_settings
+from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
+from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import JOURNAL, MODEL, Reads, Writes
-from aggro.cli.train import complete_learners, listed
+from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
-    from aggro.cli.labelling.choices import Choices, Reply
+    from aggro.cli.labelling.answers import Reply
+    from aggro.cli.labelling.estimate import Standing
     from aggro.cli.labelling.session import Session
 
 __all__ = ["label"]
@@ -90,11 +96,10 @@ def label(
     answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
     and at the end the result, as one line of JSON.
     """
-    from aggro.cli.labelling.choices import classes_given
+    from aggro.cli.labelling.answers import Interrupted, Interrupts, classes_given
     from aggro.cli.labelling.journal import Journal
-    from aggro.cli.labelling.keys import Interrupted, Interrupts
-    from aggro.cli.labelling.run import Gating
     from aggro.cli.labelling.screen import Screen
+    from aggro.cli.labelling.session import Gating, Run, taken_up
     from aggro.cli.progress_lines import patience
 
     given = classes_given(classes)
@@ -105,7 +110,8 @@ def label(
     try:
         with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
             with patience(screen.say):
-                session = taken_up(data, journal, model, reading, screen, learner, set_, gating, seed_labels)
+                run = Run(model, data, reading, learner, set_ or [], gating, seed_labels or [], journal, screen.say)
+                session = taken_up(journal, run)
                 session.budget, session.check = budget, interrupts.check
                 session.resume()
             conversation = Conversation(session, screen, interrupts, given, as_json)
@@ -119,66 +125,20 @@ def label(
             leave_terminal()
         raise SystemExit(128 + stop.number) from None
     finally:
-        journal.close()
-        if not journal.begun:
+        if not journal.close():
             model.with_name(model.name + START).unlink(missing_ok=True)
-
-
-def taken_up(
-    data: list[str],
-    journal: Any,
-    model: Path,
-    reading: Reading,
-    screen: Any,
-    learner: str | None,
-    settings: list[str] | None,
-    gating: Any,
-    seeds: list[str] | None,
-) -> Session:
-    """A session, new or gone on with; it is not yet where the journal ends."""
-    from aggro.cli.labelling.run import Run, loaded_model, saved_moment
-    from aggro.cli.labelling.session import Session
-    from aggro.cli.labelling.source import hidden_column, open_rows
-    from aggro.cli.labelling.walk import Walk
-
-    loaded = loaded_model(model)[0] if model.exists() else None
-    stream = open_rows(data, reading, loaded, journal.run["run"] if journal.begun else None, screen.say)
-    run = Run(model, stream, reading, learner, settings or [], gating, seeds or [])
-    if journal.begun:
-        run.check(journal)
-        saved = saved_moment(run, journal)
-    else:
-        run.begin(journal, loaded)
-        saved = None
-    return Session(Walk(stream), journal, lambda: run.start(journal), saved, model, hidden_column(stream))
 
 
 class Conversation:
     """Questions and answers until somebody has enough."""
 
     def __init__(self, session: Session, screen: Any, interrupts: Any, given: list[Any], as_json: bool) -> None:
-        from aggro.cli.labelling.keys import Keys, Lines, has_keys
+        from aggro.cli.labelling.answers import Keys, answers_of, choices_of
 
         self.session, self.screen, self.as_json = session, screen, as_json
-        person = has_keys()
-        self.prints = as_json and not person
-        self.answers: Any = Keys(interrupts, screen.prompt) if person else Lines(interrupts)
-        self.choices = self._choices(given)
-
-    def _choices(self, given: list[Any]) -> Choices:
-        from aggro.cli.labelling.choices import Choices, as_label
-
-        choices = Choices()
-        inner = self.session.active.__dict__.get("estimator_")
-        known = inner.classes_.tolist() if inner is not None and "_model" in inner.__dict__ else []
-        alike = known or ([0] if given and all(is_whole(name) for name, _ in given) else [""])
-        labels = [(as_label(name, alike), key) for name, key in given]
-        for name, key in labels:
-            if key is not None:
-                choices.add(name, key)
-        for name in (*(name for name, _ in labels), *known):
-            choices.add(name)
-        return choices
+        self.answers = answers_of(interrupts, screen.prompt)
+        self.prints = as_json and not isinstance(self.answers, Keys)
+        self.choices = choices_of(given, session.active.classes_.tolist() if session.learned else [])
 
     def greet(self) -> None:
         """Where it goes on."""
@@ -190,22 +150,19 @@ class Conversation:
 
     def run(self) -> str:
         """Go on until the end; which end it was."""
-        from aggro.cli.labelling.choices import QUIT
-        from aggro.cli.labelling.keys import Interrupted
-        from aggro.cli.labelling.question import question_of
+        from aggro.cli.labelling.answers import QUIT, Interrupted
+        from aggro.cli.labelling.screen import question_of
         from aggro.cli.progress_lines import patience
 
         session = self.session
         texts = tuple(session.walk.stream.options["text"])
         while True:
-            if session.spent:
-                return "budget"
             try:
                 with patience(self.screen.say):
                     row = session.next()
                 if row is None:
-                    return "data"
-                question = question_of(session.active, row, session.hidden, texts)
+                    return session.end
+                question = question_of(session.active, row, texts)
                 self._ask(question)
                 reply = self.answers.reply(self.choices)
             except (Interrupted, Mistake) as stop:
@@ -227,7 +184,7 @@ class Conversation:
             self.screen.ask(question, self.choices, self._standing())
 
     def _take(self, reply: Reply, guess: Any) -> None:
-        from aggro.cli.labelling.choices import SKIP, UNDO
+        from aggro.cli.labelling.answers import SKIP, UNDO
 
         if reply.what == SKIP:
             self.session.skip(guess)
@@ -251,37 +208,35 @@ class Conversation:
             what = f"the answer {shown(event.label)}" if event.do == "answer" else "a skip"
             self.screen.echo(f"took back {what}")
 
-    def _standing(self) -> Any:
-        from aggro.cli.labelling.estimate import gain_of, mistakes_in
-        from aggro.cli.labelling.screen import Standing
+    def _standing(self) -> Standing:
+        from aggro.cli.labelling.estimate import Standing
 
-        session = self.session
-        mistakes = mistakes_in(session.journal.events, session.active.strategy)
-        return Standing(session, mistakes, gain_of(session))
+        return Standing(self.session)
 
     def close(self, end: str) -> None:
         """The result, on stdout."""
-        result = self._result(end)
+        standing = self._standing()
+        result = self._result(end, standing)
         if self.prints:
             print(json_text({"result": result}))
         elif self.as_json:
             print(json_text(result, indent=2))
         else:
-            print(summary(result))
+            print(summary(result, standing))
         go_on = f" {GO_ON}" if end != "data" else ""
         self.screen.say(f"{ENDS[end]} Every answer is kept.{go_on}")
 
-    def _result(self, end: str) -> dict[str, Any]:
-        session, standing = self.session, self._standing()
-        active, gain, mistakes = session.active, standing.gain, standing.mistakes
-        inner = active.__dict__.get("estimator_") or active.estimator
+    def _result(self, end: str, standing: Standing) -> dict[str, Any]:
+        session, gain, mistakes = self.session, standing.gain, standing.mistakes
+        active = session.active
+        inner = getattr(active, "estimator_", active.estimator)
         known = math.isfinite(mistakes.error)
         return {
             "model": str(session.model) if session.learned else None,
             "answers": str(session.journal.path),
             "end": end,
             "learner": type(inner).__name__,
-            "parameters": {name: inner.__dict__[name] for name in inner._constraints},
+            "parameters": parameters_of(inner),
             "asking": {name: active.__dict__[name] for name in ("delta", "strategy", "target_rate")},
             "rows": session.place.row,
             "answered": standing.answered,
@@ -297,25 +252,19 @@ class Conversation:
         }
 
 
-def summary(result: dict[str, Any]) -> str:
+def summary(result: dict[str, Any], standing: Standing) -> str:
     """The result for people."""
-    from aggro.cli.labelling.estimate import Gain, Mistakes
-    from aggro.cli.labelling.screen import error_text
     from aggro.cli.learner_spec import spelled
 
     share = result["answered"] / max(result["rows"], 1)
     skipped = f", {result['skipped']:,} skipped" if result["skipped"] else ""
     asking = ", ".join(f"{name}={value}" for name, value in result["asking"].items() if value is not None)
-    missed = {entry["class"]: entry["share"] for entry in result["missed"]}
-    known = result["error"] is not None
-    mistakes = Mistakes(result["error"], result["error_deviation"], missed) if known else Mistakes()
-    gain = Gain(**result["gain"]) if result["gain"] else None
     lines = {
         "learner": f"{spelled(result['learner'], result['parameters'])}, asking with {asking}",
         "rows": f"{result['rows']:,}",
         "answers": f"{result['answered']:,} ({share:.1%} of the rows){skipped}",
-        "error": error_text(mistakes, result["asking"]["strategy"]),
-        "more help?": "too early to say" if gain is None else gain.sentence(),
+        "error": standing.error,
+        "more help?": standing.helps,
         "classes": listed(result["classes"]),
     }
     if result["bad_lines"]:
@@ -323,10 +272,6 @@ def summary(result: dict[str, Any]) -> str:
     size = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)" if result["model"] else "none yet"
     lines["model"] = f"{size}; the answers are in {result['answers']}"
     return facts(lines)
-
-
-def is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def leave_terminal() -> None:

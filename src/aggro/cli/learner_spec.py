@@ -12,6 +12,7 @@ from typing import Any
 from aggro.cli.console import Mistake
 from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import Entry, find
+from aggro.learners.shared.inside import check_params, constraints_of
 
 __all__ = ["entry_of", "make_learner", "parameters_of", "spelled", "split_learners"]
 
@@ -70,19 +71,19 @@ def make_learner(written: str, settings: list[str]) -> Any:
         if not given or not name:
             raise Mistake(f"{setting!r} is not a setting. Write name=value, such as C=0.1.")
         check_name(entry, kind, name)
-        values[name] = parsed(kind._constraints[name], text.strip())
-    if "random_state" in kind._constraints:
+        values[name] = parsed(constraints_of(kind)[name], text.strip())
+    if "random_state" in constraints_of(kind):
         values.setdefault("random_state", 0)  # the same command gives the same model
     learner = kind(**values)
     try:
-        learner._check_params()
+        check_params(learner)
     except ValueError as error:
         raise Mistake(str(error)) from error
     return learner
 
 
 def check_name(entry: Entry, kind: Any, name: str) -> None:
-    known = list(kind._constraints)
+    known = list(constraints_of(kind))
     if name in ELSEWHERE and name in known:
         raise Mistake(f"{entry.name}'s {name!r} is for fit(). {ELSEWHERE[name]}")
     if name not in known:
@@ -124,12 +125,14 @@ def label_of(text: str) -> Any:
 
 def parameters_of(kind: Any) -> dict[str, tuple[Any, str]]:
     """What can be set: each parameter's default, and what it may be."""
-    defaults = inspect.signature(kind.__init__).parameters
-    return {
-        name: (0 if name == "random_state" else defaults[name].default, expected(constraint))
-        for name, constraint in kind._constraints.items()
-        if name not in ELSEWHERE
-    }
+    defaults = defaults_of(kind)
+    return {name: (defaults[name], expected(c)) for name, c in constraints_of(kind).items() if name in defaults}
+
+
+def defaults_of(kind: Any) -> dict[str, Any]:
+    """Each parameter that can be set, as it comes."""
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]  # without self
+    return {p.name: 0 if p.name == "random_state" else p.default for p in parameters if p.name not in ELSEWHERE}
 
 
 def expected(constraint: Any) -> str:
@@ -150,7 +153,6 @@ def expected(constraint: Any) -> str:
 
 def spelled(name: str, parameters: Mapping[str, Any]) -> str:
     """A learner as users write it: its name, and what is not as it comes."""
-    kind = find(name).load()
-    defaults = {key: default for key, (default, _) in parameters_of(kind).items()}
+    defaults = defaults_of(find(name).load())
     changed = ", ".join(f"{k}={v}" for k, v in parameters.items() if k in defaults and defaults[k] != v)
     return f"{name}({changed})" if changed else name

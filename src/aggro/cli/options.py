@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -15,7 +16,7 @@ from aggro.cli.outputs import Reads
 from aggro.cli.plugins import load_plugins
 from aggro.learners.registry import learners
 
-__all__ = ["Data", "Json", "Plugins", "Reading", "meanings", "reads_data", "short_names"]
+__all__ = ["Data", "Json", "Model", "Plugins", "Reading", "meanings", "reads_data", "short_names"]
 
 PANEL = "Reading the data"
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
@@ -44,6 +45,7 @@ Data = Annotated[
     typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed."),
     Reads(data=True),
 ]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved."), Reads()]
 Plugins = Annotated[
     list[str] | None,
     typer.Option(

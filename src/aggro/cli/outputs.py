@@ -13,12 +13,12 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, get_args, get_origin
 
-from aggro.cli.console import Mistake
+from aggro.cli.console import Mistake, kept
 
 __all__ = [
     "JOURNAL",
@@ -28,11 +28,10 @@ __all__ = [
     "PREDICTIONS",
     "Reads",
     "Writes",
-    "check",
     "check_writable",
-    "identity_of",
+    "checked",
     "option",
-    "outputs_of",
+    "saying_what_is_left",
     "uses_of",
     "writing",
 ]
@@ -239,6 +238,42 @@ def identity_of_stdin() -> Identity | None:
     except (AttributeError, OSError, ValueError):
         return None
     return status.st_dev, status.st_ino
+
+
+# Around a command -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
+    """If the user stops what is inside, they hear which of its files are as they were."""
+    before = {path: identity_of(path) for _, path, _ in outputs_of(uses, values)}
+
+    def left() -> str:
+        same = [path for path, identity in before.items() if identity_of(path) == identity]
+        return " ".join(f"{path} {'was not written' if before[path] is None else 'is as it was'}." for path in same)
+
+    with kept(left):
+        yield
+
+
+@contextmanager
+def checked(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
+    """Inside, nothing is written over that should not be, and nobody else writes what takes long to write."""
+    check(uses, values)
+
+    from aggro.models.atomic import Held, holding
+
+    with ExitStack() as stack:
+        for name, path, use in outputs_of(uses, values):
+            if use.held:
+                try:
+                    stack.enter_context(holding(os.fspath(path)))
+                except Held:
+                    wait = f"Wait until it is done, or give another {option(name)}."
+                    raise Mistake(f"{path} is in use: another aggro is writing it. {wait}") from None
+                except OSError as error:
+                    raise Mistake(f"{path} cannot be written: {error.strerror}.") from error
+        yield
 
 
 # Writing ----------------------------------------------------------------------------------------------

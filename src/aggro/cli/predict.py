@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.console import Door, json_text
-from aggro.cli.options import Data, Plugins, Reading, reads_data
+from aggro.cli.model_files import load_model
+from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
-from aggro.cli.show import Model, load_model
+from aggro.learners.shared.inside import model_of
 
 __all__ = ["predict"]
-
-WORDS_OF_TEXT = re.compile(r"([^=]*)~\d+")  # how the features of a text column are called
 
 
 @reads_data
@@ -57,10 +55,12 @@ def predict(
 
 def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:
     """The data, read in the way that the model's features tell."""
-    from aggro.cli.reading import open_data
+    from aggro.cli.reading import open_data, text_columns
 
     stream = open_data(data, reading)
-    features = learner._model.features
+    model = model_of(learner)
+    assert model is not None  # a file has what was learned
+    features = model.features
     if stream.format == "vw":
         stream.options["named"] = features.names is not None
         if reading.hash is None:
@@ -68,8 +68,7 @@ def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:
     elif stream.format != "svmlight":
         stream.options["label"] = reading.label or False
         if not reading.text:
-            names = (WORDS_OF_TEXT.fullmatch(name) for name in features.names or () if isinstance(name, str))
-            stream.options["text"] = sorted({match[1] for match in names if match})
+            stream.options["text"] = text_columns(features)
     return stream
 
 

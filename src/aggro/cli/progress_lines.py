@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
+from aggro.learners.shared.inside import losses_of, model_of
+
 __all__ = ["COUNTED", "Counts", "Ledger", "counts", "ledger"]
 
 PATIENCE = 2.0  # seconds without a word
@@ -36,10 +38,9 @@ class Counts(NamedTuple):
 
 
 def counts(learner: Any) -> Counts:
-    model = learner.__dict__.get("_model")
-    if model is None:
+    if model_of(learner) is None:
         return Counts()
-    return Counts(learner.n_seen_, float(model.state.tally.loss[0]), learner.n_mistakes_, learner.n_updates_)
+    return Counts(learner.n_seen_, losses_of(learner), learner.n_mistakes_, learner.n_updates_)
 
 
 class Ledger:

@@ -6,6 +6,7 @@ Everything that is wrong with the data, or with what was said about them, ends a
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from aggro.cli.options import Reading
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream
 
-__all__ = ["Rows", "blaming_the_data", "chunks_of", "open_data", "read_again"]
+__all__ = ["Rows", "blaming_the_data", "chunks_of", "open_data", "read_again", "text_columns"]
 
 # What the library calls its parameters, and the command line its options.
 SPOKEN = {
@@ -37,6 +38,7 @@ SPOKEN = {
     "n_features=": "--set n_features=",
 }
 FEW_CHANGES = 20  # so many times fewer changes of the label than in a random order: sorted
+WORDS_OF_TEXT = re.compile(r"([^=]*)~\d+")  # how the features of a text column are called
 EXACT = 2.0**53  # floats are whole numbers one by one up to here
 
 
@@ -85,6 +87,12 @@ def open_data(
 def read_again(stream: Stream) -> bool:
     """Can the data be read a second time, from any place?"""
     return all(os.path.isfile(name) for name in stream.files)
+
+
+def text_columns(features: Any) -> list[str]:
+    """The columns that a model has read as running text, by the names of its features."""
+    names = (WORDS_OF_TEXT.fullmatch(name) for name in features.names or () if isinstance(name, str))
+    return sorted({match[1] for match in names if match})
 
 
 def chunks_of(stream: Stream) -> Iterator[Chunk]:

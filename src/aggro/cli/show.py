@@ -8,32 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, console, json_text, shown
-from aggro.cli.options import Json, Plugins
-from aggro.cli.outputs import Reads
+from aggro.cli.console import console, json_text, listed, shown
+from aggro.cli.model_files import blaming_the_file, load_model
+from aggro.cli.options import Json, Model, Plugins
 
-__all__ = ["load_model", "show"]
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved."), Reads()]
-
-
-def load_model(path: Path) -> Any:
-    """The learner in a file, without scikit-learn around it; of an active learner the one inside."""
-    from aggro.models import ModelFileError, load
-
-    try:
-        return inside(load(path, shell=False))
-    except ModelFileError as error:
-        raise Mistake(str(error)) from error
-    except OSError as error:
-        raise Mistake(f"{path}: {error.strerror}.") from error
-
-
-def inside(learner: Any) -> Any:
-    """The learner inside an active one, which learns whatever it is given; any other as it is."""
-    if type(learner).__name__ != "ActiveLearner":
-        return learner
-    return learner.estimator_
+__all__ = ["show"]
 
 
 def show(
@@ -43,14 +22,10 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a model: its learner, parameters, classes, counters and largest weights."""
-    from aggro.models import ModelFileError, describe
+    from aggro.models import describe
 
-    try:
+    with blaming_the_file(model):
         contents = describe(model, weights=weights)
-    except ModelFileError as error:
-        raise Mistake(str(error)) from error
-    except OSError as error:
-        raise Mistake(f"{model}: {error.strerror}.") from error
     facts = facts_of(model, contents)
     if as_json:
         print(json_text(facts, indent=2))
@@ -134,7 +109,6 @@ def checkpoint_line(passes: int, stream: list[int]) -> str:
 
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.learner_spec import parameters_of, spelled
-    from aggro.cli.train import listed
     from aggro.learners.registry import learners
 
     known = next((entry for entry in learners() if entry.name == facts["learner"]), None)

@@ -11,19 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.checkpoints import ENDING, Checkpoints, Place
-from aggro.cli.console import Mistake, facts, json_text, kept, shown
-from aggro.cli.help import complete_settings
+from aggro.cli.console import Mistake, facts, json_text, kept, listed
+from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import make_learner, spelled
-from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
+from aggro.cli.model_files import load_model, save_model
+from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
+from aggro.learners.shared.inside import begin_pass, model_of, parameters_of
 
-__all__ = ["listed", "train"]
+__all__ = ["train"]
 
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
-
-
-def complete_learners(incomplete: str) -> list[str]:
-    return [name for name in short_names() if name.lower().startswith(incomplete.lower())]
 
 
 @reads_data
@@ -107,18 +105,7 @@ def starting_learner(name: str | None, settings: list[str], model: Path | None) 
         return make_learner(name or "PAClassifier", settings)
     if name or settings:
         raise Mistake("--from brings its learner and parameters along: leave --learner and --set out.")
-    from aggro.cli.show import load_model
-
     return load_model(model)
-
-
-def save_model(learner: Any, path: Path) -> None:
-    from aggro.models import save
-
-    try:
-        save(learner, path)
-    except OSError as error:
-        raise Mistake(f"{path}: {error.strerror}.") from error
 
 
 class Run:
@@ -153,7 +140,7 @@ class Run:
                 lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
             for number in range(self.place.passes, self.passes):
                 self._one_pass(number, lines)
-            if "_model" not in self.learner.__dict__:
+            if model_of(self.learner) is None:
                 raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
             if hasattr(self.learner, "flush"):
                 self.learner.flush()  # the data end here, as they do in fit
@@ -175,8 +162,7 @@ class Run:
         before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
         rows = Rows(self.stream, self.task)
-        if "_model" in self.learner.__dict__:
-            self.learner._begin_pass(self.learner._model, number)
+        begin_pass(self.learner, number)
         for chunk in rows:
             for block in blocks(chunk, counts(self.learner).rows):
                 with rows.learned_from():
@@ -185,7 +171,7 @@ class Run:
             self.place = Place(
                 number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
             )
-            if "_model" in self.learner.__dict__:
+            if model_of(self.learner) is not None:
                 self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
                 self.checkpoints.take(self.learner, self.place)
                 lines.advance(self._share(number, chunk.position), self._what(number))
@@ -213,7 +199,7 @@ class Run:
         classifies, detects = self.task == "classification", self.task == "outlier"
         return {
             "learner": type(learner).__name__,
-            "parameters": {name: learner.__dict__[name] for name in learner._constraints},
+            "parameters": parameters_of(learner),
             "rows": now.rows,
             "passes": self.passes,
             "mean_loss": now.mean_loss,
@@ -265,11 +251,6 @@ def summary(result: dict[str, Any]) -> str:
         lines["test"] = test_line(result["test"])
     lines["model"] = f"{result['model']} ({os.path.getsize(result['model']):,} bytes)"
     return facts(lines)
-
-
-def listed(classes: list[Any]) -> str:
-    first = ", ".join(map(shown, classes[:12]))
-    return f"{first}, … ({len(classes):,} in all)" if len(classes) > 12 else first
 
 
 def test_line(test: dict[str, Any]) -> str:

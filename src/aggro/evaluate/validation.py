@@ -18,6 +18,7 @@ import numpy as np
 
 from aggro.evaluate.curve import Curve, Points
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.inside import losses_of, model_of
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.tasks import Classifier
 from aggro.streams import Chunk
@@ -113,7 +114,7 @@ class Counting:
         self.learner = learner
         self.points = Points()
         self.column = "mistakes" if isinstance(learner, Classifier | Detector) else "loss"
-        self.before = self.now() if "_model" in learner.__dict__ else (0, 0.0)
+        self.before = self.now() if model_of(learner) is not None else (0, 0.0)
         self.last = self.before[0]
 
     def now(self) -> tuple[int, float]:
@@ -121,7 +122,7 @@ class Counting:
         learner = self.learner
         if self.column == "mistakes":
             return learner.n_seen_, float(learner.n_mistakes_)
-        return learner.n_seen_, float(learner._attribute().state.tally.loss[0])
+        return learner.n_seen_, losses_of(learner)
 
     def take(self, chunk: Chunk) -> None:
         if chunk.n_rows == 0:

@@ -6,8 +6,6 @@ A file of an active learner is the file of the learner inside, with one part mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -17,30 +15,20 @@ from aggro.engine.fields import COUNTED
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, all_counts
 from aggro.learners.active.learner import ActiveLearner
 from aggro.learners.shared.features import MAX_FEATURES
+from aggro.learners.shared.inside import constraints_of, parameters_of
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 
-__all__ = ["activity_of", "asking", "revived"]
+__all__ = ["activity_of", "revived"]
 
 LARGEST = sys.float_info.max
 KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
 
 
-@contextmanager
-def asking(active: ActiveLearner) -> Iterator[Any]:
-    """The learner inside, which nobody changes meanwhile."""
-    inner = active.__dict__.get("estimator_")
-    model = None if inner is None else inner.__dict__.get("_model")
-    if model is None:
-        raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
-    with active._turn() as inner, model.learning, model.guard:
-        yield inner
-
-
 def activity_of(active: ActiveLearner) -> dict[str, Any]:
     """The part of the header that is the active learner's own."""
-    gate, room = active._gate, active._waiting
-    parameters = {name: active.__dict__[name] for name in active._constraints}
+    gate, room = active.gate, active.questions
+    parameters = parameters_of(active)
     if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
         parameters["random_state"] = gate.seed
     try:
@@ -69,19 +57,16 @@ def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
         raise Flaw("what it says of its questions is not whole")
     kind = import_module("aggro.estimators").ActiveLearner if shell else ActiveLearner
     parameters = {name: decode(value) for name, value in part["parameters"].items()}
-    unknown = sorted(set(parameters) - set(kind._constraints))
+    unknown = sorted(set(parameters) - set(constraints_of(kind)))
     if unknown:
         raise Flaw(f"ActiveLearner has no parameter {unknown[0]!r}")
-    own = {name: inner.__dict__[name] for name in inner._constraints}
-    active: ActiveLearner = kind(type(inner)(**own), **parameters)
+    active: ActiveLearner = kind(type(inner)(**parameters_of(inner)), **parameters)
+    seed = _whole(part["seed"], 2**63 - 1)
     try:
-        active._begun()
+        active.go_on_with(inner, seed)
     except (TypeError, ValueError) as error:
         raise Flaw(str(error).rstrip(".")) from error
-    gate = active._gate._replace(seed=_whole(part["seed"], 2**63 - 1))
-    _restore(gate, part)
-    active._gate, active.estimator_ = gate, inner
-    active._settle_gate()
+    _restore(active.gate, part)
     _refill(active, part)
     return active
 
@@ -108,7 +93,7 @@ def _restore(gate: Any, part: Any) -> None:
 
 
 def _refill(active: ActiveLearner, part: Any) -> None:
-    room = active._waiting
+    room = active.questions
     room.gone = _whole(part["gone"])
     if not isinstance(part["waiting"], list) or len(part["waiting"]) > active.waiting:
         raise Flaw("there are more questions than may wait")

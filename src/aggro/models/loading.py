@@ -15,6 +15,7 @@ import numpy as np
 from aggro.engine.rule import RULES
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
+from aggro.learners.shared.inside import check_params, constraints_of, give_model, prepare
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import StepChoice
@@ -80,10 +81,10 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
     try:
-        learner._prepare(model)
+        prepare(learner, model)
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
-    learner._model = model
+    give_model(learner, model)
     if header.active is None:
         return learner
     from aggro.models.active_header import revived  # with the active learner, which others do not need
@@ -103,15 +104,16 @@ def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
-    unknown = sorted(set(parameters) - set(kind._constraints))
+    constraints = constraints_of(kind)
+    unknown = sorted(set(parameters) - set(constraints))
     if unknown:
         raise Flaw(f"{entry.name} has no parameter {unknown[0]!r}", UPGRADE)
     for name, value in parameters.items():
-        if isinstance(kind._constraints[name], StepChoice) and not kind._constraints[name].accepts(value):
+        if isinstance(constraints[name], StepChoice) and not constraints[name].accepts(value):
             raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
     learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
     try:
-        learner._check_params()
+        check_params(learner)
     except ValueError as error:
         raise Flaw(str(error).rstrip(".")) from error
     return learner

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learners.registry import ACTIVE, learners
-from aggro.learners.shared.model import Model
+from aggro.learners.shared.inside import model_of, parameters_of, prepare
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
@@ -53,8 +53,7 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
     '-'
     """
     file = os.fsdecode(path)
-    inner = learner.__dict__.get("estimator_", learner)
-    if (model := inner.__dict__.get("_model")) is not None:
+    if (model := model_of(learner)) is not None:
         model.check_idle()
     try:
         header, arrays = _snapshot(learner, position)
@@ -70,24 +69,23 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
     import aggro  # not above: aggro itself offers ``load``
 
-    if "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
-        from aggro.models.active_header import activity_of, asking
+    model = model_of(learner)
+    if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
+        from aggro.models.active_header import activity_of  # with the active learner, which others do not need
 
-        with asking(learner) as inner:
+        with learner.turn() as inner, model.learning, model.guard:
             header, arrays = _snapshot(inner, position)
             return replace(header, active=activity_of(learner)), arrays
     kind = type(learner).__name__
-    if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in learners()):
+    known = (*learners(), ACTIVE)
+    if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
-    model: Model | None = learner.__dict__.get("_model")
     if model is None:
         raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
     with model.learning, model.guard:
-        learner._check_params()  # they may have been set meanwhile
-        learner._check_change(model.state)
-        learner._prepare(model)
+        prepare(learner, model)
         parts = model.parts()
-        parameters = {name: learner.__dict__[name] for name in learner._constraints}
+        parameters = parameters_of(learner)
     state, features, labels = parts["state"], parts["features"], parts["labels"]
     arrays = flatten(state)
     mould(learner, type(state).__name__, specs_of(arrays), parts["width"], len(labels.codes))

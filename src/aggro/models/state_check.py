@@ -7,21 +7,18 @@ between them grows with the width. So nothing of the size that a file claims is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain, product
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from aggro.engine.fields import faults
 from aggro.engine.rule import LIVE, RULES, Rule
-from aggro.learners.shared.params import Choice, Flag
+from aggro.learners.shared.inside import possible_rules
 from aggro.models.container import Spec
 from aggro.models.errors import Flaw
 
 __all__ = ["check_state", "flatten", "mould", "specs_of", "unflatten"]
-
-FIT_ONLY = {"shuffle", "warm_start"}  # about the order of rows, never about a state
 
 
 def flatten(state: Any, prefix: str = "") -> dict[str, np.ndarray]:
@@ -49,12 +46,10 @@ def specs_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Spec]:
 
 def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classes: int) -> Any:
     """A small state like the one that arrays of these specs make up, if the learner could have it."""
-    # A learner that keeps a model for each class may have room for more than it has seen.
     counts = specs.get("tally.classes")
     room = counts.shape[0] if counts and counts.dtype == np.float64 and len(counts.shape) == 1 else 0
-    models = max(learner._models(classes), learner._models(room))
     nearest: dict[str, Spec] | None = None
-    for rule, params in _settings(learner, classes):
+    for rule, params, models in possible_rules(learner, classes, room):
         if rule.state.__name__ == kind:
             try:
                 small, wanted = _wanted(rule, params, width, models, specs)
@@ -68,23 +63,6 @@ def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classe
     names = dict.fromkeys([*nearest, *specs])
     wrong = next(name for name in names if nearest.get(name) != specs.get(name))
     raise Flaw(f"the array {wrong!r} should be {nearest.get(wrong, 'absent')} and is {specs.get(wrong, 'absent')}")
-
-
-def _settings(learner: Any, classes: int) -> Iterator[tuple[Rule, Any]]:
-    """The learner's rule and settings, and then those it may have had when its state was made.
-
-    Words and switches may be set while a model learns: an average that is no longer asked for stays in the state.
-    """
-    constraints = learner._constraints
-    own = {name: learner.__dict__[name] for name in constraints}
-    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
-    switches = {name: (False, True) for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY}
-    options = {**words, **switches}
-    others = (dict(zip(options, chosen, strict=True)) for chosen in product(*options.values()))
-    for changes in chain([{}], others):
-        relative = type(learner)(**{**own, **changes})
-        rule = relative._rule_for(classes)
-        yield rule, relative._params_for(rule)
 
 
 def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:

@@ -16,6 +16,7 @@ from aggro.testing.variants import (
     assert_same_model,
     decisions,
     expect,
+    known,
     learn_rows,
     learned,
     snapshot,
@@ -125,7 +126,7 @@ def extreme_rows_leave_a_finite_model(variant: Variant) -> None:
         for scale in (1e-310, 1e-200, 1e-160, 1e160, 1e200, 1e300):
             model = variant.new().partial_fit(X[:30], y[:30])
             model.partial_fit(form(X[30:] * scale), y[30:])
-            for part in arrays(model._model.state):
+            for part in arrays(known(model).state):
                 expect(np.isfinite(part).all(), f"rows of size {scale:g} left {part}")
             expect(np.isfinite(decisions(model, form(X))).all(), f"scores are not finite after rows of size {scale:g}")
 

@@ -12,6 +12,7 @@ from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
+from aggro.learners.shared.inside import parameters_of
 from aggro.testing import checks_rows, checks_streams  # noqa: F401  # they enter their checks
 from aggro.testing.check import CHECKS, CLAIMS
 from aggro.testing.variants import contracts, expect, variants
@@ -110,7 +111,7 @@ def entry_of(kind: type[Any]) -> Entry:
 def changed(learner: Any) -> dict[str, Any]:
     """What is not as it comes."""
     defaults = type(learner)().__dict__
-    return {name: learner.__dict__[name] for name in learner._constraints if learner.__dict__[name] != defaults[name]}
+    return {name: value for name, value in parameters_of(learner).items() if value != defaults[name]}
 
 
 def check_step(step: OwnStep) -> None:

@@ -12,6 +12,8 @@ import numpy as np
 from aggro.engine.user_steps import OWN_STEPS, OwnStep
 from aggro.learners.registry import Entry
 from aggro.learners.shared.contract import Contract, Setting
+from aggro.learners.shared.inside import check_params, constraints_of, model_of, starts_at_random
+from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
 FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
@@ -37,7 +39,7 @@ class Variant:
 
     def has(self, *names: str) -> bool:
         """Whether the learner has these parameters."""
-        return set(names) <= set(self.entry.load()._constraints)
+        return set(names) <= set(constraints_of(self.entry.load()))
 
     def why_not(self, *claims: str) -> str | None:
         """Why one of these claims does not hold for these settings; None if all do."""
@@ -58,7 +60,7 @@ class Variant:
     def is_taken(self) -> bool:
         """Whether the learner takes these settings together: a step of one's own does not learn in groups."""
         try:
-            self.new()._check_params()
+            check_params(self.new())
         except ValueError:
             return False
         return True
@@ -66,7 +68,7 @@ class Variant:
     def new(self, **more: Any) -> Any:
         import aggro.estimators
 
-        start = {"random_state": 0} if self.entry.load()._random else {}
+        start = {"random_state": 0} if starts_at_random(self.entry.load()) else {}
         return getattr(aggro.estimators, self.entry.name)(**{**start, **self.params, **more})
 
 
@@ -90,7 +92,7 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     """
     given = given or {}
     apart = frozenset[str]().union(*(contract.apart for contract in contracts(entry)))
-    constraints = {name: c for name, c in entry.load()._constraints.items() if name not in given}
+    constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in given}
     words = {name: choices(c) for name, c in constraints.items() if name not in apart and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
     defaults = Variant(entry).new().get_params()
@@ -169,9 +171,17 @@ def arrays(state: Any) -> list[np.ndarray]:
     return [state] if isinstance(state, np.ndarray) else []
 
 
+def known(model: Any) -> Model:
+    """What a model that has learned knows."""
+    found = model_of(model)
+    if found is None:
+        raise AssertionError(f"this {type(model).__name__} has learned nothing")
+    return found
+
+
 def snapshot(model: Any) -> tuple:
     """Everything a model knows, to the bit."""
-    inner = model.__dict__.get("_model")
+    inner = model_of(model)
     if inner is None:
         return (repr(model.get_params()),)
     features, labels = inner.features, inner.labels
@@ -181,7 +191,7 @@ def snapshot(model: Any) -> tuple:
 
 def learned(model: Any) -> list[bytes]:
     """The state without its counters."""
-    return [array.tobytes() for array in arrays(model._model.state[1:])]
+    return [array.tobytes() for array in arrays(known(model).state[1:])]
 
 
 def decisions(model: Any, X: Any) -> np.ndarray:
@@ -208,7 +218,7 @@ def assert_close(a: Any, b: Any) -> None:
 
 def assert_same_model(a: Any, b: Any) -> None:
     """The same knowledge to the bit; the room kept for features and classes to come may differ."""
-    a, b = a._model, b._model
+    a, b = known(a), known(b)
     expect(list(a.labels.codes) == list(b.labels.codes), f"classes {list(a.labels.codes)}, {list(b.labels.codes)}")
     expect((a.features.n, a.features.names) == (b.features.n, b.features.names), "the features differ")
     expect(type(a.state) is type(b.state), f"one is a {type(a.state).__name__}, one a {type(b.state).__name__}")

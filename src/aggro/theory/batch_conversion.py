@@ -23,8 +23,9 @@ from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
 from aggro.engine.watched_passes import cycle, largest_first, worst
 from aggro.learners.registry import OWN
-from aggro.learners.shared import inputs
+from aggro.learners.shared.entered import check_rows, entered, state_with_room
 from aggro.learners.shared.features import frozen
+from aggro.learners.shared.inside import check_params, give_model
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, size_of
 from aggro.learners.shared.params import Number
@@ -133,15 +134,12 @@ def fit_until(
     """
     check(estimator, loss, order, max_updates)
     delta, most = float(loss), int(max_updates)
-    model, rows, targets, _ = estimator._start(X, y)
-    estimator._check_enough(targets, NO_WEIGHTS)
-    bad = inputs.first_bad_row(rows, NO_WEIGHTS, estimator._least())
-    if bad >= 0:
-        raise inputs.bad_value(rows, bad, model.features.names, estimator._least())
-    labels, codes, _, firsts = estimator._encode(model.labels, targets, NO_WEIGHTS)
+    given = entered(estimator, X, y)
+    check_rows(estimator, given)
+    model, rows, labels = given.model, given.rows, given.labels
     setting, note = None, ""
     try:
-        setting = setting_of(estimator, model.state, model.features.n, as_matrix(rows), labels, codes)
+        setting = setting_of(estimator, model.state, model.features.n, as_matrix(rows), labels, given.codes)
     except NotCovered as refusal:
         if comparator is not None:
             raise
@@ -150,10 +148,9 @@ def fit_until(
     if setting is not None:
         u, note = chosen(comparator, setting)
 
-    rule = estimator._rule_for(max(1, len(labels.codes)))
-    state, params = estimator._with_room(model.state, model.params, rule, model.width, firsts.shape[0])
+    state, params = state_with_room(estimator, given)
     state.tally.rows[LIVE] = len(labels.codes)  # all the classes are there from the start
-    codes = frozen(codes)
+    codes = frozen(given.codes)
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
         run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, False, False)  # the first row is the first centre
     before = int(state.tally.rows[UPDATES])
@@ -161,7 +158,7 @@ def fit_until(
     row, left, _ = worst(state, params, rows, codes)
     converged = bool(left * left <= delta)
     model.swap(state, params, labels, model.width)
-    estimator._model = model
+    give_model(estimator, model)
 
     if comparator is None and setting is not None and converged:
         u, note = separator(state, setting)
@@ -181,7 +178,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
     """Refuse what the conversion cannot do, before anything is learned."""
     if not isinstance(estimator, Learner):
         raise TypeError(f"fit_until takes a learner of this library, got {type(estimator).__name__}.")
-    estimator._check_params()
+    check_params(estimator)
     if not Number(0.0, open_low=True).accepts(loss):
         raise ValueError(f"loss is δ, the squared loss that a row may keep: a number above 0, got {loss!r}.")
     if order not in ("cyclic", "largest"):

@@ -14,6 +14,7 @@ import numpy as np
 
 from aggro.learners.linear.estimators import PAClassifier, PARegressor
 from aggro.learners.multiplicative.estimators import Multiplicative
+from aggro.learners.shared.inside import check_params
 from aggro.learners.shared.learner import Learner
 from aggro.learners.uniclass.estimator import PAUniclass
 from aggro.theory.comparators import BETTER, as_vector, without_loss
@@ -240,7 +241,7 @@ def check(estimator: Any, asker: str, kinds: tuple[type[Learner], ...], steps: t
     if not isinstance(estimator, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{asker} is about learners of the kind {names}, got {owner}.")
-    estimator._check_params()
+    check_params(estimator)
     settings = estimator.__dict__
     if settings["step"] not in steps:
         raise ValueError(

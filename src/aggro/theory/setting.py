@@ -12,12 +12,13 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
-from aggro.learners.linear.bank import Bank
+from aggro.learners.linear.bank import Bank, Grid
 from aggro.learners.linear.base import Linear
 from aggro.learners.linear.forgetting import WEIGHTS
 from aggro.learners.multiplicative import estimators as multiplicative
 from aggro.learners.multiplicative.rule import Simplexes
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.inside import rule_and_params
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.tasks import Classifier
 from aggro.learners.uniclass.estimator import PAUniclass
@@ -82,13 +83,14 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     kind: type = type(learner)
     if not issubclass(kind, COVERED):
         raise NotCovered(f"There is no theorem about {kind.__name__}.")
-    if issubclass(kind, Linear) and learner._is_grid():
+    rule, params = rule_and_params(learner, max(1, len(labels.codes)))
+    if rule.state is Grid:
         raise NotCovered(f"The theorems are about one step and one C, got step={learner.step!r} and C={learner.C!r}.")
     if getattr(learner, "half_life", None) is not None:
         raise NotCovered("The theorems are about weights that do not fade: leave half_life out.")
     if getattr(learner, "batch_size", 1) > 1:
         raise NotCovered("The theorems are about one row at a time: leave batch_size at 1.")
-    if learner._rule_for(max(1, len(labels.codes))).state in (Bank, Simplexes):
+    if rule.state in (Bank, Simplexes):
         raise NotCovered(
             "The theorems are about one vector, and this learner has one for each class. "
             "Ask about one class against the rest, y == label, with a learner that has one vector for both."
@@ -110,7 +112,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
                 "Theorem 4 is about a simplex that has all the features from the start: set n_features to their number."
             )
         start = corners(state, problem, learner.signed)
-        return Multiplicative(problem, classes, sign, start, learner._size(), learner.signed)
+        return Multiplicative(problem, classes, sign, start, params.radius, learner.signed)
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
         return Additive(problem, classes, sign, problem.dense(np.zeros(1, np.int64))[0])  # the first row is w₁
     return Additive(problem, classes, sign, vector(state, problem, sign))

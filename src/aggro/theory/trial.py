@@ -10,8 +10,8 @@ import numpy as np
 
 from aggro.engine.rule import SEEN
 from aggro.engine.watched_passes import trace
+from aggro.learners.shared.entered import entered, learn_along
 from aggro.learners.shared.learner import EveryRow, Learner
-from aggro.learners.shared.model import NO_ORDER
 from aggro.theory.problems import Uniclass
 from aggro.theory.setting import Multiplicative, Setting, as_matrix, setting_of, vector
 
@@ -35,14 +35,13 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
     ``moves`` looks at the whole vector after each row, which a single compiled pass does not.
     """
     learner: Learner = copy.deepcopy(estimator)
-    model, rows, targets, weights = learner._start(X, y, sample_weight)
-    n = targets.shape[0]
+    given = entered(learner, X, y, sample_weight)
+    model, labels, s, n = given.model, given.labels, given.s, given.targets.shape[0]
     begun = model.state.tally.rows[SEEN] > 0
-    labels, codes, s, _ = learner._encode(model.labels, targets, weights)
     live = np.flatnonzero(s) if s.shape[0] else np.arange(n)
     if live.shape[0] == 0:
         raise ValueError("Every row has weight 0: there is nothing to learn from.")
-    setting = setting_of(learner, model.state, model.features.n, as_matrix(rows)[live], labels, codes[live])
+    setting = setting_of(learner, model.state, model.features.n, as_matrix(given.rows)[live], labels, given.codes[live])
     losses, mistakes, moved = np.zeros(n), np.zeros(n, bool), np.zeros(n if moves else 0)
 
     def run(*arguments: Any) -> Any:
@@ -57,8 +56,7 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
             moved[t] = np.linalg.norm(vector(before[0], setting.problem, setting.sign) - setting.start)
         return -1
 
-    route = EveryRow(run_and_look if moves else run)
-    learner._learn(model, rows, targets, weights, NO_ORDER, model.state, model.labels, route)
+    learn_along(learner, given, EveryRow(run_and_look if moves else run))
     if isinstance(setting, Multiplicative) and isinstance(setting.problem, Uniclass) and not begun:
         losses[live[0]] = setting.problem.losses(setting.weights())[0]  # a detector itself calls no first row outside
     counted = s[live] if s.shape[0] else None

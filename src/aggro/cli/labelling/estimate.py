@@ -23,17 +23,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.labelling.journal import ANSWER, Event
+from aggro.learners.shared.inside import model_of
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.session import Session
 
-__all__ = ["Gain", "Mistakes", "gain_of", "mistakes_in"]
+__all__ = ["Gain", "Mistakes", "Standing", "gain_of", "mistakes_in"]
 
 FEW, SETTLED = 10, 100  # answers, below which nothing is said of the error; and nothing is called settled
 BACK = 20  # answers to look back, at least
 WORTH = 0.1  # of the error, that twice the answers should take away to be worth it
 LITTLE = 0.02  # of the error of who always says the commonest class: little enough
 SEEN = 3  # answers of a class, before it is called missed
+CLASSES = 4  # the most that are named
 
 
 class Mistakes(NamedTuple):
@@ -108,10 +110,10 @@ def gain_of(session: Session) -> Gain | None:
     events, rows = session.journal.events[: session.events], session.answered_rows
     strategy = session.active.strategy
     then = min(session.moments, key=lambda m: abs(m.events - len(events) / 2), default=None)
-    if then is None or strategy == "threshold" or not knows_classes(then.active):
+    if then is None or strategy == "threshold":
         return None
     since = [(i, events[i]) for i in range(then.events, len(events)) if events[i].do == ANSWER and i in rows]
-    if len(since) < BACK:
+    if len(since) < BACK or not knows_classes(then.active):
         return None
     inner = then.active.estimator_
     weights = [1.0 / event.p for _, event in since]
@@ -135,5 +137,31 @@ def gain_of(session: Session) -> Gain | None:
 
 
 def knows_classes(active: Any) -> bool:
-    inner = active.__dict__.get("estimator_")
-    return inner is not None and "_model" in inner.__dict__ and len(inner.classes_) > 1
+    return model_of(active) is not None and len(active.classes_) > 1
+
+
+class Standing:
+    """How far a session is: figures, and sentences about them."""
+
+    def __init__(self, session: Session) -> None:
+        self.strategy = str(session.active.strategy)
+        self.mistakes, self.gain = mistakes_in(session.journal.events, self.strategy), gain_of(session)
+        self.answered, self.budget, self.rows = session.answered, session.budget, session.place.row
+        self.skipped = len(session.journal.events) - self.answered
+        of = f" of {self.budget:,}" if self.budget is not None else ""
+        skipped = f", {self.skipped:,} skipped" if self.skipped else ""
+        self.counts = f"{self.answered:,}{of} answered{skipped}"
+        self.error = self._error()
+        self.helps = "too early to say" if self.gain is None else self.gain.sentence()
+
+    def _error(self) -> str:
+        """The estimated error, no more exactly than it is known."""
+        share, error, missed = self.mistakes
+        if self.strategy == "threshold":
+            return "unknown: with a threshold, answers say nothing of the rows that are not asked about"
+        if math.isnan(error):
+            return "too early to say"
+        digits = 0 if error >= 0.02 else 1
+        text = f"about {share:.{digits}%} (± {error:.{digits}%}) of the guesses so far"
+        worst = sorted(missed.items(), key=lambda item: -item[1])[:CLASSES]
+        return text + ("; lately of " + ", ".join(f"{label} {share:.0%}" for label, share in worst) if worst else "")

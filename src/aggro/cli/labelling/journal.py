@@ -165,8 +165,9 @@ class Journal:
                 os.ftruncate(self._fd, size)  # no half line that a later one would be joined to
             raise Mistake(f"{self.path}: {error.strerror}. The last answer is not kept; all before it are.") from error
 
-    def close(self) -> None:
-        """Let other processes have it; a journal in which nothing was ever answered goes."""
+    def close(self) -> bool:
+        """Let other processes have it; a journal in which nothing was ever answered goes. Whether it stays."""
         if not self.begun:
             self.path.unlink(missing_ok=True)
         os.close(self._fd)
+        return self.begun

@@ -1,24 +1,105 @@
-"""Questions as people see them, on stderr."""
+"""Questions as people see them, on stderr: a row, what the model guesses, and what speaks for the guess."""
 
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.console import console, shown, visible
-from aggro.cli.labelling.estimate import Gain, Mistakes
-from aggro.cli.labelling.question import Question
 
 if TYPE_CHECKING:
-    from aggro.cli.labelling.choices import Choices
-    from aggro.cli.labelling.session import Session
+    from aggro.cli.labelling.answers import Choices
+    from aggro.cli.labelling.estimate import Standing
+    from aggro.cli.labelling.rows import Row
 
-__all__ = ["Screen", "Standing", "error_text"]
+__all__ = ["Question", "Reason", "Screen", "question_of"]
 
+EVERY_ROW = "(every row)"  # the intercept
 SHORT = 12
-COLUMNS, REASONS, CLASSES, LETTERS = 12, 6, 4, 4000  # the most that is shown of each
+COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each
+
+
+class Reason(NamedTuple):
+    """Something in a row, and its part in the score: positive if it speaks for the guess."""
+
+    what: str
+    part: float
+    is_column: bool = False
+
+
+class Question(NamedTuple):
+    """A row to ask about, as people see it."""
+
+    row: int  # in the data, from 0
+    columns: list[tuple[str, Any, float | None]]  # name, value and part; the largest parts first
+    texts: dict[str, str]
+    guess: Any  # None if the model has none yet
+    score: float  # for the guess; how far it is ahead, of several classes
+    reasons: list[Reason]  # the largest first
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        seen = {name: value for name, value, _ in self.columns} | self.texts
+        reasons = [{"what": reason.what, "part": reason.part} for reason in self.reasons]
+        guessed = {"guess": self.guess, "score": self.score, "reasons": reasons} if self.guess is not None else {}
+        return {"row": self.row + 1, "seen": seen, **guessed}
+
+
+def question_of(active: Any, row: Row, texts: tuple[str, ...]) -> Question:
+    """Everything about a row."""
+    seen = dict(row.seen)
+    words = {name: str(seen.pop(name) or "") for name in texts if name in seen}
+    guess, score = None, 0.0
+    parts: dict[Any, float] = {}
+    inner = getattr(active, "estimator_", None)
+    if inner is not None:
+        guess, score, parts = guess_of(inner, row.x)
+    reasons = [] if hasattr(inner, "kernel") else reasons_of(parts, words)
+    columns = [(name, value, part_of(name, value, parts) if reasons else None) for name, value in seen.items()]
+    columns.sort(key=lambda column: -abs(column[2] or 0.0))
+    return Question(row.number, columns, words, guess, score, sorted(reasons, key=lambda reason: -abs(reason.part)))
+
+
+def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
+    """The guess, its score, and each feature's part in it."""
+    guess = inner.predict_one(x)
+    if guess is None:
+        return None, 0.0, {}
+    explained, scores = inner.explain_one(x), inner.decision_one(x)
+    if isinstance(scores, float):
+        sign = 1.0 if explained.label == guess else -1.0  # it may be told of the other class
+        parts = {**explained, EVERY_ROW: explained.intercept}
+        return guess, sign * scores, {name: sign * part for name, part in parts.items()}
+    best, second = sorted(scores.tolist())[:-3:-1]
+    return guess, best - second, {**explained, EVERY_ROW: explained.intercept}
+
+
+def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
+    """The parts by what people see: words instead of the places they are hashed to."""
+    from aggro.streams.parse.bag_of_words import places_of
+    from aggro.streams.tables.encode import WORD_BITS
+
+    words: dict[str, str] = {}
+    for column, text in texts.items():
+        for word, place in places_of(text, WORD_BITS).items():
+            of = "" if len(texts) == 1 else f"{column} "
+            words.setdefault(f"{column}~{place}", f"{of}“{word.lower()}”")
+    reasons = []
+    for feature, part in parts.items():
+        if part:
+            name = feature if isinstance(feature, str) else f"feature {feature}"
+            reasons.append(Reason(words.get(name, name), part, name not in words and name != EVERY_ROW))
+    return reasons
+
+
+def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:
+    """The part of a column, whatever features it has become."""
+    keys = (name, f"{name}={value}", f"{name}=missing", int(name) if name.isdecimal() else name)
+    return sum(parts[key] for key in dict.fromkeys(keys) if key in parts)
+
+
+# On the screen ---------------------------------------------------------------------------------------
 
 
 def short(text: str) -> str:
@@ -35,83 +116,47 @@ def line(value: Any) -> str:
     return shown(short(str(value)))
 
 
-class Standing:
-    """How far a session is."""
-
-    def __init__(self, session: Session, mistakes: Mistakes, gain: Gain | None) -> None:
-        self.mistakes, self.gain = mistakes, gain
-        self.answered, self.budget, self.rows = session.answered, session.budget, session.place.row
-        self.skipped = len(session.journal.events) - self.answered
-        self.strategy = str(session.active.strategy)
-
-    def counts(self) -> str:
-        """The figures in one line."""
-        of = f" of {self.budget:,}" if self.budget is not None else ""
-        skipped = f", {self.skipped:,} skipped" if self.skipped else ""
-        return f"{self.answered:,}{of} answered{skipped}"
-
-    def helps(self) -> str:
-        """Whether more labels help, in a sentence."""
-        if self.gain is None:
-            return "too early to say"
-        return self.gain.sentence()
-
-
-def error_text(mistakes: Mistakes, strategy: str) -> str:
-    """An estimated error, no more exactly than it is known."""
-    if strategy == "threshold":
-        return "unknown: with a threshold, answers say nothing of the rows that are not asked about"
-    if math.isnan(mistakes.error):
-        return "too early to say"
-    digits = 0 if mistakes.error >= 0.02 else 1
-    text = f"about {mistakes.share:.{digits}%} (± {mistakes.error:.{digits}%}) of the guesses so far"
-    worst = sorted(mistakes.missed.items(), key=lambda item: -item[1])[:CLASSES]
-    return text + ("; lately of " + ", ".join(f"{label} {share:.0%}" for label, share in worst) if worst else "")
-
-
 class Screen:
     """Writes questions; what cannot be written, because the terminal is gone, is no error."""
 
     def __init__(self) -> None:
         self.console = console(stderr=True)
+        self.is_terminal = self.console.is_terminal
+
+    def _show(self, *things: Any, **options: Any) -> None:
+        with contextlib.suppress(OSError):
+            self.console.print(*things, **options)
 
     def say(self, text: str) -> None:
         """A line of its own."""
-        with contextlib.suppress(OSError):
-            self.console.print(clean(text), style="dim")
+        self._show(clean(text), style="dim")
 
     def prompt(self, text: str) -> None:
         """Words at the end of which something is typed."""
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"\n{text}" if self.console.is_terminal else text)
+            sys.stderr.write(f"\n{text}" if self.is_terminal else text)
             sys.stderr.flush()
 
     def echo(self, text: str) -> None:
         """What was answered: behind the keys, if it is as short as one."""
-        alone = self.console.is_terminal and len(text) > SHORT
-        with contextlib.suppress(OSError):
-            self.console.print("\n" * alone + clean(text), style="bold")
+        alone = self.is_terminal and len(text) > SHORT
+        self._show("\n" * alone + clean(text), style="bold")
 
     def leave(self) -> None:
         """End the line of keys."""
-        if self.console.is_terminal:
+        if self.is_terminal:
             self.echo("")
 
     def ask(self, question: Question, choices: Choices, standing: Standing) -> None:
         """A question, and the keys that answer it."""
-        with contextlib.suppress(OSError):
-            self._ask(question, choices, standing)
-            sys.stderr.flush()
-
-    def _ask(self, question: Question, choices: Choices, standing: Standing) -> None:
         from rich.padding import Padding
         from rich.rule import Rule
         from rich.table import Table
         from rich.text import Text
 
-        show = self.console.print
+        show = self._show
         show()
-        show(Rule(Text(f"row {question.row + 1:,}  ·  {standing.counts()}"), align="left", style="dim"))
+        show(Rule(Text(f"row {question.row + 1:,}  ·  {standing.counts}"), align="left", style="dim"))
         for name, text in question.texts.items():
             show(Text(line(name), style="dim"))
             show(Padding(Text(clean(text) or "(empty)", overflow="fold"), (0, 2)))
@@ -125,9 +170,11 @@ class Screen:
         for key, meaning in choices.shown():
             keys.append(f"[{line(key)}]", style="bold")
             keys.append(f" {line(meaning)}   ")
-        if self.console.is_terminal:
+        if self.is_terminal:
             keys.append("› ")
-        show(keys, end="" if self.console.is_terminal else "\n")
+        show(keys, end="" if self.is_terminal else "\n")
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
     def _table(self, question: Question) -> Any:
         from rich import box
@@ -153,6 +200,6 @@ class Screen:
         reasons = [reason for reason in question.reasons if not reason.is_column]  # the table has those
         if question.texts and reasons:
             lines["because of"] = ", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:REASONS])
-        lines["error"] = error_text(standing.mistakes, standing.strategy)
-        lines["more labels?"] = standing.helps()
+        lines["error"] = standing.error
+        lines["more labels?"] = standing.helps
         return lines

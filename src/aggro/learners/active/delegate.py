@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, OPEN, PASSED, WEIGHT, WRONG, Gate
+from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
 from aggro.learners.shared.one_row import Explanation
 
 __all__ = ["Around"]
@@ -79,6 +79,11 @@ class Around:
     def delta_(self) -> float:
         """δ as it is now."""
         return float(self._asked().sums[DELTA])
+
+    @property
+    def query_probability_(self) -> float:
+        """The probability with which the last row was asked about that was; 0 if none was."""
+        return float(self._asked().sums[LAST])
 
     @property
     def progressive_error_(self) -> float:

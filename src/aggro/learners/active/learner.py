@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import DELTA, LAST, OPEN, Gate, Strategy, all_counts
+from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, Gate, Strategy, all_counts
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
@@ -138,7 +138,7 @@ class ActiveLearner(Around):
         ask : bool
             True if ``learn_one`` should be given the label of this row.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             return self._query(inner, x)
 
     def _query(self, inner: Any, x: Any) -> bool:
@@ -155,7 +155,7 @@ class ActiveLearner(Around):
             self._open = float(self._gate.sums[LAST]) if asked else None
         return asked
 
-    def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None) -> int | None:
+    def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
         """The first row of a chunk to ask about; those before it are passed over, many at once.
 
         Parameters
@@ -166,6 +166,9 @@ class ActiveLearner(Around):
             Where to begin: after the row that was found last.
         stop : int, default=None
             Where to end; None for the end of the chunk.
+        insist : bool, default=False
+            Ask about the very next row as long as a single class is known: who knows one class is sure of every row.
+            Not with the strategy "random" or a ``target_rate``, which say themselves how often to ask.
 
         Returns
         -------
@@ -175,13 +178,21 @@ class ActiveLearner(Around):
         last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
         if start < 0:
             raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
-        with self._turn() as inner:
+        with self.turn() as inner:
             self._open, before = None, self._gate.copy()
+            insist = insist and self.strategy != "random" and self.target_rate is None and knows_one_class(inner)
+            if insist:
+                while start < last and chunk.weight is not None and chunk.weight[start] == 0.0:
+                    start += 1
+                last = min(last, start + 1)
             try:
                 row = asks_about_first(inner, self._gate, chunk, start, last)
             except BaseException:
                 self._gate.restore(before)  # a call that fails has asked for nothing
                 raise
+            if insist and start < last:
+                self._gate.counts[ASKED] += row is None
+                self._gate.sums[LAST], row = 1.0, start  # it is asked about with certainty
             if row is not None:
                 self._open = float(self._gate.sums[LAST])
             return row
@@ -198,7 +209,7 @@ class ActiveLearner(Around):
         weight : float, default=1.0
             How much the row counts: it scales C.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             p = self._open
             self._learn_answer(inner, x, y, weight, p)
             self._open = None  # now that it was learned: a label that is refused may be given again
@@ -214,7 +225,7 @@ class ActiveLearner(Around):
         x : dict, 1-D array or (indices, values)
             The row.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             self._waiting.check(id, x)
             row = kept(x)  # before it is counted: who asks about it may not be able to keep it
             asked = self._query(inner, row)
@@ -235,7 +246,7 @@ class ActiveLearner(Around):
         weight : float, default=1.0
             How much the row counts.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             x, p = self._waiting.find(id)
             self._learn_answer(inner, x, y, weight, p)
             self._waiting.remove(id)
@@ -243,10 +254,28 @@ class ActiveLearner(Around):
 
     def forget(self, id: Any) -> Self:
         """Let a question go that will not be answered."""
-        with self._turn():
+        with self.turn():
             self._waiting.find(id)
             self._waiting.remove(id)
         return self
+
+    def asked(self) -> Any:
+        """What was asked so far, for ``as_asked`` to go back to; None if nothing was."""
+        return self._gate.copy() if "estimator_" in self.__dict__ else None
+
+    @contextmanager
+    def as_asked(self, asked: Any) -> Iterator[None]:
+        """Inside, questions are counted as they were when ``asked()`` said so: to save a model before its question.
+
+        Rows that were passed over since, on the way to a question that is still open, are not behind the model then.
+        What was learned stays.
+        """
+        now = self._gate.copy()
+        self._gate.restore(asked)
+        try:
+            yield
+        finally:
+            self._gate.restore(now)
 
     @property
     def waiting_(self) -> list[Any]:
@@ -290,7 +319,7 @@ class ActiveLearner(Around):
         self : object
             The learner.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             if getattr(self.estimator, "warm_start", False):
                 return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
             fresh, gate = self._copy_of_estimator(), self._new_gate()
@@ -317,12 +346,12 @@ class ActiveLearner(Around):
         self : object
             The learner.
         """
-        with self._turn() as inner:
+        with self.turn() as inner:
             return self._asking(inner, lambda route: inner._partial_fit(X, y, sample_weight, classes, route=route))
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Go over a chunk of a stream, asking for the labels of some of its rows."""
-        with self._turn() as inner:
+        with self.turn() as inner:
             rows = chunk.X, chunk.y, chunk.weight
             return self._asking(inner, lambda route: inner._partial_fit(*rows, None, chunk.names, True, route))
 
@@ -346,6 +375,32 @@ class ActiveLearner(Around):
 
     # The learner inside ---------------------------------------------------------------------------
 
+    def go_on_with(self, learner: Any, seed: int | None = None) -> Self:
+        """Put a classifier inside that has learned before, in place of a copy of ``estimator``.
+
+        Parameters
+        ----------
+        learner : classifier
+            It is not copied: what is learned from now on, it learns.
+        seed : int, default=None
+            Of the questions; None for that of ``random_state``.
+        """
+        with self.turn():
+            if seed is not None:
+                self._gate = self._gate._replace(seed=seed)
+            self.estimator_ = learner
+        return self
+
+    @property
+    def gate(self) -> Gate:
+        """What was asked, as compiled code counts it; for files."""
+        return self._gate
+
+    @property
+    def questions(self) -> WaitingRoom:
+        """The questions that wait, with their rows; for files."""
+        return self._waiting
+
     def _check_params(self) -> None:
         name = type(self).__name__
         check_params(name, self._constraints, self.__dict__)
@@ -361,7 +416,7 @@ class ActiveLearner(Around):
             raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
 
     @contextmanager
-    def _turn(self) -> Iterator[Any]:
+    def turn(self) -> Iterator[Any]:
         """The learner inside, while no other thread asks or answers."""
         lock = self.__dict__.get("_lock")
         if lock is None:
@@ -429,6 +484,12 @@ class ActiveLearner(Around):
         if isinstance(given, np.random.Generator):
             return int(given.integers(0, 2**63 - 1))
         return int(np.random.default_rng().integers(0, 2**63 - 1)) if given is None else int(given) % 2**63
+
+
+def knows_one_class(learner: Any) -> bool:
+    """Whether a learner has learned rows, and all of one class."""
+    model: Model | None = learner.__dict__.get("_model")
+    return model is not None and len(model.labels.codes) < 2
 
 
 def rows_learned(learner: Any) -> int:

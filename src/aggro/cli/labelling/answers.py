@@ -1,4 +1,7 @@
-"""Where answers come from: keys of a terminal, or lines of stdin; and signals, which wait for a good moment."""
+"""Answers: what can be answered, and how it comes, as keys of a terminal or as lines of stdin.
+
+There is a key for each class, and keys to skip, undo, name a class, and quit. Signals wait for a good moment.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,148 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from aggro.cli.console import Mistake
-from aggro.cli.labelling.choices import CLASS, NEW, QUIT, Choices, Reply, as_label
 
-__all__ = ["Interrupted", "Interrupts", "Keys", "Lines", "has_keys"]
+__all__ = [
+    "CLASS",
+    "NEW",
+    "QUIT",
+    "SKIP",
+    "UNDO",
+    "Choices",
+    "Interrupted",
+    "Interrupts",
+    "Keys",
+    "Lines",
+    "Reply",
+    "answers_of",
+    "as_label",
+    "choices_of",
+    "classes_given",
+    "has_keys",
+]
 
+CLASS, SKIP, UNDO, NEW, QUIT = "class", "skip", "undo", "new", "quit"
+COMMANDS = {SKIP: "s ", UNDO: "u\x7f\b", NEW: "+", QUIT: "q\x04"}  # the first that is free is shown
+SHOWN = {" ": "space", "\x7f": "backspace", "\b": "backspace", "\x04": "Ctrl-D"}
+TITLES = {SKIP: "skip", UNDO: "undo", NEW: "new class", QUIT: "quit"}
+SPARE = "123456789abcdefghijklmnopqrstuvwxyz0"
 ESCAPE = "\x1b"
 LATE = 0.05  # seconds within which the rest of an arrow key comes
+
+
+class Reply(NamedTuple):
+    """What was answered; ``label`` goes with CLASS."""
+
+    what: str
+    label: Any = None
+
+
+class Choices:
+    """Classes and their keys."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Any] = {}  # class of each key
+        self.classes: list[Any] = []
+
+    def add(self, label: Any, key: str | None = None) -> None:
+        """One more class, with this key or a free one."""
+        if label in self.classes and key is None:
+            return
+        if key is not None:
+            if self.keys.get(key, label) != label:
+                raise Mistake(f"The key {key!r} is given to two classes, {self.keys[key]!r} and {label!r}.")
+            self.keys = {k: c for k, c in self.keys.items() if c != label}
+        if label not in self.classes:
+            self.classes.append(label)
+        key = key or self._free(str(label))
+        if key:
+            self.keys[key] = label
+
+    def _free(self, name: str) -> str | None:
+        """A letter of the name that no class has and no command, or any other; None if there is none left."""
+        taken = set(self.keys) | set("".join(COMMANDS.values()))
+        likely = (letter for letter in (*name.lower(), *SPARE) if len(letter) == 1 and letter.isprintable())
+        return next((letter for letter in likely if letter not in taken), None)
+
+    def of_key(self, key: str) -> Reply | None:
+        """What a key means."""
+        for spelling in dict.fromkeys((key, key.lower())):
+            if spelling in self.keys:
+                return Reply(CLASS, self.keys[spelling])
+            for command, keys in COMMANDS.items():
+                if spelling in keys:
+                    return Reply(command)
+        return None
+
+    def of_line(self, line: str) -> Reply | None:
+        """What a line means: the name of a class, +name for a new one, a command, or a key."""
+        named = next((label for label in self.classes if str(label) == line), None)
+        if named is not None:
+            return Reply(CLASS, named)
+        if line.startswith("+") and line[1:].strip():
+            return Reply(CLASS, as_label(line[1:].strip(), self.classes))
+        if line in TITLES and line != NEW:
+            return Reply(line)
+        reply = self.of_key(line) if len(line) == 1 else None
+        return None if reply is not None and reply.what == NEW else reply
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Each key and what it means, classes first."""
+        classes = [(key, str(label)) for key, label in self.keys.items()]
+        free = {command: next((k for k in keys if k not in self.keys), "") for command, keys in COMMANDS.items()}
+        return classes + [(SHOWN.get(key, key), TITLES[command]) for command, key in free.items() if key]
+
+
+def as_label(name: str, classes: Iterable[Any]) -> Any:
+    """A name as a class like the others: a whole number if they are numbers, or if there are none yet."""
+    known = list(classes)
+    if any(isinstance(label, str) for label in known):
+        return name
+    try:
+        return int(name)
+    except ValueError:
+        if not known:
+            return name
+        raise Mistake(f"The classes are numbers, and {name!r} is not a whole number.") from None
+
+
+def classes_given(text: str | None) -> list[tuple[str, str | None]]:
+    """``ham=h,spam=s`` or ``ham,spam`` as names and keys."""
+    found: list[tuple[str, str | None]] = []
+    for part in (text or "").split(","):
+        name, equals, key = part.strip().rpartition("=") if "=" in part else (part.strip(), "", "")
+        name, key = name.strip(), key.strip()
+        if not name or (equals and (len(key) != 1 or not key.isprintable())):
+            if not part.strip() and not text:
+                continue
+            raise Mistake(
+                f"--classes {text!r}: write names, or name=key with one letter, between commas: ham=h,spam=s."
+            )
+        if name in dict(found):
+            raise Mistake(f"--classes {text!r}: {name!r} is there twice.")
+        found.append((name, key or None))
+    return found
+
+
+def choices_of(given: list[tuple[str, str | None]], known: list[Any]) -> Choices:
+    """The classes that were given with ``--classes``, and those that the model knows."""
+    alike = known or ([0] if given and all(name.removeprefix("-").isdecimal() for name, _ in given) else [""])
+    choices = Choices()
+    labels = [(as_label(name, alike), key) for name, key in given]
+    for label, key in labels:
+        if key is not None:
+            choices.add(label, key)
+    for label in (*(label for label, _ in labels), *known):
+        choices.add(label)
+    return choices
+
+
+# Where they come from ---------------------------------------------------------------------------------
 
 
 class Interrupted(BaseException):
@@ -88,6 +222,11 @@ class Interrupts:
             yield
         finally:
             self._waiting = False
+
+
+def answers_of(interrupts: Interrupts, say: Callable[[str], None]) -> Keys | Lines:
+    """Keys of the person at the terminal, or else lines of stdin."""
+    return Keys(interrupts, say) if has_keys() else Lines(interrupts)
 
 
 def has_keys() -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from aggro.engine.gate import Gate, decide
+from aggro.engine.jit.compile import BY_ADDRESS
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel
 from aggro.engine.passes import run, score
@@ -138,7 +139,8 @@ class Machine(Held):
         super()._prepare(model)
 
     def _bound(self, model: Model, params: Any) -> Any:
-        code = kernel_group_code(model.state, params) if params.batch > 1 else 0
+        # Where there are no addresses, what might be jumped to must be known, whether it is or not.
+        code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _learns_at_once(self, state: Support, n: int) -> bool:

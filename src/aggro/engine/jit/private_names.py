@@ -54,10 +54,8 @@ DISK_CACHE = [
     "numba.core.compiler_lock:global_compiler_lock",
     "numba.core.serialize:dumps",
 ]
-OPTIONS: dict[str, object] = {
-    "forceinline": True,
-    "_nrt": False,
-}  # without them a call between small functions counts references
+# Without these a call between small functions costs the counting of references.
+OPTIONS: dict[str, object] = {"forceinline": True, "_nrt": False}
 MADE_LATE = ["_cache", "_codegen", "_data_layout", "_finalized", "_reload_init"]
 COST = {
     "PARTIAL": "a first call takes longer",

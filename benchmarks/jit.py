@@ -38,7 +38,7 @@ WITHOUT = "from aggro.engine.jit import private_names\nprivate_names.{}.append('
 NO_DICTS = "from aggro.engine.jit import dicts\ndicts.CAN_READ_DICTS = False\n"
 QUIET = "import warnings\nwarnings.simplefilter('ignore')\n"
 TIMED = "{}import time\nbegin = time.process_time()\n{}\nprint(time.process_time() - begin)\n"
-PARTS = ("", "PIECES", "ADDRESSES")
+PARTS = ("", "PARTIAL", "ADDRESSES")
 
 
 def seconds(code: str, without: str, folder: str) -> float:

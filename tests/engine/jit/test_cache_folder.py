@@ -143,7 +143,7 @@ def test_a_folder_to_be_read_alone_is_used(root, monkeypatch):
 def test_old_folders_are_taken_away_but_not_those_in_use(root, monkeypatch):
     held = quietly("held by this process")
     unheld = []
-    for k in range(folders.KEPT + 3):
+    for k in range(folders.FOLDERS + 3):
         made = root / "aggro" / f"old {k}"
         made.mkdir()
         (made / "run.code").write_bytes(b"code")
@@ -156,7 +156,7 @@ def test_old_folders_are_taken_away_but_not_those_in_use(root, monkeypatch):
     quietly("new")
     assert held.exists()
     assert strange.exists()
-    assert [made.exists() for made in unheld] == [False] * 3 + [True] * folders.KEPT
+    assert [made.exists() for made in unheld] == [False] * 3 + [True] * folders.FOLDERS
 
 
 def test_a_folder_that_is_taken_away_while_it_is_asked_for_is_made_again(root, monkeypatch):

@@ -19,7 +19,7 @@ HIDING = """
 import runpy, sys
 from aggro.engine.jit import private_names as insides
 
-for group in ("PIECES", "ADDRESSES"):
+for group in ("PARTIAL", "ADDRESSES"):
     getattr(insides, group).append("numba.core.codegen:LibraryOfAnotherName")
 import test_jumps, test_partial
 from aggro.engine.jit.compile import from_python
@@ -60,7 +60,7 @@ ALONE = """
 import sys
 import numpy as np
 from aggro.engine.jit import private_names as insides
-insides.KEPT.append("numba.core.codegen:LibraryOfAnotherName")
+insides.DISK_CACHE.append("numba.core.codegen:LibraryOfAnotherName")
 from aggro.engine.rows import pointers_ascend
 assert pointers_ascend(np.array([0, 2, 5]))
 """
@@ -91,7 +91,7 @@ def test_a_piece_that_cannot_be_left_half_compiled_goes_the_whole_way():
     assert "_reload_init" in run(["-c", BROKEN], PYTHONPATH=BESIDE_US)
 
 
-@pytest.mark.parametrize("group", ["PIECES", "ADDRESSES", "KEPT"])
+@pytest.mark.parametrize("group", ["PARTIAL", "ADDRESSES", "DISK_CACHE"])
 def test_this_numba_is_built_as_expected(group):
     from aggro.engine.jit.private_names import is_there
 

@@ -30,7 +30,7 @@ except ImportError:  # Windows
 
 __all__ = ["CompiledCodeWarning", "folder_for", "say"]
 
-KEPT = 8  # folders of other stamps that stay
+FOLDERS = 8  # of other stamps stay
 IN_USE = "in-use"
 ADVICE = "Set NUMBA_CACHE_DIR to a folder that you alone can write to"
 
@@ -40,7 +40,7 @@ class CompiledCodeWarning(UserWarning):
 
 
 SAID: set[str] = set()
-HELD: list[int] = []  # open files, for as long as the process lives
+LOCKS: list[int] = []  # open files, for as long as the process lives
 
 
 def say(text: str) -> None:
@@ -146,7 +146,7 @@ def hold(folder: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_SH)
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), os.stat(path)):
-                HELD.append(file)
+                LOCKS.append(file)
                 return
         os.close(file)  # it was taken away meanwhile
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -159,7 +159,7 @@ def sweep(root: Path, stamp: str) -> None:
         with contextlib.suppress(OSError):
             if folder.name != stamp:
                 marks.append(((folder / IN_USE).stat().st_mtime_ns, folder))
-    for _, folder in sorted(marks, reverse=True)[KEPT:]:
+    for _, folder in sorted(marks, reverse=True)[FOLDERS:]:
         with contextlib.suppress(OSError):
             remove_unused(folder)
 

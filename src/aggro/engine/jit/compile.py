@@ -20,7 +20,6 @@ for rows where a product would overflow in another order, and for sums that must
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache, wraps
 from types import FunctionType
@@ -33,11 +32,6 @@ from numba.core import types
 from numba.extending import register_jitable
 
 from aggro.engine.jit.private_names import is_there, options_there
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "BY_ADDRESS",
@@ -58,44 +52,35 @@ __all__ = [
 ]
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-COMMON = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+SETTINGS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
-PIECE: dict[str, Any] = dict(COMMON)
-if is_there("PIECES"):
+PIECE: dict[str, Any] = dict(SETTINGS)
+if is_there("PARTIAL"):
     from aggro.engine.jit.partial import PieceCompiler
 
     PIECE |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
-# Without these two a call between small jitted functions costs reference counting.
-INLINE = {**PIECE, **options_there({"forceinline": True, "_nrt": False})}
+INLINE = {**PIECE, **options_there()}
 # Whether compiled code is called by its address, and reads tuples that stay unpacked.
 BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
-KEPT = not numba.config.DISABLE_JIT and is_there("KEPT")
-if KEPT:
-    from numba.core.compiler_lock import global_compiler_lock
-
-    from aggro.engine.jit.disk_cache import WAYS, KeptCode
+ON_DISK = not numba.config.DISABLE_JIT and is_there("DISK_CACHE")
+if ON_DISK:
+    from aggro.engine.jit.disk_cache import WAYS, KeptCode, take_turns
 
     WAYS.extend((sorted(INLINE), BY_ADDRESS))
-    if hasattr(os, "register_at_fork"):  # a child must not begin with another thread's compiling half done
-        os.register_at_fork(
-            before=global_compiler_lock.acquire,
-            after_in_parent=global_compiler_lock.release,
-            after_in_child=global_compiler_lock.release,
-        )
 
 
 ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
 
 
 def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """A function that Python calls, with these settings; what is ours and no closure is kept on disk."""
     if numba.config.DISABLE_JIT:
         return quietly(function)
     compiled = njit(**settings)(function)
     ENTRY_POINTS.add(id(compiled))
-    if KEPT and not is_outside(function) and function.__closure__ is None:
+    if ON_DISK and not is_outside(function) and function.__closure__ is None:
         compiled._cache = KeptCode(function)
-        if fcntl is not None:
-            take_turns(compiled)
+        take_turns(compiled)
     return compiled
 
 
@@ -110,43 +95,14 @@ def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def take_turns(compiled: Any) -> None:
-    """Let one process compile for a signature, and others wait and find it on disk.
-
-    It saves their time.
-    """
-    compile_or_load = compiled.compile
-
-    def in_turn(signature: Any) -> Any:
-        if tuple(signature) in compiled.overloads:
-            return compile_or_load(signature)
-        # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
-        with global_compiler_lock:
-            path = compiled._cache.path(signature, compiled.targetctx.codegen())
-            if path is None or path.exists():
-                return compile_or_load(signature)
-            try:
-                turn = path.with_suffix(".turn").open("w")
-            except OSError:  # nothing can be kept there either
-                return compile_or_load(signature)
-            with turn:
-                fcntl.flock(turn, fcntl.LOCK_EX)
-                try:
-                    return compile_or_load(signature)
-                finally:
-                    fcntl.flock(turn, fcntl.LOCK_UN)  # a child of this process may have the file open too
-
-    compiled.compile = in_turn
-
-
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point: called from Python, GIL released, cached on disk."""
-    return entry_point(function, COMMON)
+    return entry_point(function, SETTINGS)
 
 
 def quick(function: Callable[..., Any]) -> Any:
     """Compile an entry point that is over in less time than handing over the GIL takes."""
-    return entry_point(function, {**COMMON, "nogil": False})
+    return entry_point(function, {**SETTINGS, "nogil": False})
 
 
 def inline(function: Callable[..., Any]) -> Any:
@@ -174,7 +130,7 @@ def afresh(compiled: Any) -> Any:
 
 def from_python(piece: Any) -> Any:
     """A piece as a function that Python may call; compiled in this process and not cached."""
-    return njit(**COMMON)(lambda *args: piece(*args))
+    return njit(**SETTINGS)(lambda *args: piece(*args))
 
 
 def returned_for_floats(piece: Any, count: int) -> tuple[bool, str]:

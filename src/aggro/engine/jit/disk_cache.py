@@ -18,12 +18,18 @@ from typing import Any
 
 from numba.core import types
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from aggro.engine.jit.cache_folder import folder_for, say
 from aggro.engine.jit.stamp import sources, stamp
 
-__all__ = ["KeptCode"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["WAYS", "KeptCode", "take_turns"]
 
 MAGIC = b"aggro compiled code\n"
 SIZE = hashlib.sha256().digest_size
@@ -130,3 +136,39 @@ def write(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def take_turns(compiled: Any) -> None:
+    """Let one process compile for a signature, and others wait and find it on disk: it saves their time."""
+    if fcntl is None:
+        return
+    compile_or_load = compiled.compile
+
+    def in_turn(signature: Any) -> Any:
+        if tuple(signature) in compiled.overloads:
+            return compile_or_load(signature)
+        # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
+        with global_compiler_lock:
+            path = compiled._cache.path(signature, compiled.targetctx.codegen())
+            if path is None or path.exists():
+                return compile_or_load(signature)
+            try:
+                turn = path.with_suffix(".turn").open("w")
+            except OSError:  # nothing can be kept there either
+                return compile_or_load(signature)
+            with turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                try:
+                    return compile_or_load(signature)
+                finally:
+                    fcntl.flock(turn, fcntl.LOCK_UN)  # a child of this process may have the file open too
+
+    compiled.compile = in_turn
+
+
+if hasattr(os, "register_at_fork"):  # a child must not begin with another thread's compiling half done
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

@@ -55,7 +55,7 @@ class PieceLowering(NativeLowering):  # type: ignore[misc]
         except NumbaError:
             raise
         except Exception as error:
-            lacks("PIECES", f"{type(error).__name__}: {error}")
+            lacks("PARTIAL", f"{type(error).__name__}: {error}")
             state.library = None
             state.flags.no_compile = state.flags.no_cpython_wrapper = False
             return bool(super().run_pass(state))

@@ -1,14 +1,17 @@
 """What this package uses of Numba beyond the interface that it documents, and whether this Numba has it.
 
-Each group of names has a plain way beside it, with the same results:
+Each group of names has a plain way beside it, with the same results (docs/numba.md says what each buys):
 
-- ``PIECES``: parts of kernels are compiled just as far as their callers need (``engine.jit.partial``). Plainly, Numba
-  takes each the whole way, and a first call waits longer.
+- ``PARTIAL``: pieces are compiled just as far as their callers need (``engine.jit.partial``). Plainly, Numba takes each
+  the whole way, and a first call waits longer.
 - ``ADDRESSES``: compiled code is called by its address, and tuples stay unpacked (``engine.jit.jumps``,
   ``engine.jit.pinned``). Plainly, Numba links what is called, and single rows go through its dispatcher.
-- ``KEPT``: compiled code is kept in files of our own (``engine.jit.disk_cache``). Plainly, each process compiles anew:
-  Numba's own files would not notice an upgrade.
+- ``DISK_CACHE``: compiled code is kept in files of our own (``engine.jit.disk_cache``). Plainly, each process compiles
+  anew: Numba's own files would not notice an upgrade.
 - ``OPTIONS``: of the compiler. Plainly, without them.
+
+``MADE_LATE`` are attributes that objects get when they are made, so that they cannot be looked for beforehand. Where
+``partial`` misses one it goes the plain way; ``_cache`` is there where ``NullCache`` is, its first value.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ import numba
 
 from aggro.engine.jit.cache_folder import say
 
-__all__ = ["ADDRESSES", "KEPT", "PIECES", "is_there", "options_there"]
+__all__ = ["ADDRESSES", "DISK_CACHE", "MADE_LATE", "OPTIONS", "PARTIAL", "is_there", "lacks", "options_there"]
 
-PIECES = [
+PARTIAL = [
     "numba._dynfunc:make_function",
     "numba.core.codegen:JITCodeLibrary._optimize_functions",
     "numba.core.codegen:JITCodeLibrary._optimize_final_module",
@@ -44,14 +47,21 @@ ADDRESSES = [
     "numba.core.compiler:CompileResult.library",
     "numba.core.registry:cpu_target.target_context",
 ]
-KEPT = [
+DISK_CACHE = [
     "numba.core.caching:NullCache",
     "numba.core.compiler:CompileResult._rebuild",
     "numba.core.compiler:CompileResult._reduce",
     "numba.core.compiler_lock:global_compiler_lock",
     "numba.core.serialize:dumps",
 ]
-COST = {"PIECES": "a first call takes longer", "ADDRESSES": "single rows take longer", "KEPT": "each process compiles"}
+# Without these a call between small functions costs the counting of references.
+OPTIONS: dict[str, object] = {"forceinline": True, "_nrt": False}
+MADE_LATE = ["_cache", "_codegen", "_data_layout", "_finalized", "_reload_init"]
+COST = {
+    "PARTIAL": "a first call takes longer",
+    "ADDRESSES": "single rows take longer",
+    "DISK_CACHE": "each process compiles",
+}
 
 
 def resolved(name: str) -> object:
@@ -81,10 +91,10 @@ def lacks(group: str, what: str) -> None:
     )
 
 
-def options_there(options: dict[str, object]) -> dict[str, object]:
+def options_there() -> dict[str, object]:
     """Those of the compiler's options that this Numba has."""
     try:
         known = resolved("numba.core.registry:cpu_target.options")
     except (ImportError, AttributeError):
-        return options
-    return {name: value for name, value in options.items() if hasattr(known, name)}
+        return OPTIONS
+    return {name: value for name, value in OPTIONS.items() if hasattr(known, name)}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.jit.compile import BY_ADDRESS
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.engine.passes import run, score
@@ -243,7 +244,8 @@ class KernelLearner(WaitingRows):
         """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
-        code = kernel_group_code(model.state, params) if params.batch > 1 else 0
+        # Where there are no addresses, what might be jumped to must be known, whether it is or not.
+        code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _with_gamma(self, model: Model, state: Support) -> Support:

@@ -118,7 +118,7 @@ def test_a_killed_process_leaves_the_old_model(step, path):
     before = path.read_bytes()
     home = step.rpartition(".")[0]
     code = (
-        f"import os, signal, sys, {home}; from models import forge\n"
+        f"import os, signal, sys, {home}; from helpers import forge\n"
         f"model = forge.fitted({NEW!r})\n"
         f"{step} = lambda *args: os.kill(os.getpid(), signal.SIGKILL)\n"
         "model.save(sys.argv[1])"
@@ -135,7 +135,7 @@ def test_a_killed_process_leaves_the_old_model(step, path):
 def test_processes_killed_at_any_moment(path):
     """The file is always one of the two models that were being saved in turn."""
     code = (
-        "import sys; from models import forge\n"
+        "import sys; from helpers import forge\n"
         "models = [forge.fitted(name, random_state=0) for name in forge.NAMES]\n"
         "for i in range(10**9):\n"
         "    models[i % 2].save(sys.argv[1])\n"
@@ -163,7 +163,7 @@ def test_two_processes_that_save_at_once_do_not_disturb_each_other(path):
     with atomic.replacing(str(path)) as file:
         file.write(b"first")
         done = in_a_process(
-            "import sys; from models import forge; forge.fitted('PAClassifier').save(sys.argv[1])", path
+            "import sys; from helpers import forge; forge.fitted('PAClassifier').save(sys.argv[1])", path
         )
         assert done.returncode == 0, done.stderr
         assert type(aggro.load(path)).__name__ == NEW

@@ -72,11 +72,11 @@ def test_what_runs_is_what_is_installed(tmp_path):
     cache.mkdir()
     install(wheel(tmp_path, "0.1.0", {}), site)
     assert start(site, cache) == ["0.1.0", "1.0", "1"]
-    install(wheel(tmp_path, "0.2.0", {"aggro/learners/line.py": (STEP, NEW_STEP)}), site)
+    install(wheel(tmp_path, "0.2.0", {"aggro/learners/linear/vector.py": (STEP, NEW_STEP)}), site)
     assert start(site, cache) == ["0.2.0", "0.5", "1"]
 
     # The same in place, as in a checkout: the file is as long as before, and not even its time tells.
-    line = site / "aggro" / "learners" / "line.py"
+    line = site / "aggro" / "learners" / "linear" / "vector.py"
     kept = line.stat()
     line.write_text(line.read_text(encoding="utf-8").replace("0.5 * sign", "0.7 * sign"), encoding="utf-8")
     os.utime(line, ns=(kept.st_atime_ns, kept.st_mtime_ns))

@@ -13,7 +13,7 @@ from helpers.long_lines import DIGITS, records
 
 @pytest.mark.parametrize("format", ["svmlight", "vw"])
 def test_a_line_of_100_megabytes(tmp_path, format):
-    script = Path(__file__).with_name("long_lines.py")
+    script = Path(__file__).parents[1] / "helpers" / "long_lines.py"
     run = subprocess.run(
         [sys.executable, str(script), format, str(tmp_path / "long")], capture_output=True, text=True, check=True
     )

@@ -1,9 +1,9 @@
 """How far a call travels through the code: files, functions and hops, for some everyday calls.
 
 A hop is a function of one file that calls a function of another; the same two count once. Each call is traced as the
-first one of a fresh process, with compiled code on disk. Two files go back and forth if each calls the other on the
-way. At the end: how many of the package's modules a fresh process has imported after a line of code, and the lines of
-the package.
+first one of a fresh process, with compiled code on disk; what runs because a module is imported on the way is no part
+of it. Two files go back and forth if each calls the other on the way. At the end: how many of the package's modules a
+fresh process has imported after a line of code, and the lines of the package.
 
 ``python tools/hops.py`` prints the tables, ``python tools/hops.py "fit, dense"`` every hop of one call.
 """
@@ -40,6 +40,15 @@ def place(frame: FrameType | None) -> Place | None:
     return os.path.relpath(frame.f_code.co_filename, HOME), frame.f_code.co_qualname
 
 
+def is_import(frame: FrameType | None) -> bool:
+    """Whether this runs because a module of this package is imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and place(frame) is not None:
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Trace:
     """The functions of this package that were called, and the hops between files."""
 
@@ -49,14 +58,14 @@ class Trace:
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         here = place(frame)
-        if event != "call" or here is None or here[1] == "<module>":
+        if event != "call" or here is None or is_import(frame):
             return
         self.functions.add(here)
         caller = frame.f_back
         while caller is not None and place(caller) is None:
             caller = caller.f_back
         before = place(caller)
-        if before is not None and before[0] != here[0] and before[1] != "<module>":
+        if before is not None and before[0] != here[0]:
             self.hops[before, here] = None
 
     def back_and_forth(self) -> list[str]:

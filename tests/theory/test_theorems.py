@@ -172,7 +172,7 @@ def twin_losses(twin, rows, y):
         before = twin.loss
         twin.learn(x, target)
         losses.append(twin.loss - before)
-        moves.append(np.linalg.norm(twins.W[0]))
+        moves.append(np.linalg.norm(twin.W[0]))
     return np.array(losses), np.array(moves)
 
 

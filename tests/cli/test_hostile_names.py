@@ -27,7 +27,7 @@ LABEL = f"{NAME}[/x]\nnext"
 SEEN = r"\x1b]0;pwned\x07\x9b31m\u202e\x7f\rprice[usd][bold]:smile:"
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 OF_RICH = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r\n|\r")  # colours and movements of the cursor
-ON_TERMINAL = Path(__file__).with_name("on_terminal.py")
+ON_TERMINAL = Path(__file__).parents[1] / "helpers" / "on_terminal.py"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-KILLER = Path(__file__).with_name("killer.py")
+KILLER = Path(__file__).parents[1] / "helpers" / "killer.py"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pty", reason="there are no pseudo-terminals here", exc_type=ImportError)
 
-TERMINAL = Path(__file__).with_name("terminal.py")
+TERMINAL = Path(__file__).parents[1] / "helpers" / "terminal.py"
 ROWS = 400
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -118,11 +119,17 @@ def rows(tmp_path):
     return path
 
 
+def rows_after(walk, place):
+    for start, chunk in walk.chunks(place):
+        for i in range(start.within, chunk.n_rows):
+            yield walk.row(start, chunk, i)
+
+
 def test_a_walk_goes_on_from_any_place(rows):
     def walk():
         return Walk(streams.open(rows, label=False, weight="w", cells=True, chunk_bytes=400), hidden="b")
 
-    every = list(walk().rows(Place()))
+    every = list(rows_after(walk(), Place()))
     assert [row.number for row in every] == list(range(500))
     assert [row.x["a"] for row in every] == list(range(500))
     assert [row.seen for row in every[:2]] == [{"a": 0, "w": 0}, {"a": 1, "w": 1}]
@@ -130,7 +137,7 @@ def test_a_walk_goes_on_from_any_place(rows):
     back_and_forth = walk()
     for start in (0, 499, 3, 4, 250, 120, 490, 0):
         place = every[start].after
-        some = [(row.number, row.x, row.after) for row, _ in zip(back_and_forth.rows(place), range(60), strict=False)]
+        some = [(row.number, row.x, row.after) for row in islice(rows_after(back_and_forth, place), 60)]
         assert some == [(row.number, row.x, row.after) for row in every[start + 1 : start + 61]]
 
 

@@ -99,18 +99,20 @@ def label(
     from aggro.cli.labelling.answers import Interrupted, Interrupts, classes_given
     from aggro.cli.labelling.journal import Journal
     from aggro.cli.labelling.screen import Screen
-    from aggro.cli.labelling.session import Gating, Run, taken_up
+    from aggro.cli.labelling.session import Run, taken_up
     from aggro.cli.progress_lines import patience
 
     given = classes_given(classes)
     if strategy is not None and strategy not in STRATEGIES:
         raise Mistake(f"There is no strategy {strategy!r}. There are: {', '.join(STRATEGIES)}.")
-    gating, screen, interrupts = Gating(delta, strategy, target_rate), Screen(), Interrupts()
+    said = {"delta": delta, "strategy": strategy, "target_rate": target_rate}
+    asking = {name: value for name, value in said.items() if value is not None}
+    screen, interrupts = Screen(), Interrupts()
     journal = Journal(model.with_name(model.name + ANSWERS))
     try:
         with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
             with patience(screen.say):
-                run = Run(model, data, reading, learner, set_ or [], gating, seed_labels or [], journal, screen.say)
+                run = Run(model, data, reading, learner, set_ or [], asking, seed_labels or [], journal, screen.say)
                 session = taken_up(journal, run)
                 session.budget, session.check = budget, interrupts.check
                 session.resume()

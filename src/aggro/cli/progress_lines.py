@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from aggro.learners.shared.inside import losses_of, model_of
+from aggro.learners.shared.inside import model_of
 
 __all__ = ["COUNTED", "Counts", "Ledger", "counts", "ledger"]
 
@@ -38,9 +38,13 @@ class Counts(NamedTuple):
 
 
 def counts(learner: Any) -> Counts:
-    if model_of(learner) is None:
+    model = model_of(learner)
+    if model is None:
         return Counts()
-    return Counts(learner.n_seen_, losses_of(learner), learner.n_mistakes_, learner.n_updates_)
+    from aggro.engine.rule import MISTAKES, SEEN, UPDATES
+
+    rows = model.state.tally.rows.tolist()
+    return Counts(rows[SEEN], float(model.state.tally.loss[0]), rows[MISTAKES], rows[UPDATES])
 
 
 class Ledger:

@@ -15,7 +15,7 @@ import numpy as np
 from aggro.engine.rule import RULES
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
-from aggro.learners.shared.inside import check_params, constraints_of, give_model, prepare
+from aggro.learners.shared.inside import check_params, constraints_of, give_model
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import StepChoice
@@ -81,10 +81,9 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
     try:
-        prepare(learner, model)
+        give_model(learner, model)
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
-    give_model(learner, model)
     if header.active is None:
         return learner
     from aggro.models.active_header import revived  # with the active learner, which others do not need

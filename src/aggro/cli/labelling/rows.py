@@ -127,12 +127,6 @@ class Walk:
         self._start: Position | None = None  # where ``chunk`` begins
         self._chunks: Iterator[Chunk] | None = None
 
-    def rows(self, place: Place) -> Iterator[Row]:
-        """Every row after a place."""
-        for start, chunk in self.chunks(place):
-            for i in range(start.within, chunk.n_rows):
-                yield self.row(start, chunk, i)
-
     def chunks(self, place: Place) -> Iterator[tuple[Place, Chunk]]:
         """Every chunk after a place, and the place: ``within`` rows of the first one are behind it."""
         if self._start is None or place.chunk != tuple(self._start):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,7 @@ from aggro.learners.shared.inside import check_params, model_of, parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Stream
 
-__all__ = ["Gating", "Moment", "Run", "Session", "taken_up"]
+__all__ = ["Moment", "Run", "Session", "taken_up"]
 
 LABELLING = "labelling"  # what a model file's position is called
 APART = 5  # events between copies
@@ -252,19 +252,6 @@ class Session:
 # How a run begins, and is taken up again -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Gating:
-    """How the model asks, as far as it was said."""
-
-    delta: float | None = None
-    strategy: str | None = None
-    target_rate: float | None = None
-
-    def said(self) -> dict[str, Any]:
-        """What was said."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
 class Run:
     """Everything that was said about a run."""
 
@@ -275,13 +262,13 @@ class Run:
         reading: Reading,
         learner: str | None,
         settings: list[str],
-        gating: Gating,
+        asking: dict[str, Any],
         seeds: list[str],
         journal: Journal,
         say: Callable[[str], None],
     ) -> None:
         self.model, self.reading, self.learner, self.settings = model, reading, learner, settings
-        self.gating, self.seeds = gating, seeds
+        self.asking, self.seeds = asking, seeds  # delta, strategy and target_rate, as far as they were said
         self.loaded = load_with_position(model)[0] if model.exists() else None
         begun = journal.run["run"] if journal.run is not None and journal.begun else None
         self.fresh: Any = None  # a learner that knows nothing, if the run begins now, with one
@@ -296,11 +283,11 @@ class Run:
         """Make what a new run begins with, the model or a new learner, and write the journal's first line."""
         loaded = self.loaded
         if loaded is None:
-            begun = gated(make_learner(self.learner or "PAClassifier", self.settings), self.gating, hashed=self.bits())
+            begun = gated(make_learner(self.learner or "PAClassifier", self.settings), self.asking, hashed=self.bits())
         elif self.learner or self.settings:
             raise Mistake(f"{self.model} is there, with its learner and parameters: leave --learner and --set out.")
         else:
-            begun = gated(loaded, self.gating)
+            begun = gated(loaded, self.asking)
         seeded = self._learn_seeds(begun)
         origin: list[int] | None = None
         if loaded is not None or seeded > 0:
@@ -341,14 +328,14 @@ class Run:
             if then[name] != now[name]:
                 raise Mistake(f"{journal.path}: the data were read with {name}={then[name]}, now {now[name]}. {advice}")
         settings = journal.run["settings"]
-        for name, value in self.gating.said().items():
+        for name, value in self.asking.items():
             if settings["asking"][name] != value:
                 spoken = f"--{name.replace('_', '-')}"
                 raise Mistake(
                     f"{journal.path} was begun with {spoken} {settings['asking'][name]}, not {value}. {advice}"
                 )
         if self.learner or self.settings:
-            wanted = settings_of(gated(make_learner(self.learner or "PAClassifier", self.settings), self.gating))
+            wanted = settings_of(gated(make_learner(self.learner or "PAClassifier", self.settings), self.asking))
             if any(settings[name] != wanted[name] for name in ("learner", "parameters")) and not journal.run["origin"]:
                 raise Mistake(f"{journal.path} was begun with another learner or other parameters. {advice}")
 
@@ -413,22 +400,21 @@ class Run:
         return count
 
 
-def gated(learner: Any, gating: Gating, hashed: int | None = None) -> Any:
-    """An active learner around any classifier, also one that has learned; or the one it is, with what was said."""
+def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> Any:
+    """An active learner around any classifier, also one that has learned; or the one it is, asking as was said."""
     from aggro.learners.active.learner import ActiveLearner
     from aggro.learners.shared.tasks import Classifier
 
-    said = gating.said()
     if isinstance(learner, ActiveLearner):
         active = learner
-        for name, value in said.items():
+        for name, value in asking.items():
             setattr(active, name, value)
     else:
         if not isinstance(learner, Classifier):
             raise Mistake(f"{type(learner).__name__} does not tell classes apart. Take a classifier.")
         if hashed is not None and parameters_of(learner)["n_features"] is None:
             setattr(learner, "n_features", 2**hashed)  # noqa: B010  which says how to hash, to whoever reads the model
-        active = ActiveLearner(learner, **{**OF_A_PERSON, **said})
+        active = ActiveLearner(learner, **{**OF_A_PERSON, **asking})
     active.budget = None  # the command counts answers itself
     try:
         check_params(active)

@@ -19,7 +19,7 @@ from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
 from aggro.learners.shared.one_row import FIRST
 
-__all__ = ["AskedRows", "asks_about", "asks_about_first", "count_answer"]
+__all__ = ["AskedRows", "asks_about_first", "count_answer", "decider"]
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
 
@@ -91,14 +91,9 @@ def count_answer(gate: Gate, p: float, wrong: int) -> None:
     gate.sums[WRONG] += wrong / p
 
 
-def asks_about(gate_and_scores: Pinned, live: int) -> bool:
-    """Whether to ask about one row, with its scores beside the gate."""
-    return bool(decider()(gate_and_scores, gate_and_scores.value[1].shape[1], live))
-
-
 @cache
 def decider() -> Any:
-    """The machine code that decides about one row."""
+    """The machine code that says whether to ask about one row: see ``asks_about_scores``."""
     gate = Gate(0, -1, 0.0, 0, np.zeros(3, np.int64), np.zeros(4))
     return direct(asks_about_scores, Pinned((gate, np.zeros((1, 1))), Gate), 0, 0)
 

@@ -20,9 +20,10 @@ from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, Gate, Strategy, all_coun
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
-from aggro.learners.active.gated_pass import AskedRows, asks_about, asks_about_first, count_answer
+from aggro.learners.active.gated_pass import AskedRows, asks_about_first, count_answer, decider
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.shared.forks import Turn
+from aggro.learners.shared.inside import parameters_of
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NESTED, Model
 from aggro.learners.shared.one_row import FIRST, as_weight
@@ -151,7 +152,7 @@ class ActiveLearner(Around):
             scores, pinned = model.scores_row, self.__dict__.get("_pinned")
             if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
                 pinned = self._pinned = Pinned((self._gate, scores), Gate)
-            asked = asks_about(pinned, int(model.state.tally.rows[LIVE]))
+            asked = bool(decider()(pinned, scores.shape[1], int(model.state.tally.rows[LIVE])))
             self._open = float(self._gate.sums[LAST]) if asked else None
         return asked
 
@@ -474,8 +475,8 @@ class ActiveLearner(Around):
             from aggro.estimators import PAClassifier  # type: ignore[attr-defined]
 
             return PAClassifier()
-        kind = type(self.estimator)
-        return kind(**{name: copy.copy(self.estimator.__dict__[name]) for name in kind._constraints})
+        parameters = parameters_of(self.estimator)
+        return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})
 
     def _seed(self) -> int:
         given = self.random_state

@@ -99,7 +99,8 @@ def model_of(learner: Any) -> Model | None:
 
 
 def give_model(learner: Any, model: Model) -> None:
-    """Let a learner know all that a model knows."""
+    """Let a learner know all that a model knows, if its parameters fit what was learned."""
+    learner._prepare(model)
     learner._model = model
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from aggro.engine.jit.intrinsics import PLAIN
 from aggro.engine.jit.lane_math import exponential, root, total
-from aggro.engine.jit.lanes import LANES, PLAIN, load, store
+from aggro.engine.jit.lanes import LANES, load, store
 
 u8 = np.uint64
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit import lanes
+from aggro.engine.jit.intrinsics import PLAIN
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 
 HARD = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310])
@@ -51,7 +52,7 @@ def compiled(function, arity):
 @pytest.mark.parametrize("flip", [False, True])
 def test_an_operation_is_what_numpy_says(function, arity, flip):
     arrays = (HARD, EASY)[:: -1 if flip else 1][:arity]
-    plain = lanes.PLAIN.get(getattr(function, "__name__", ""), function)  # as it is with the JIT off
+    plain = PLAIN.get(getattr(function, "__name__", ""), function)  # as it is with the JIT off
     with np.errstate(all="ignore"):
         expected = plain(*arrays)
     assert compiled(function, arity)(*arrays).tobytes() == np.asarray(expected, float).tobytes()
@@ -74,7 +75,7 @@ def test_questions_about_all_lanes(values, set_, below):
         return lanes.any_set(lane), lanes.all_below(lane, spread(1.0))
 
     assert asked(values) == (set_, below)
-    assert (lanes.PLAIN["any_set"](values), lanes.PLAIN["all_below"](values, np.ones(LANES))) == (set_, below)
+    assert (PLAIN["any_set"](values), PLAIN["all_below"](values, np.ones(LANES))) == (set_, below)
 
 
 def test_a_matrix_times_a_row():
@@ -103,5 +104,5 @@ def test_where_two_are_equal():
     a, b = HARD.copy(), np.where(np.arange(LANES) % 2 == 0, HARD, EASY)
     out = np.zeros(LANES)
     chosen(a, b, EASY, out)
-    assert out.tolist() == lanes.PLAIN["where_equal"](a, b, EASY).tolist()
+    assert out.tolist() == PLAIN["where_equal"](a, b, EASY).tolist()
     assert 0 < np.count_nonzero(out) < LANES

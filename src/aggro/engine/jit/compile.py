@@ -105,9 +105,25 @@ def quick(function: Callable[..., Any]) -> Any:
     return entry_point(function, {**SETTINGS, "nogil": False})
 
 
-def inline(function: Callable[..., Any]) -> Any:
-    """Compile a piece of a kernel; it disappears into its caller."""
-    return njit(**INLINE)(function)
+def piece(**changed: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator for what compiled code alone calls: ``INLINE``, but for what is changed."""
+    return lambda function: njit(**{**INLINE, **changed})(function)
+
+
+inline = piece()
+part = piece(forceinline=False)
+exact = piece(fastmath=False)
+exact_part = piece(fastmath=False, forceinline=False)
+allocating = piece(fastmath=False, forceinline=False, _nrt=True)
+rare = literal = exact_part  # names of earlier versions, which learners from outside may use
+
+
+def python_too(function: Callable[..., Any]) -> Any:
+    """Leave a function as it is, for Python to call; compiled code that calls it has it ``inline``."""
+    return register_jitable(**INLINE)(function)
+
+
+roomy, shared = allocating, python_too  # names of earlier versions
 
 
 @cache
@@ -128,17 +144,17 @@ def afresh(compiled: Any) -> Any:
     return njit(**settings)(again)
 
 
-def from_python(piece: Any) -> Any:
+def from_python(made: Any) -> Any:
     """A piece as a function that Python may call; compiled in this process and not cached."""
-    return njit(**SETTINGS)(lambda *args: piece(*args))
+    return njit(**SETTINGS)(lambda *args: made(*args))
 
 
-def returned_for_floats(piece: Any, count: int) -> tuple[bool, str]:
+def returned_for_floats(made: Any, count: int) -> tuple[bool, str]:
     """Compile a piece for this many floats; whether it returns a number, and the type of what it returns."""
     if numba.config.DISABLE_JIT:
         return True, "whatever Python says"
-    piece.compile((types.float64,) * count)
-    (returned,) = {compiled.signature.return_type for compiled in piece.overloads.values()}
+    made.compile((types.float64,) * count)
+    (returned,) = {compiled.signature.return_type for compiled in made.overloads.values()}
     return isinstance(returned, types.Float | types.Integer | types.Boolean), str(returned)
 
 
@@ -171,32 +187,3 @@ def compiled_for(compiled: Any, *args: Any) -> Any:
     if signature not in compiled.overloads:
         compiled.compile(types.void(*signature).args)
     return compiled.overloads[signature]
-
-
-def exact(function: Callable[..., Any]) -> Any:
-    """Compile a piece to the letter; it disappears into its caller."""
-    return njit(**{**INLINE, "fastmath": False})(function)
-
-
-def part(function: Callable[..., Any]) -> Any:
-    """Compile a piece that stays a function: a large one would be compiled anew in every caller."""
-    return njit(**{**INLINE, "forceinline": False})(function)
-
-
-def exact_part(function: Callable[..., Any]) -> Any:
-    """Compile a piece to the letter that stays a function, so that the loop around it stays small."""
-    return njit(**{**INLINE, "fastmath": False, "forceinline": False})(function)
-
-
-def allocating(function: Callable[..., Any]) -> Any:
-    """Compile an ``exact_part`` that makes arrays of its own."""
-    return njit(**{**INLINE, "fastmath": False, "forceinline": False, "_nrt": True})(function)
-
-
-def python_too(function: Callable[..., Any]) -> Any:
-    """Leave a function as it is, for Python to call; compiled code that calls it has it ``inline``."""
-    return register_jitable(**INLINE)(function)
-
-
-rare = literal = exact_part  # names of earlier versions, which learners from outside may use
-roomy, shared = allocating, python_too

@@ -17,6 +17,7 @@ from secrets import token_hex
 from typing import Any
 
 from numba.core import types
+from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
@@ -60,12 +61,14 @@ def checked(name: str, payload: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\n" + payload).digest()
 
 
-class KeptCode:
-    """What a dispatcher of Numba asks for compiled code, and gives it to."""
+class KeptCode(NullCache):  # type: ignore[misc]
+    """What a dispatcher of Numba asks for compiled code, and gives it to.
+
+    There is nothing to flush: under its stamp, no code is out of date.
+    """
 
     def __init__(self, function: Any) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-        self._enabled = True
 
     @property
     def cache_path(self) -> str | None:
@@ -76,7 +79,7 @@ class KeptCode:
     def path(self, signature: Any, codegen: Any) -> Path | None:
         """The file for arguments of these types on this processor; None if nothing is kept."""
         folder = home()
-        if folder is None or not self._enabled:
+        if folder is None:
             return None
         kinds = ", ".join(map(told, getattr(signature, "args", signature)))
         key = hashlib.sha256(repr((self._name, kinds, codegen.magic_tuple())).encode()).hexdigest()[:32]
@@ -111,17 +114,6 @@ class KeptCode:
             write(path, MAGIC + checked(path.name, payload) + payload)
         except OSError as error:
             say(f"Compiled code cannot be kept in {path.parent}: {error.strerror or error}.")
-
-    def enable(self) -> None:
-        """Use the files from now on."""
-        self._enabled = True
-
-    def disable(self) -> None:
-        """Use no files from now on."""
-        self._enabled = False
-
-    def flush(self) -> None:
-        """Forget nothing: under its stamp, no code is out of date."""
 
 
 def write(path: Path, content: bytes) -> None:

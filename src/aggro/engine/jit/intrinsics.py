@@ -1,4 +1,4 @@
-"""Instructions of the processor that Numba has no name for. With the JIT off they are written in Python."""
+"""Functions whose code is written for LLVM, instruction by instruction; with the JIT off they are plain Python."""
 
 from __future__ import annotations
 
@@ -10,11 +10,39 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["high_half", "leading_zeros", "trailing_zeros"]
+__all__ = ["PLAIN", "emitted", "high_half", "leading_zeros", "trailing_zeros"]
 
 u8 = np.uint64
+PLAIN: dict[str, Any] = {}  # the functions in Python, which compiled code is tested against
+
+
+def emitted(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
+    """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes into its caller."""
+    PLAIN[function.__name__] = function
+    if numba.config.DISABLE_JIT:
+        return function
+
+    def codegen(context, builder, signature, args):
+        return emit(builder, *args)
+
+    def of_one(typingctx, a):
+        return result(*takes), codegen
+
+    def of_two(typingctx, a, b):
+        return result(*takes), codegen
+
+    def of_three(typingctx, a, b, c):
+        return result(*takes), codegen
+
+    typed = (of_one, of_two, of_three)[len(takes) - 1]
+    typed.__name__, typed.__doc__ = function.__name__, function.__doc__
+    return intrinsic(typed)
+
+
+# Words of 64 bits ---------------------------------------------------------------------------------------
+
 WIDE = ir.IntType(128)
-DEFINED_AT_ZERO = ir.Constant(ir.IntType(1), 0)  # a word of zeros has 64 of them
+DEFINED_AT_ZERO = ir.Constant(ir.IntType(1), 0)
 
 
 def high_half(a: Any, b: Any) -> Any:
@@ -32,26 +60,12 @@ def trailing_zeros(a: Any) -> Any:
     return u8((int(a) & -int(a)).bit_length() - 1 if a else 64)
 
 
-if not numba.config.DISABLE_JIT:
+def _high_half(builder: Any, a: Any, b: Any) -> Any:
+    product = builder.mul(builder.zext(a, WIDE), builder.zext(b, WIDE))
+    return builder.trunc(builder.lshr(product, WIDE(64)), ir.IntType(64))
 
-    def _of_words(takes: int, emit: Any) -> Any:
-        """What ``emit(builder, ...)`` writes, as a function of words."""
 
-        def codegen(context, builder, signature, args):
-            return emit(builder, *args)
-
-        def of_one(typingctx, a):
-            return types.uint64(types.uint64), codegen
-
-        def of_two(typingctx, a, b):
-            return types.uint64(types.uint64, types.uint64), codegen
-
-        return intrinsic(of_one if takes == 1 else of_two)
-
-    def _high_half(builder: Any, a: Any, b: Any) -> Any:
-        product = builder.mul(builder.zext(a, WIDE), builder.zext(b, WIDE))
-        return builder.trunc(builder.lshr(product, WIDE(64)), ir.IntType(64))
-
-    high_half = _of_words(2, _high_half)
-    leading_zeros = _of_words(1, lambda builder, a: builder.ctlz(a, DEFINED_AT_ZERO))
-    trailing_zeros = _of_words(1, lambda builder, a: builder.cttz(a, DEFINED_AT_ZERO))
+word = (types.uint64,)
+high_half = emitted(high_half, types.uint64, word * 2, _high_half)
+leading_zeros = emitted(leading_zeros, types.uint64, word, lambda builder, a: builder.ctlz(a, DEFINED_AT_ZERO))
+trailing_zeros = emitted(trailing_zeros, types.uint64, word, lambda builder, a: builder.cttz(a, DEFINED_AT_ZERO))

@@ -15,7 +15,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from aggro.engine.jit.lanes import LANES, VECTOR, _emits, _of_llvm, lanes
+from aggro.engine.jit.intrinsics import emitted
+from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
 
 __all__ = ["exponential", "root", "total"]
 
@@ -90,6 +91,6 @@ def _total(b: Any, v: Any) -> Any:
 
 
 one = (lanes,)
-exponential = _emits(exponential, lanes, one, _exponential)
-root = _emits(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))
-total = _emits(total, types.float64, one, _total)
+exponential = emitted(exponential, lanes, one, _exponential)
+root = emitted(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))
+total = emitted(total, types.float64, one, _total)

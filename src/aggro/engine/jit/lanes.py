@@ -28,6 +28,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model, type_callable
 
 from aggro.engine.jit.compile import INLINE
+from aggro.engine.jit.intrinsics import emitted
 
 __all__ = [
     "LANES",
@@ -159,7 +160,6 @@ def any_set(value):
 
 # And then as compiled code ------------------------------------------------------------------------------
 
-PLAIN: dict[str, Any] = {}  # what compiled code is tested against
 ZERO = ir.Constant(VECTOR, [0.0] * LANES)
 ONE = ir.Constant(VECTOR, [1.0] * LANES)
 NOWHERE = ir.Constant(ir.IntType(LANES), 0)
@@ -182,47 +182,24 @@ def _where(builder: Any, bits: Any) -> Any:
     return builder.bitcast(bits, ir.IntType(LANES))
 
 
-def _emits(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
-    """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes."""
-    PLAIN[function.__name__] = function
-    if numba.config.DISABLE_JIT:
-        return function
-
-    def codegen(context, builder, signature, args):
-        return emit(builder, *args)
-
-    def of_one(typingctx, a):
-        return result(*takes), codegen
-
-    def of_two(typingctx, a, b):
-        return result(*takes), codegen
-
-    def of_three(typingctx, a, b, c):
-        return result(*takes), codegen
-
-    typed = (of_one, of_two, of_three)[len(takes) - 1]
-    typed.__name__, typed.__doc__ = function.__name__, function.__doc__
-    return intrinsic(typed)
-
-
 one, two = (lanes,), (lanes, lanes)
-spread = _emits(spread, lanes, (types.float64,), _spread)
-madd = _emits(madd, lanes, (lanes, lanes, lanes), lambda b, *args: b.call(_of_llvm(b, "llvm.fmuladd", 3), args))
-size = _emits(size, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.fabs", 1), [v]))
-signed = _emits(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.copysign", 2), args))
-most = _emits(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
-least = _emits(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
-not_positive = _emits(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
-where_equal = _emits(
+spread = emitted(spread, lanes, (types.float64,), _spread)
+madd = emitted(madd, lanes, (lanes, lanes, lanes), lambda b, *args: b.call(_of_llvm(b, "llvm.fmuladd", 3), args))
+size = emitted(size, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.fabs", 1), [v]))
+signed = emitted(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.copysign", 2), args))
+most = emitted(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
+least = emitted(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
+not_positive = emitted(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
+where_equal = emitted(
     where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO)
 )
-all_below = _emits(
+all_below = emitted(
     all_below,
     types.boolean,
     two,
     lambda b, v, bound: b.icmp_unsigned("==", _where(b, b.fcmp_ordered("<", v, bound)), EVERYWHERE),
 )
-any_set = _emits(
+any_set = emitted(
     any_set, types.boolean, one, lambda b, v: b.icmp_unsigned("!=", _where(b, b.fcmp_unordered("!=", v, ZERO)), NOWHERE)
 )
 

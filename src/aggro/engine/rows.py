@@ -10,6 +10,8 @@ numbers, which spoils vectorisation.
 
 The ``*_over`` functions work on the row divided by its largest entry ``m``. They are the safe road for
 rows whose squared norm does not fit a float, and compiled to the letter: a·(x/m) must not become (a/m)·x.
+A rule takes that road itself, and the pass cannot for it, since what a step reads beside the row does not scale with
+it: the margin or ε, C, the intercept's feature 1, a target, the sums of a class, the distance from a centre.
 """
 
 from __future__ import annotations
@@ -72,9 +74,6 @@ def cut(f):
     return min(max(f, -HUGE), HUGE)
 
 
-# The row itself ---------------------------------------------------------------------------------------
-
-
 @inline
 def largest(X, i):
     """max |x_j|, NaN if the row holds a value that is not finite."""
@@ -107,9 +106,6 @@ def norm(X, i):
     return q
 
 
-# One weight vector ------------------------------------------------------------------------------------
-
-
 @inline
 def dot_norm(X, i, w):
     """w·x and ‖x‖² in one reading of the row."""
@@ -125,11 +121,7 @@ def dot_norm(X, i, w):
 @inline
 def dot(X, i, w):
     """w·x."""
-    f = 0.0
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        f += x * w[j]
-    return f
+    return dot_norm(X, i, w)[0]
 
 
 @inline
@@ -172,9 +164,6 @@ def add_over(X, i, a, m, w):
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         w[j] += a * (x / m)
-
-
-# Many weight vectors ----------------------------------------------------------------------------------
 
 
 @inline
@@ -258,9 +247,6 @@ def adds_over(X, i, a, m, W):
         j, x = entry(X, i, p)
         for k in range(u8(W.shape[1])):
             W[j, k] += a[k] * (x / m)
-
-
-# Many rows --------------------------------------------------------------------------------------------
 
 
 @kernel

@@ -38,13 +38,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
+from aggro.engine.jit.lanes import LANES
 
 __all__ = [
     "LIVE",
@@ -56,13 +57,16 @@ __all__ = [
     "Tally",
     "completed",
     "copy_state",
+    "eights",
     "grown",
+    "grown_into",
     "grown_tally",
     "new_tally",
     "seen",
 ]
 
 SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
+S = TypeVar("S")
 
 
 EXACT = 2**53  # floats count one by one up to here
@@ -138,10 +142,28 @@ def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return larger
 
 
+def grown_into(state: S, fresh: S) -> S:
+    """The state inside a fresh one: what is new in it is as it begins."""
+
+    def larger(old: Any, new: Any) -> Any:
+        if isinstance(old, tuple):
+            return type(old)(*map(larger, old, new))
+        both = np.zeros(np.maximum(old.shape, new.shape), old.dtype)
+        for part in (new, old):
+            both[tuple(map(slice, part.shape))] = part
+        return both
+
+    return larger(state, fresh)  # type: ignore[no-any-return]
+
+
+def eights(n: int) -> int:
+    """So many, in whole vectors (``engine.jit.lanes``)."""
+    return -(-n // LANES) * LANES
+
+
 def grown_tally(tally: Tally, models: int) -> Tally:
     """A copy of the tally with room for this many models, or as many as it has."""
-    wide = grown(tally.classes, (max(models, tally.classes.shape[0]),))
-    return Tally(tally.rows.copy(), tally.loss.copy(), tally.history.copy(), wide)
+    return grown_into(tally, new_tally(models))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from aggro.engine.rows import (
     norm,
     over_squared,
 )
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally
 from aggro.engine.steps import OwnCode
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, mean_terms, new_scale
 from aggro.learners.linear.grid import (
@@ -102,12 +102,8 @@ class BankParams(NamedTuple):
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
 
 
-def _eights(n: int) -> int:
-    return -(-n // LANES) * LANES
-
-
 def init_bank(params: BankParams, width: int, models: int) -> Bank:
-    classes = _eights(models) if params.span == 1 else models
+    classes = eights(models) if params.span == 1 else models
     return Bank(*_parts(params, width, classes, classes * params.span))
 
 
@@ -128,25 +124,10 @@ def _parts(params: BankParams, width: int, classes: int, columns: int) -> tuple[
     )
 
 
-def grow_bank(state: Bank, params: BankParams, width: int, models: int) -> Bank:
-    classes = max(_eights(models) if params.span == 1 else models, state.tally.classes.shape[0])
-    widened: Bank = _widened(state, params, width, classes, classes * params.span)
-    return widened
-
-
-def grow_grid(state: Grid, params: BankParams, width: int, models: int) -> Grid:
-    widened: Grid = _widened(state, params, width, models, params.span)
-    return widened
-
-
-def _widened(state: Any, params: BankParams, width: int, classes: int, columns: int) -> Any:
-    return type(state)(
-        grown_tally(state.tally, classes),
-        grown(state.W, (width, columns)),
-        grown(state.U, (width if params.average or state.U.shape[0] else 0, columns)),
-        grown(state.b, (2, columns)),
-        *(part.copy() for part in (state.scale, state.suffered, state.weight, state.choice)),
-    )
+def grow(state: Bank | Grid, params: BankParams, width: int, models: int) -> Any:
+    init: Any = init_bank if isinstance(state, Bank) else init_grid
+    average = int(params.average or state.U.shape[0] > 0)
+    return grown_into(state, init(params._replace(average=average), width, models))
 
 
 # Scores -----------------------------------------------------------------------------------------------
@@ -449,7 +430,7 @@ def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
 BANK = Rule(
     state=Bank,
     init=init_bank,
-    grow=grow_bank,
+    grow=grow,
     look=look,
     judge=judge,
     learn=learn,
@@ -461,7 +442,7 @@ BANK = Rule(
 GRID = Rule(
     state=Grid,
     init=init_grid,
-    grow=grow_grid,
+    grow=grow,
     look=look,
     judge=judge,
     learn=learn,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.jit.lanes import LANES
-from aggro.engine.rule import MISTAKES, SEEN, Rule
+from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
@@ -20,6 +19,7 @@ from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
 from aggro.learners.shared.waiting_rows import WaitingRows
+from aggro.learners.shared.weights import Weights
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups
@@ -45,7 +45,7 @@ SEVERAL: dict[Setting, str] = {
 }
 
 
-class Linear(WaitingRows):
+class Linear(WaitingRows, Weights):
     """The weights of linear models, as users see them."""
 
     C: Any
@@ -119,14 +119,6 @@ class Linear(WaitingRows):
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
         return BankParams(int(problem), own, span, table, edge, bias, average, keep)
 
-    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
-        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
-        model = self._attribute()
-        self._prepare(model)
-        with model.reading() as view:
-            weights, intercepts = predicting(view, slice(0, view.n_features))
-            return view, weights, intercepts
-
     def _waits(self, model: Model) -> bool:
         if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
             return False
@@ -167,15 +159,26 @@ class Linear(WaitingRows):
             )
         size = len(self._members()) if self._is_grid() else 0
         learned = grid_size(state) if isinstance(state, Grid | Bank) else 0
-        if -(-size // LANES) * LANES != learned:
+        if eights(size) != learned:
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
                 "far. Set them back, or fit anew."
             )
 
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = predicting(view, indices)
-        return values[:, None] * weights, intercepts
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        state, params = view.state, view.params
+        if isinstance(state, Line):
+            W, U, b = state.w[which, None], state.u[:, None], state.b
+        elif isinstance(state, Grid | Bank):
+            columns = slice(int(state.choice[0]), None, params.span)
+            W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+        else:
+            W, U, b = state.W[which], state.U, state.b
+        scale = state.scale[WEIGHTS]
+        if not params.average or state.tally.rows[SEEN] == 0:
+            return W * scale, b[0] * scale
+        share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
+        return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch
 
     # The grid of C="auto" ---------------------------------------------------------------------------
 
@@ -227,20 +230,3 @@ def grid_size(state: Grid | Bank) -> int:
     classes = state.tally.classes.shape[0] if isinstance(state, Bank) else 1
     span = state.W.shape[1] // classes
     return span if span > 1 else 0
-
-
-def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
-    state, params = view.state, view.params
-    if isinstance(state, Line):
-        W, U, b = state.w[which, None], state.u[:, None], state.b
-    elif isinstance(state, Grid | Bank):
-        columns = slice(int(state.choice[0]), None, params.span)
-        W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
-    else:
-        W, U, b = state.W[which], state.U, state.b
-    scale = state.scale[WEIGHTS]
-    if not params.average or state.tally.rows[SEEN] == 0:
-        return W * scale, b[0] * scale
-    share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
-    return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch

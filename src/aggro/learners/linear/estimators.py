@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from aggro.engine.rule import Rule, grown_tally
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
@@ -33,6 +31,7 @@ from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.weights import ClassWeights, NumberWeights
 
 if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["PAClassifier", "PARegressor"]
 
 
-class PAClassifier(Linear, Classifier):
+class PAClassifier(Linear, ClassWeights, Classifier):
     """Passive-aggressive linear classifier.
 
     For each row, w moves by τ y x, where with q = ‖x‖² (+ 1 with an intercept), ℓ = [m − y f]₊
@@ -197,21 +196,8 @@ class PAClassifier(Linear, Classifier):
             bank.weight[:] = state.weight
         return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the predicting model: one row for two classes, else one a class."""
-        view, weights, _ = self._weights()
-        shown = self._by_class(view.labels, weights)
-        return shown[None, :] if shown.ndim == 1 else shown.T
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts of the predicting model, one for each row of ``coef_``."""
-        view, _, intercepts = self._weights()
-        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
-
-
-class PARegressor(Linear, Regressor):
+class PARegressor(Linear, NumberWeights, Regressor):
     """Passive-aggressive linear regression.
 
     For each row, w moves by τ sign(y − f) x, where with q = ‖x‖² (+ 1 with an intercept) and
@@ -321,13 +307,3 @@ class PARegressor(Linear, Regressor):
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         return self._params(rule, Problem.NUMBER, float(self.epsilon))
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the predicting model."""
-        return self._weights()[1][:, 0]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercept of the predicting model."""
-        return self._weights()[2]

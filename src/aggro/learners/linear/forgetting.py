@@ -67,13 +67,9 @@ def steady(state, params):
 
 @exact_part
 def shrink(array, factor):
-    if array.ndim == 1:
-        for j in range(array.shape[0]):
-            array[j] *= factor
-    else:
-        for j in range(array.shape[0]):
-            for k in range(array.shape[1]):
-                array[j, k] *= factor
+    flat = array.reshape(-1)
+    for k in range(flat.shape[0]):
+        flat[k] *= factor
 
 
 @inline

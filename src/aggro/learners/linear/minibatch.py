@@ -33,13 +33,12 @@ import numpy as np
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import CSR, HUGE, NO_ROW, cut, entry, largest, norm, stored
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown, grown_into, new_tally
 from aggro.engine.steps import PA1
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
-from aggro.learners.linear.minibatch_step import HELD, JOINED, NEXT, SLIDING, group_room, group_step
+from aggro.learners.linear.minibatch_step import HELD, NEXT, SLIDING, group_room, group_step
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
 __all__ = ["GROUPS", "Group", "GroupParams", "Groups", "group_code", "learn_waiting"]
@@ -152,24 +151,19 @@ def init(params: GroupParams, width: int, models: int) -> Groups:
 
 
 def grow(state: Groups, params: GroupParams, width: int, models: int) -> Groups:
-    classes, columns = _room(max(models, state.tally.classes.shape[0]), bool(state.group.facts[JOINED]))
-    first = int(columns > 1 and state.W.shape[1] == 1)  # the vector that two classes share is that of the second
-    kept = width if params.average or state.U.shape[0] else 0
-    group = Group(*(part.copy() for part in state.group))
-
-    def wider(vectors: np.ndarray, n: int) -> np.ndarray:
-        return grown(np.pad(vectors, ((0, 0), (first, 0))), (n, columns))
-
-    W, U, b = wider(state.W, width), wider(state.U, kept), wider(state.b, 2)
-    return Groups(grown_tally(state.tally, classes), W, U, b, state.scale.copy(), group)
+    average = int(params.average or state.U.shape[0] > 0)
+    fresh = init(params._replace(average=average), width, max(models, state.tally.classes.shape[0]))
+    if state.W.shape[1] == 1 < fresh.W.shape[1]:  # the vector that two classes share is that of the second
+        W, U, b = (np.pad(vectors, ((0, 0), (1, 0))) for vectors in (state.W, state.U, state.b))
+        state = state._replace(W=W, U=U, b=b)
+    return grown_into(state, fresh)
 
 
 def _room(models: int, joint: bool) -> tuple[int, int]:
     """Classes and weight vectors that there is room for: a number, or two classes, need one vector."""
     if models <= 2 and not joint:
         return models, 1
-    classes = -(-models // LANES) * LANES
-    return classes, classes
+    return eights(models), eights(models)
 
 
 def hold(state: Groups, X: np.ndarray | CSR) -> Groups:

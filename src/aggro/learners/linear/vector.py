@@ -40,7 +40,7 @@ from aggro.engine.rows import (
     score_norm_over,
     stored,
 )
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
 from aggro.learners.shared.contest import judge_one_score
@@ -78,13 +78,8 @@ def init(params: LineParams, width: int, models: int) -> Line:
 
 
 def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
-    return Line(
-        grown_tally(state.tally, models),
-        grown(state.w, (width,)),
-        grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
-        state.b.copy(),
-        state.scale.copy(),
-    )
+    average = int(params.average or state.u.shape[0] > 0)
+    return grown_into(state, init(params._replace(average=average), width, models))
 
 
 @inline

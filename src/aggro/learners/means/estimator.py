@@ -1,12 +1,9 @@
 """Passive-aggressive classification with class means.
 
 Each row asks for weights near to those before, near to a prototype (the difference of the class means so far), and
-right about the row:
-
-    w_{t+1} = argmin ½‖w − w_t‖² + (γ/2)‖w − m̃‖²   s.t.  y w·x ≥ 1        (softened with C)
-
-The closed form is in ``learners.means.step``, the rule for two classes in ``learners.means.two_classes``, for several
-in ``learners.means.many_classes``, with a queue of classifiers in ``learners.means.queue``.
+right about the row. The closed form is in ``learners.means.step``, the rule for two classes in
+``learners.means.two_classes``, for several in ``learners.means.many_classes``, with a queue of classifiers in
+``learners.means.queue``.
 
 References
 ----------
@@ -33,6 +30,7 @@ from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+from aggro.learners.shared.weights import ClassWeights
 
 __all__ = ["PAMeansClassifier"]
 
@@ -43,7 +41,7 @@ NO_AGES = np.empty(0)
 Weights = Callable[[int], float]
 
 
-class PAMeansClassifier(Classifier):
+class PAMeansClassifier(ClassWeights, Classifier):
     """Passive-aggressive linear classifier that is pulled towards the class means.
 
     For each row with loss, y w·x < 1, w becomes (w + γm̃ + αyx)/(1 + γ), where with q = ‖x‖² (+ 1 with an intercept)
@@ -242,29 +240,28 @@ class PAMeansClassifier(Classifier):
             model.params = model.params._replace(counting=int(counting))
             model.pinned = None
 
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = predicting(view, indices)
-        return values[:, None] * weights, intercepts
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        state = view.state
+        seen = int(state.tally.rows[SEEN])
+        mean = bool(view.params.average and seen)
+        if isinstance(state, Queue):
+            W = of_queue(state, mean)
+            return W[:, 1:].T[which], W[:, 0]
+        scale, own, rest = state.shares[SUMS:] / seen if mean else state.shares[:SUMS]
+        assert (SCALE, OF_PLUS, OF_MINUS) == (0, 1, 2)
 
-    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
-        """Weights (features, scores) and intercepts of the predicting model, by order of appearance."""
-        model = self._attribute()
-        self._prepare(model)
-        with model.reading() as view:
-            return view, *predicting(view, slice(0, view.n_features))
+        def of(u: np.ndarray, plus: np.ndarray, minus: np.ndarray, v: np.ndarray) -> np.ndarray:
+            w: np.ndarray = scale * u + own * plus + rest * minus
+            return w + v / seen if mean else w
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the predicting model: one row for two classes, else one a class."""
-        view, weights, _ = self._weights()
-        shown = self._by_class(view.labels, weights)
-        return shown[None, :] if shown.ndim == 1 else shown.T
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts of the predicting model, one for each row of ``coef_``."""
-        view, _, intercepts = self._weights()
-        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+        if isinstance(state, Pair):
+            parts = [np.vstack([state.W[which], state.b])[:, [c]] for c in range(state.W.shape[1])]
+            w = of(parts[U], parts[S1], parts[S0], parts[-1])
+        else:
+            sums = np.vstack([state.S[which], state.b[1:2]])
+            v = np.vstack([state.V[which], state.b[2:]]) if mean else sums
+            w = of(np.vstack([state.U[which], state.b[:1]]), sums, sums.sum(axis=1, keepdims=True) - sums, v)
+        return w[:-1], w[-1]
 
     @property
     def means_(self) -> np.ndarray:
@@ -282,28 +279,3 @@ class PAMeansClassifier(Classifier):
             seen = order >= 0
             means[seen] = sums[order[seen]] / np.maximum(counts[order[seen], None], 1.0)
             return means
-
-
-def predicting(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
-    state = view.state
-    seen = int(state.tally.rows[SEEN])
-    mean = bool(view.params.average and seen)
-    if isinstance(state, Queue):
-        W = of_queue(state, mean)
-        return W[:, 1:].T[which], W[:, 0]
-    scale, own, rest = state.shares[SUMS:] / seen if mean else state.shares[:SUMS]
-    assert (SCALE, OF_PLUS, OF_MINUS) == (0, 1, 2)
-
-    def of(u: np.ndarray, plus: np.ndarray, minus: np.ndarray, v: np.ndarray) -> np.ndarray:
-        w: np.ndarray = scale * u + own * plus + rest * minus
-        return w + v / seen if mean else w
-
-    if isinstance(state, Pair):
-        parts = [np.vstack([state.W[which], state.b])[:, [c]] for c in range(state.W.shape[1])]
-        w = of(parts[U], parts[S1], parts[S0], parts[-1])
-    else:
-        sums = np.vstack([state.S[which], state.b[1:2]])
-        v = np.vstack([state.V[which], state.b[2:]]) if mean else sums
-        w = of(np.vstack([state.U[which], state.b[:1]]), sums, sums.sum(axis=1, keepdims=True) - sums, v)
-    return w[:-1], w[-1]

@@ -32,7 +32,7 @@ from aggro.engine.rows import (
     norm,
     over_squared,
 )
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally
 from aggro.engine.steps import PA
 from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.means.two_classes import (
@@ -69,30 +69,15 @@ class Crowd(NamedTuple):
     counts: Annotated[np.ndarray, Numbers(0.0)]  # (columns,): rows in each sum
 
 
-def _eights(n: int) -> int:
-    return -(-n // LANES) * LANES
-
-
 def init(params: MeansParams, width: int, models: int) -> Crowd:
-    k = _eights(models)
+    k = eights(models)
     none = np.zeros((width if params.average else 0, k))
     tables = np.zeros((width, k)), np.zeros((width, k)), none
     return Crowd(new_tally(k), *tables, np.zeros((3, k)), new_shares(k), np.zeros(k))
 
 
 def grow(state: Crowd, params: MeansParams, width: int, models: int) -> Crowd:
-    k = max(_eights(models), state.counts.shape[0])
-    shares = new_shares(k)
-    shares[:, : state.counts.shape[0]] = state.shares
-    return Crowd(
-        grown_tally(state.tally, k),
-        grown(state.U, (width, k)),
-        grown(state.S, (width, k)),
-        grown(state.V, (width if state.V.shape[0] else 0, k)),
-        grown(state.b, (3, k)),
-        shares,
-        grown(state.counts, (k,)),
-    )
+    return grown_into(state, init(params._replace(average=int(state.V.shape[0] > 0)), width, models))
 
 
 def crowd_of(pair: Pair, params: MeansParams, width: int, models: int) -> Crowd:

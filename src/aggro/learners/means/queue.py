@@ -37,7 +37,7 @@ from aggro.engine.rows import (
     over_squared,
     score_norm_over,
 )
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA
 from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.shared.average import lag_share, mean_of
@@ -100,20 +100,8 @@ def init(params: MeansParams, width: int, models: int) -> Queue:
 
 
 def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
-    wide, models = 1 + width, max(models, state.counts.shape[0] - 1)
-    lines = 1 if models <= 2 else models
-    return Queue(
-        grown_tally(state.tally, models),
-        grown(state.W, (lines, wide)),
-        grown(state.ring, (lines, state.ring.shape[1], wide)),
-        grown(state.total, (lines, 2, wide)),
-        grown(state.S, (1 + models, wide)),
-        grown(state.U, (lines if state.U.shape[0] else 0, wide)),
-        grown(state.counts, (1 + models,)),
-        grown(state.places, (lines, 2)),
-        grown(state.peaks, (lines,)),
-        state.split.copy(),
-    )
+    asked = params._replace(queue=state.ring.shape[1], average=int(state.U.shape[0] > 0))
+    return grown_into(state, init(asked, width, models))
 
 
 def of_queue(state: Queue, average: int) -> np.ndarray:

@@ -35,27 +35,12 @@ from aggro.engine.rows import (
     over_squared,
     stored,
 )
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally
+from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import PA
 from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.shared.contest import judge_two_classes
 
-__all__ = [
-    "OF_MINUS",
-    "OF_PLUS",
-    "PAIR",
-    "S0",
-    "S1",
-    "SCALE",
-    "SUMS",
-    "Pair",
-    "Shares",
-    "U",
-    "V",
-    "advance",
-    "folds",
-    "new_shares",
-]
+__all__ = ["PAIR", "Pair", "Shares", "advance", "folds", "new_shares"]
 
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
@@ -89,8 +74,7 @@ def new_shares(models: int) -> np.ndarray:
 
 
 def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
-    wide = grown(state.W, (width, state.W.shape[1]))
-    return Pair(grown_tally(state.tally, models), wide, state.b.copy(), state.shares.copy(), state.counts.copy())
+    return grown_into(state, init(params._replace(average=int(state.W.shape[1] > V)), width, models))
 
 
 def products(X, i, m, W):

@@ -28,7 +28,7 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, add, below, largest
-from aggro.engine.rule import SEEN, Rule, Tally, grown_tally, new_tally
+from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
     LOW,
@@ -38,7 +38,6 @@ from aggro.learners.multiplicative.weights import (
     Slope,
     Theta,
     blank,
-    grown_arrays,
     join_all,
     relevel,
 )
@@ -84,9 +83,7 @@ def init(params: SimplexBallParams, width: int, models: int) -> SimplexBall:
 
 
 def grow(state: SimplexBall, params: SimplexBallParams, width: int, models: int) -> SimplexBall:
-    theta, slope, mass, norm = grown_arrays(state[1:5], params, width, ())
-    tally, kept = grown_tally(state.tally, models), (state.square.copy(), state.radius.copy())
-    return SimplexBall(tally, theta, slope, mass, norm, *kept)
+    return grown_into(state, init(params, width, models))
 
 
 @inline

@@ -26,10 +26,11 @@ from aggro.engine.steps import Step
 from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
 from aggro.learners.multiplicative.weights import LOW, SIGNED, TOTAL
 from aggro.learners.shared.contract import NO_C, Contract
-from aggro.learners.shared.learner import COMMON, NONE, Learner
+from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.weights import ClassWeights, NumberWeights, Weights
 
 __all__ = ["MultiplicativePAClassifier", "MultiplicativePARegressor"]
 
@@ -43,7 +44,7 @@ MULTIPLICATIVE: dict[str, Constraint] = {
 }
 
 
-class Multiplicative(Learner):
+class Multiplicative(Weights):
     """The weights of models on a simplex, as users see them."""
 
     radius: float | None
@@ -90,29 +91,15 @@ class Multiplicative(Learner):
                 "its weights are on another simplex. Set it back, or fit anew."
             )
 
-    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
-        """Weights (features, scores) and intercepts, by order of appearance."""
-        model = self._attribute()
-        self._prepare(model)
-        with model.reading() as view:
-            weights, intercepts = normalised(view, slice(0, view.n_features))
-            return view, weights, intercepts
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        weights, intercepts = normalised(view, indices)
-        return values[:, None] * weights, intercepts
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
+        total = norm[:, TOTAL] + norm[:, LOW]
+        with np.errstate(over="ignore"):  # a model file may hold any numbers
+            weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
+        return weights[1:][which], weights[0]
 
 
-def normalised(view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of these features (features, scores) and intercepts."""
-    slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
-    total = norm[:, TOTAL] + norm[:, LOW]
-    with np.errstate(over="ignore"):  # a model file may hold any numbers
-        weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
-    return weights[1:][which], weights[0]
-
-
-class MultiplicativePAClassifier(Multiplicative, Classifier):
+class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
     """Multiplicative passive-aggressive classifier, for many features of which few matter.
 
     Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [m − y f]₊ moves
@@ -231,21 +218,8 @@ class MultiplicativePAClassifier(Multiplicative, Classifier):
             many.norm[code] = state.norm
         return many._replace(tally=grown_tally(state.tally, many.tally.classes.shape[0]))
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights: one row for two classes, else one a class."""
-        view, weights, _ = self._weights()
-        shown = self._by_class(view.labels, weights)
-        return shown[None, :] if shown.ndim == 1 else shown.T
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one for each row of ``coef_``."""
-        view, _, intercepts = self._weights()
-        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
-
-
-class MultiplicativePARegressor(Multiplicative, Regressor):
+class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
     """Multiplicative passive-aggressive regression, for many features of which few matter.
 
     Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [|y − f| − ε]₊ moves
@@ -339,13 +313,3 @@ class MultiplicativePARegressor(Multiplicative, Regressor):
 
     def _params_for(self, rule: Rule) -> SimplexParams:
         return self._numbers(1, self.epsilon)
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights."""
-        return self._weights()[1][:, 0]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercept."""
-        return self._weights()[2]

@@ -1,8 +1,7 @@
 """Linear models on a simplex: the multiplicative passive-aggressive step, for one vector and for one a class.
 
-The literal form has weights w = U p, p on the simplex of the features (x ≥ 0); the signed form has
-w = U(p⁺ − p⁻), (p⁺, p⁻) on the simplex of twice as many corners, so that any ‖w‖₁ ≤ U is there. The
-bias is the weight of a constant feature 1, one more corner (or two).
+Weights are w = U p (the literal form) or w = U(p⁺ − p⁻) (the signed form): see ``learners.multiplicative.weights``.
+The bias is the weight of a constant feature 1, one more corner (or two).
 
 A row pulls along v, which is σU x_j at the corners (σ = y or sign(y − f), −σU x_j at those of p⁻), and has
 the loss ℓ. The problem, softened with C as in ``engine.steps``, and its dual are
@@ -26,8 +25,6 @@ It never goes too far: the score moves by at most τq ≤ ℓ. For any comparato
 least τ(ℓ − ℓ*) − τ²q/2 off U² D_RE(p*‖p). From this follow the bounds, with D = D_RE(p*‖p_1) and γ = 1/(2C),
 
     Σ ℓ²/q ≤ 2U²D  (``pa``, ℓ* = 0)       Σ ℓ²/(q + γ) ≤ 2U²D + Σ ℓ*²/γ  (``pa2``)
-
-How log-weights are kept, and how new features join, is in ``learners.multiplicative.weights``.
 """
 
 from __future__ import annotations
@@ -37,8 +34,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, LANES, NO_ROW, below, largest
-from aggro.engine.rule import LIVE, Rule, Tally, grown_tally, new_tally
+from aggro.engine.rows import HUGE, NO_ROW, below, largest
+from aggro.engine.rule import LIVE, Rule, Tally, eights, grown_into, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
     TOTAL,
@@ -47,7 +44,6 @@ from aggro.learners.multiplicative.weights import (
     Slope,
     Theta,
     blank,
-    grown_arrays,
     join_all,
     score,
     shift_all,
@@ -96,18 +92,16 @@ def init(params: SimplexParams, width: int, models: int) -> Simplex:
     return Simplex(new_tally(models), *blank(params, width, ()))
 
 
-def grow(state: Simplex, params: SimplexParams, width: int, models: int) -> Simplex:
-    return Simplex(grown_tally(state.tally, models), *grown_arrays(state[1:], params, width, ()))
-
-
 def init_many(params: SimplexParams, width: int, models: int) -> Simplexes:
-    lanes = -(-models // LANES) * LANES
-    return Simplexes(new_tally(lanes), *blank(params, width, (lanes,)))
+    return Simplexes(new_tally(eights(models)), *blank(params, width, (eights(models),)))
+
+
+def grow(state: Simplex, params: SimplexParams, width: int, models: int) -> Simplex:
+    return grown_into(state, init(params, width, models))
 
 
 def grow_many(state: Simplexes, params: SimplexParams, width: int, models: int) -> Simplexes:
-    lanes = max(-(-models // LANES) * LANES, state.theta.shape[0])
-    return Simplexes(grown_tally(state.tally, lanes), *grown_arrays(state[1:], params, width, (lanes,)))
+    return grown_into(state, init_many(params, width, models))
 
 
 @inline

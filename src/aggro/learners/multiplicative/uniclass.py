@@ -17,7 +17,7 @@ import numpy as np
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
-from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, POSITIVE, Multiplicative, normalised
+from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, POSITIVE, Multiplicative
 from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
@@ -163,7 +163,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
-        point = normalised(view, slice(None))[0][:, 0]
+        point = self._predicting(view, slice(None))[0][:, 0]
         radius = view.params.epsilon or view.state.radius[RADIUS]
         return parts_of_distance(values, indices, point, radius)
 

@@ -46,7 +46,6 @@ __all__ = [
     "Slope",
     "Theta",
     "blank",
-    "grown_arrays",
     "join_all",
     "relevel",
     "score",
@@ -78,16 +77,6 @@ def blank(params: Any, width: int, shape: tuple[int, ...]) -> tuple[np.ndarray, 
     norm[..., TOTAL] = norm[..., PEAK] = mass.sum(axis=-1)
     norm[..., SIGNED] = params.signed
     return theta, slope, mass, norm
-
-
-def grown_arrays(
-    learned: tuple[np.ndarray, ...], params: Any, width: int, shape: tuple[int, ...]
-) -> tuple[np.ndarray, ...]:
-    """The four arrays inside larger ones."""
-    arrays = blank(params, width, shape)
-    for larger, array in zip(arrays, learned, strict=True):
-        larger[tuple(slice(0, n) for n in array.shape)] = array
-    return arrays
 
 
 @exact

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, MOST, TINY, largest
+from aggro.engine.rows import HUGE, MOST, TINY, entry, largest, stored
 
 __all__ = ["distance_from", "parts_of_distance"]
 
@@ -65,28 +65,20 @@ def far_distance(X, i, w, u, p, r, top):
     m = 0.0
     total = 0.0
     for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
-        if hasattr(X, "indptr"):
-            k, end, j = u8(X.indptr[i]), u8(X.indptr[i + u8(1)]), u8(0)
-            while j < top or k < end:
-                x = 0.0
-                if k < end and (j >= top or u8(X.indices[k]) == j):
-                    j = u8(X.indices[k])
-                    x = np.float64(X.data[k])
+        j, (k, end) = u8(0), stored(X, i)
+        while j < top or k < end:
+            x = 0.0
+            if k < end:
+                column, value = entry(X, i, k)
+                if j >= top or column == j:
+                    j, x = column, value
                     k += u8(1)
-                gap = abs(x - point(w, u, p, r, j))
-                j += u8(1)
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
-        else:
-            for column in range(max(u8(X.shape[1]), top)):
-                x = np.float64(X[i, column]) if column < u8(X.shape[1]) else 0.0
-                gap = abs(x - point(w, u, p, r, column))
-                if again:
-                    total += (gap / m) * (gap / m)
-                else:
-                    m = max(m, gap)
+            gap = abs(x - point(w, u, p, r, j))
+            j += u8(1)
+            if again:
+                total += (gap / m) * (gap / m)
+            else:
+                m = max(m, gap)
         if m == 0.0:
             return 0.0
         m = min(m, MOST)

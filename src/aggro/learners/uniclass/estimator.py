@@ -1,13 +1,6 @@
 """Uniclass: a centre w and a radius ε, such that the rows of a stream fall inside the ball.
 
-A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direction v = (x − w)/d, ‖v‖ = 1. It asks for
-
-    min ½‖w′ − w‖²   such that   ‖x − w′‖ ≤ ε          (softened with C, see ``engine.steps``)
-
-and the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
-
-The rule is in ``learners.uniclass.rule``, its arithmetic in ``learners.uniclass.centre``, the learned radius in
-``learners.shared.radius``.
+The problem and its solution are in ``learners.uniclass.rule``, how the centre is kept in ``learners.uniclass.centre``.
 
 References
 ----------

@@ -1,13 +1,15 @@
 """The rule of uniclass: a centre that moves towards the rows outside, and a radius.
 
-With d = ‖x − w‖, ℓ = [d − ε]₊ and τ from ``engine.steps`` for ‖v‖ = 1, a row with ℓ > 0 moves the centre,
+A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direction v = (x − w)/d. It asks for
 
-    w ← w + τ(x − w)/d = (1 − η)w + ηx,   η = τ/d,
+    min ½‖w′ − w‖²   such that   ‖x − w′‖ ≤ ε          (softened with C, see ``engine.steps``; ‖v‖ = 1)
 
-and the first row is the first centre. The radius ε is given, or learned (``learners.shared.radius``) from the distances
-to the centre. C is in the units of the rows if ε was given; with a learned radius nobody knows these, and the row's
-problem is posed in radii: x/ε, w/ε. Where a mean of the centres predicts, it has a learned radius of its own: its
-distances are others than those of the centre that learns, and what one calls far would stop the other.
+and where ℓ > 0 the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
+
+The radius ε is given, or learned (``learners.shared.radius``) from the distances to the centre. C is in the units of
+the rows if ε was given; with a learned radius nobody knows these, and the row's problem is posed in radii: x/ε, w/ε.
+Where a mean of the centres predicts, it has a learned radius of its own: its distances are others than those of the
+centre that learns, and what one calls far would stop the other.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, inline
 from aggro.engine.rows import largest
-from aggro.engine.rule import SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
+from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
 from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.contest import judge_outlier
@@ -58,15 +60,8 @@ def init(params: BallParams, width: int, models: int) -> Ball:
 
 
 def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
-    return Ball(
-        grown_tally(state.tally, models),
-        grown(state.w, (width,)),
-        grown(state.u, (width if params.average or state.u.shape[0] else 0,)),
-        state.scale.copy(),
-        state.facts.copy(),
-        state.radius.copy(),
-        state.mean_radius.copy(),
-    )
+    average = int(params.average or state.u.shape[0] > 0)
+    return grown_into(state, init(params._replace(average=average), width, models))
 
 
 def predicting(state: Ball, average: int) -> np.ndarray:

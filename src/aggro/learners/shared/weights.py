@@ -1,0 +1,64 @@
+"""Weights and intercepts as users see them, for learners whose scores are linear in the row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import View
+
+__all__ = ["ClassWeights", "NumberWeights", "Weights"]
+
+
+class Weights(Learner):
+    """A learner that has weights."""
+
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
+        raise NotImplementedError
+
+    def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
+        """The same for all features, by order of appearance, with what they were read from."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            return view, *self._predicting(view, slice(0, view.n_features))
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = self._predicting(view, indices)
+        return values[:, None] * weights, intercepts
+
+
+class ClassWeights(Weights):
+    """Of classes."""
+
+    _by_class: Any
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the predicting model: one row for two classes, else one a class."""
+        view, weights, _ = self._weights()
+        shown = self._by_class(view.labels, weights)
+        return shown[None, :] if shown.ndim == 1 else shown.T  # type: ignore[no-any-return]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the predicting model, one for each row of ``coef_``."""
+        view, _, intercepts = self._weights()
+        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+
+
+class NumberWeights(Weights):
+    """Of a number."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the predicting model."""
+        return self._weights()[1][:, 0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept of the predicting model."""
+        return self._weights()[2]

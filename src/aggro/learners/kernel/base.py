@@ -6,7 +6,7 @@ A hook of ``learners.shared.learner`` that is answered otherwise here says why i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from aggro.engine.rows import CSR, HUGE
 from aggro.engine.rule import LIVE, RULES, Rule, copy_state
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
-from aggro.learners.kernel.minibatch import flush_kernel_group, kernel_group_code
+from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
 from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.support_set import (
@@ -39,11 +39,12 @@ from aggro.learners.kernel.user_kernel import called, called_scores, learn_calle
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.learner import COMMON, NONE, Learner
+from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.one_row import finite
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
+from aggro.learners.shared.waiting_rows import WaitingRows
 
 __all__ = ["KERNEL", "POSITIVE", "KernelLearner", "kernel_among"]
 
@@ -76,7 +77,7 @@ KERNEL: dict[str, Constraint] = {
 }
 
 
-class KernelLearner(Learner):
+class KernelLearner(WaitingRows):
     """A learner whose scores are sums of a kernel over the rows that it keeps."""
 
     _task: ClassVar[int]  # CLASSES, NUMBER or OUTLIER
@@ -356,31 +357,11 @@ class KernelLearner(Learner):
 
     # Rows that wait ---------------------------------------------------------------------------------------
 
-    def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, as a smaller group.
+    def _waits(self, model: Model) -> bool:
+        return bool(model.state.marks[HELD]) and not model.params.sliding
 
-        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        model: Model | None = self.__dict__.get("_model")
-        if model is not None:
-            model.check_idle()
-            with model.learning:
-                self._prepare(model)
-                self._settle(model)
-        return self
-
-    def _settle(self, model: Model) -> None:
-        """The rows of an incomplete mini-batch wait."""
-        with model.guard:
-            if model.state.marks[HELD] and not model.params.sliding:
-                state = copy_state(model.state)
-                flush_kernel_group(state, model.params)
-                model.swap(state, model.params, model.labels, model.width)
+    def _learn_waiting(self, state: Support, params: KernelParams) -> int:
+        return learn_waiting(state, params)
 
     # The support set as users see it ----------------------------------------------------------------------
 

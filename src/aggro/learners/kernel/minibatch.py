@@ -15,26 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.jit.compile import kernel, literal, shared
+from aggro.engine.jit.compile import kernel, literal, part, shared
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.rows import HUGE
-from aggro.engine.rule import LIVE, SEEN, UPDATES
-from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
-from aggro.engine.steps import LS, PA1
+from aggro.engine.rule import LIVE
 from aggro.learners.kernel.merge import move_row
 from aggro.learners.kernel.scores import insert
 from aggro.learners.kernel.support_set import COUNT, HELD, NUMBER, PACK, Support
+from aggro.learners.shared.average import lag_share
+from aggro.learners.shared.minibatch import ask, posed_in, posed_room, solve, wanted
 
-__all__ = ["flush_kernel_group", "group_space", "kernel_group_code", "learn_in_group"]
+__all__ = ["group_space", "kernel_group_code", "learn_in_group", "learn_waiting"]
 
-ROUNDING = 1e-12
 u8 = np.uint64
 
 
 @shared
 def group_space(size, columns):
     """How many numbers of work space a group needs."""
-    return size * size + (10 + columns) * size + qp_room(size)
+    return posed_room(size) + size * columns
 
 
 @literal
@@ -118,58 +117,47 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
 
 
 @literal
-def pose(state, params, n, c, r, edge, lo, hi, ridge):
+def pose(state, params, n, column, posed):
     """The problem of one score: of a number, of two classes, or of one class against the rest."""
-    alone = state.coef.shape[1] == 1
+    is_number, alone = params.task == NUMBER, state.coef.shape[1] == 1
     for k in range(n):
         y, s = state.asked[k, 0], state.asked[k, 1]
-        sign = 0.0
-        edge[k] = params.edge
-        if params.task != NUMBER:
-            sign = 1.0 if (y == 1.0 if alone else u8(y) == c) else -1.0
-            y = sign * params.edge
-            edge[k] = 0.0
-        f = state.told[k, c]
-        r[k] = y - f
-        if params.step != LS and abs(abs(r[k]) - edge[k]) <= ROUNDING * (abs(y) + abs(f)):
-            r[k] = edge[k] if r[k] > 0.0 else -edge[k]  # at its margin but for rounding, as a window's rows are
-        cap = params.C * s if params.step == PA1 else np.inf
-        ridge[k] = 0.0 if params.step == PA1 else 0.5 / (params.C * s)
-        lo[k] = -cap if sign <= 0.0 else 0.0
-        hi[k] = cap if sign >= 0.0 else 0.0
+        aim, sign = wanted(is_number, y, params.edge, column, alone)
+        f, edge = state.told[k, column], params.edge if is_number else 0.0
+        ask(posed, k, params.step, aim - f, abs(aim) + abs(f), edge, sign, params.C * s, 1.0)
 
 
-@kernel
-def group_step(state, params, out):
-    """Learn the rows of the group; 1 if the coefficients moved."""
+@part
+def learn_group(state, params, out):
+    """Learn the rows of the group, as many as there are; whether the coefficients moved."""
     n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
-    A = out[: n * n].reshape((n, n))
-    rest = out[n * n :]
-    ridge, r, edge, lo, hi = rest[:n], rest[n:], rest[u8(2) * n :], rest[u8(3) * n :], rest[u8(4) * n :]
-    beta, moves, work = rest[u8(5) * n :], rest[u8(6) * n :], rest[u8(6) * n + n * columns :]
+    moves, posed = out[: n * columns].reshape((n, columns)), posed_in(out[n * columns :], n)
+    moves[:] = 0.0
     for k in range(n):
         for j in range(n):
-            A[k, j] = state.gram[k, j]
-        for c in range(columns):
-            moves[k * columns + c] = 0.0
+            posed.G[k, j] = state.gram[k, j]
     mirrored = columns > u8(1) and state.tally.rows[LIVE] <= 2
     start, stop = u8(0), u8(1)
     if columns > u8(1):
         start, stop = (u8(1), u8(2)) if mirrored else (u8(0), u8(state.tally.rows[LIVE]))
     for c in range(start, stop):
-        pose(state, params, n, c, r, edge, lo, hi, ridge)
-        if params.step == LS:
-            ridge_solve(n, A, ridge, r, beta, work)
-        else:
-            box_qp(n, A, ridge, r, edge, lo, hi, beta, work)
+        pose(state, params, n, c, posed)
+        solve(posed, n, params.step)
         for k in range(n):
-            moves[k * columns + c] = beta[k] if abs(beta[k]) < HUGE else 0.0
+            moves[k, c] = posed.beta[k] if abs(posed.beta[k]) < HUGE else 0.0
             if mirrored:
-                moves[k * columns] = -moves[k * columns + c]
-    moved = move_group(state, n, columns, moves)
+                moves[k, 0] = -moves[k, c]
     if params.sliding:
         tell_again(state, n, columns, moves)
-    else:
+    return move_group(state, n, columns, moves)
+
+
+@kernel
+def group_step(state, params, out):
+    """Learn the rows of the group, and let them go unless a window holds them; 1 if the coefficients moved."""
+    n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
+    moved = learn_group(state, params, out)
+    if not params.sliding:
         drop(state, u8(state.marks[COUNT]) - n, u8(state.marks[COUNT]))
         for k in range(n):
             for j in range(n):
@@ -188,7 +176,7 @@ def tell_again(state, n, columns, moves):
         for c in range(columns):
             f = state.told[k, c]
             for j in range(n):
-                f += state.gram[k, j] * moves[j * columns + c]
+                f += state.gram[k, j] * moves[j, c]
             state.told[k, c] = f
 
 
@@ -200,11 +188,11 @@ def move_group(state, n, columns, moves):
     for k in range(n):
         g, lane = (first + k) // u8(PACK), (first + k) % u8(PACK)
         for c in range(columns):
-            a = moves[k * columns + c]
+            a = moves[k, c]
             moved |= a != 0.0
             state.coef[g, c, lane] += a
             if state.late.shape[0]:
-                state.late[g, c, lane] += a * state.tally.rows[SEEN]
+                state.late[g, c, lane] += a * lag_share(state)
     return moved
 
 
@@ -213,10 +201,6 @@ def kernel_group_code(state: Support, params: Any) -> int:
     return address_of(group_step, state, params, np.zeros(1))
 
 
-def flush_kernel_group(state: Support, params: Any) -> None:
-    """Learn the rows that wait, as if their group had ended with the last of them."""
-    rows = state.tally.rows
-    space = np.empty(group_space(state.gram.shape[0], state.coef.shape[1]))
-    rows[SEEN] -= 1
-    rows[UPDATES] += group_step(state, params, space)
-    rows[SEEN] += 1
+def learn_waiting(state: Support, params: Any) -> int:
+    """Learn the rows that wait, without another one; 1 if the coefficients moved."""
+    return int(group_step(state, params, np.empty(group_space(state.gram.shape[0], state.coef.shape[1]))))

@@ -21,7 +21,8 @@ from scipy.sparse import csr_matrix
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import shared
-from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally, seen
+from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
@@ -48,6 +49,7 @@ __all__ = [
     "new_support",
     "pack_and_lane",
     "projects",
+    "scores_of",
     "shapes",
     "sums_of",
     "support_rows",
@@ -57,7 +59,8 @@ PACK = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
-# Rows held, entries on the heap, rows of a given matrix so far, the width, rows of the group, whether that is a window.
+# Support vectors, entries on the heap, rows of a given matrix so far, the width, rows of the mini-batch, whether that
+# is a window.
 COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
@@ -115,7 +118,7 @@ def are_answers(asked: np.ndarray, state: Support) -> str:
 
 
 class Support(NamedTuple):
-    """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
+    """Rows and coefficients; ``late`` is the lag of the average (``learners.shared.average``), or has size 0."""
 
     tally: Tally
     coef: Annotated[np.ndarray, Numbers()]  # (packs, columns, 32)
@@ -292,9 +295,16 @@ def compacted(state: Support) -> Support:
     return state._replace(spans=spans, marks=marks, indices=state.indices[places], values=state.values[places])
 
 
+@shared
 def sums_of(state: Support) -> int:
     """How many sums a row has: 32 a score, and as many for what the average needs."""
     return int(state.coef.shape[1]) * PACK * (2 if state.late.shape[0] else 1)
+
+
+@shared
+def scores_of(state: Support) -> int:
+    """How many scores predict: one for each column of coefficients; of a centre the distance and the radius."""
+    return 2 if state.radius.shape[0] else int(state.coef.shape[1])
 
 
 # As NumPy reads it --------------------------------------------------------------------------------------------
@@ -316,8 +326,7 @@ def support_rows(state: Support, width: int | None = None) -> Any:
 
 def coefficients(state: Support, average: bool) -> np.ndarray:
     """α of the predicting model, a row for each support vector and a column for each score."""
-    seen = int(state.tally.rows[SEEN])
-    coef = state.coef - state.late / seen if average and seen else state.coef
+    coef = mean_of(state, state.coef, state.late) if average and seen(state) else state.coef
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
     return flat[: int(state.marks[COUNT])].copy()

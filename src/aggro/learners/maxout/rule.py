@@ -43,7 +43,7 @@ u8 = np.uint64
 
 
 # What the arrays may hold. Learning cuts values at FAR, so that their squares can be summed.
-SMALL = Numbers(-FAR, FAR)
+CUT = Numbers(-FAR, FAR)
 SUMMED = Numbers(lambda state: -FAR * rows_of(state), lambda state: FAR * rows_of(state))
 
 
@@ -66,10 +66,10 @@ class Maxout(NamedTuple):
     """A projection and the classes' weights on it. Row 0 of the pieces is the constant, row 1 + j is feature j."""
 
     tally: Tally
-    U: Annotated[np.ndarray, SMALL]  # (1 + width, pieces × H)
-    W: Annotated[np.ndarray, SMALL]  # (classes, H)
+    U: Annotated[np.ndarray, CUT]  # (1 + width, pieces × H)
+    W: Annotated[np.ndarray, CUT]  # (classes, H)
     # (2, width or 0): running means, and sums of squared deviations from them
-    moments: Annotated[np.ndarray, Each(SMALL, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
+    moments: Annotated[np.ndarray, Each(CUT, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
     # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
     order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
     # (7,) int64: see ``learners.maxout.row``
@@ -85,8 +85,8 @@ class Maxout(NamedTuple):
             Whole(0, COUNTED),
         ),
     ]
-    held: Annotated[np.ndarray, SMALL]  # (1 + width, 16): rows whose moves wait, one a column
-    moves: Annotated[np.ndarray, SMALL]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
+    held: Annotated[np.ndarray, CUT]  # (1 + width, 16): rows whose moves wait, one a column
+    moves: Annotated[np.ndarray, CUT]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
     # (16,): their weights in what the lazy mean needs
     shares: Annotated[np.ndarray, Numbers(lambda state: -seen(state), seen)]
     sums: Annotated[np.ndarray, SUMMED]  # (1 + width or 0, pieces × H): of the iterates between the two marks

@@ -248,8 +248,7 @@ def learn_scored(state, params, out, y, s):
     return moved
 
 
-# The entry points that the pass jumps to. They count references to arrays, which pieces do not: so they must not
-# make views by a piece, such as ``work_of``, themselves.
+# The entry points that the pass jumps to.
 
 
 @kernel

@@ -1,0 +1,51 @@
+"""Rows that wait for their mini-batch to be complete, and how they are learned before it is: ``flush``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from aggro.engine.rule import SEEN, UPDATES, copy_state
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import Model
+
+__all__ = ["WaitingRows"]
+
+
+class WaitingRows(Learner):
+    """A learner that may learn several rows at once."""
+
+    def flush(self) -> Self:
+        """Learn the rows that wait for their group to be complete, as a smaller group.
+
+        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        model: Model | None = self.__dict__.get("_model")
+        if model is not None:
+            model.check_idle()
+            with model.learning:
+                self._prepare(model)
+                self._settle(model)
+        return self
+
+    def _settle(self, model: Model) -> None:
+        with model.guard:
+            if self._waits(model):
+                state = copy_state(model.state)
+                rows = state.tally.rows
+                rows[SEEN] -= 1  # as if the group had ended with the last row
+                rows[UPDATES] += self._learn_waiting(state, model.params)
+                rows[SEEN] += 1
+                model.swap(state, model.params, model.labels, model.width)
+
+    def _waits(self, model: Model) -> bool:
+        """Whether rows wait."""
+        raise NotImplementedError
+
+    def _learn_waiting(self, state: Any, params: Any) -> int:
+        """Learn the group as it is; 1 if something moved."""
+        raise NotImplementedError

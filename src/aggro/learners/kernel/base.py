@@ -387,6 +387,11 @@ class KernelLearner(WaitingRows):
         numbers = view.state.born if view.params.keeps else view.state.column
         return np.array(numbers[: coef.shape[0]])
 
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the support vectors in the model that predicts."""
+        return self._support()[1].T
+
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """Scores are sums over support vectors, so these have the parts, by number, and not the features of the row."""
         with self._looking_at(x) as (view, row, _):

@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, literal
-from aggro.engine.kernel_functions import kernel_value
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.engine.steps import PA, PA1
 from aggro.learners.kernel.budget import oldest_random_or_smallest
 from aggro.learners.kernel.merge import move_row, products_with
-from aggro.learners.kernel.scores import gamma_of, insert, packs_of, sum_of
+from aggro.learners.kernel.scores import insert, kernel_of, packs_of, sum_of
 from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_lane
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.radius import RADIUS, learn_radius
@@ -147,15 +146,14 @@ def let_go(state, params, products):
 def product_with_centre(state, params, r, products):
     """⟨c, φ(x_r)⟩ for a support vector."""
     g, lane = pack_and_lane(r)
-    gamma, q = gamma_of(state, params), state.norms[g, u8(NORM), lane]
+    q = state.norms[g, u8(NORM), lane]
     f = 0.0
     for g in range(packs_of(state)):
         products_with(state, r, g, products)
         for s in range(u8(PACK)):
             a = state.coef[g, u8(0), s]
             if a != 0.0:
-                norm = state.norms[g, u8(NORM), s]
-                f += a * kernel_value(params.kind, gamma, params.coef0, params.degree, products[s], q, norm)
+                f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(NORM), s])
     return f
 
 

@@ -35,8 +35,8 @@ __all__ = [
     "Work",
     "add_products",
     "evaluate",
-    "gamma_of",
     "insert",
+    "kernel_of",
     "no_sums",
     "own_value",
     "packs_of",
@@ -109,6 +109,13 @@ def packs_of(state):
 @exact
 def gamma_of(state, params):
     return params.gamma if params.gamma > 0.0 else state.gamma[0]
+
+
+@exact
+def kernel_of(state, params, dot, q, norm):
+    """k̃ of two rows, from their product and their squared norms."""
+    gamma = gamma_of(state, params)
+    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
 
 
 @literal
@@ -363,7 +370,7 @@ def own_value(state, params, X, i):
     q = row_norm(X, i)
     if not q < np.inf:
         return np.inf
-    return kernel_value(params.kind, gamma_of(state, params), params.coef0, params.degree, q, q, q) + params.bias
+    return kernel_of(state, params, q, q, q)
 
 
 @literal

@@ -48,7 +48,6 @@ __all__ = [
     "grow_support",
     "new_support",
     "pack_and_lane",
-    "projects",
     "scores_of",
     "shapes",
     "sums_of",
@@ -211,33 +210,28 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
     return sizes(params, width, models, packs, heap, bool(params.average), projects(params))
 
 
+def resized(state: Support, params: Any, width: int, models: int, packs: int, heap: int) -> Support:
+    """A copy with this room, which is not less than it has."""
+    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
+    wanted = sizes(params, width, models, packs, heap, late, inverse)
+    parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
+    return Support(tally=grown_tally(state.tally, models), **parts)
+
+
 def grow_support(state: Support, params: Any, width: int, models: int) -> Support:
     """A copy with room for more features and classes.
 
     Two classes share a column of coefficients; a third splits it into −α and α.
     """
     models = max(models, state.tally.classes.shape[0])
-    packs, heap = state.coef.shape[0], state.values.shape[0]
-    late = state.late.shape[0] > 0 or bool(params.average)
-    columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0] > 0
+    if models > 2 and state.coef.shape[1] == 1:
+        coef, late, told = (np.concatenate([-part, part], axis=1) for part in (state.coef, state.late, state.told))
+        state = state._replace(coef=coef, late=late, told=told)
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
-        heap = state.values.shape[0]
-    wanted = sizes(params, width, models, packs, heap, late, inverse)
-    parts = {
-        name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")
-    }
-    for name in ("coef", "late"):
-        parts[name] = split(getattr(state, name), columns)
-    parts["told"] = split(state.told[..., None], columns)[..., 0]
-    parts["marks"][WIDTH] = width
-    return Support(tally=grown_tally(state.tally, models), **parts)
-
-
-def split(coef: np.ndarray, columns: int) -> np.ndarray:
-    if coef.shape[1] == 1 < columns:
-        coef = np.concatenate([-coef, coef], axis=1)
-    return grown(coef, (coef.shape[0], columns, coef.shape[2]))
+    state = resized(state, params, width, models, state.coef.shape[0], state.values.shape[0])
+    state.marks[WIDTH] = width
+    return state
 
 
 def as_sparse(state: Support) -> Support:
@@ -276,12 +270,7 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
         heap = max(used + entries, 2 * used)
     if packs == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
-    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
-    models = state.tally.classes.shape[0]
-    width = int(state.marks[WIDTH])
-    wanted = sizes(params, width, models, packs, heap, late, inverse)
-    parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
-    return Support(tally=grown_tally(state.tally, models), **parts)
+    return resized(state, params, int(state.marks[WIDTH]), state.tally.classes.shape[0], packs, heap)
 
 
 def compacted(state: Support) -> Support:

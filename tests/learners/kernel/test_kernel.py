@@ -7,8 +7,10 @@ import pytest
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
+from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass, PAClassifier, PARegressor
+from aggro.learners.kernel.scores import room_to_score, work_of
 from aggro.learners.kernel.support_set import WIDE
+from aggro.streams import Chunk
 from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -271,7 +273,10 @@ def test_gamma_auto_is_one_over_the_features():
     model = KernelPAClassifier(gamma="auto").learn_one({"a": 1.0}, "x")
     with pytest.raises(ValueError, match=r"it was 1/1 until now: a row brought the number of features to 2"):
         model.learn_one({"a": 1.0, "b": 2.0}, "y")
-    assert model.n_features_in_ == 1
+    with pytest.raises(ValueError, match=r"it was 1/1 until now: a row brought the number of features to 2"):
+        model.learn_chunk(Chunk(X[:4, :2], ["x", "y", "x", "y"], names=["a", "b"]))
+    assert (model.n_features_in_, model.n_seen_) == (1, 1)
+    assert KernelPAClassifier(gamma="auto").learn_one({}, "x").learn_one({}, "y").n_seen_ == 2
     assert KernelPAClassifier(gamma="auto", n_features=2).learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
 
 
@@ -303,3 +308,24 @@ def test_a_feature_that_is_large_and_hardly_varies():
     row = as_dicts(shifted)[3]
     assert named.decision_one(row) == pytest.approx(near.decision_one(X[3]), rel=1e-12)
     assert sum(named.explain_one(row).values()) == pytest.approx(named.decision_one(row), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelPAClassifier(),
+        KernelPAClassifier(average=True),
+        KernelPAClassifier(budget=40, budget_policy="project"),
+        KernelPAClassifier(batch_size=4),
+        KernelPAUniclass(),
+        KernelPAUniclass(average=True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("columns", [3, WIDE + 3])
+def test_the_work_space_is_all_used_and_nothing_twice(model, columns):
+    X, y = two_moons(40)
+    wide = csr_matrix((X.ravel(), np.tile([0, 1, columns - 1], 40), np.arange(0, 121, 3)), shape=(40, columns))
+    state = model.fit(wide, y)._model.state
+    out = np.arange(float(room_to_score(state)))
+    assert np.concatenate(work_of(state, out)).tolist() == out.tolist()

@@ -373,9 +373,9 @@ class KernelLearner(WaitingRows):
     # Rows that wait ---------------------------------------------------------------------------------------
 
     def _waits(self, model: Model) -> bool:
-        return model.state.marks[HELD] > 0 and not model.params.sliding
+        return bool(model.state.marks[HELD]) and not model.params.sliding
 
-    def _learn_waiting(self, state: Support, params: Any) -> int:
+    def _learn_waiting(self, state: Support, params: KernelParams) -> int:
         return learn_waiting(state, params)
 
     # The support set as users see it ----------------------------------------------------------------------
@@ -401,6 +401,11 @@ class KernelLearner(WaitingRows):
         view, coef = self._support()
         numbers = view.state.born if view.params.keeps else view.state.column
         return np.array(numbers[: coef.shape[0]])
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the support vectors in the model that predicts."""
+        return self._support()[1].T
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """Scores are sums over support vectors, so these have the parts, by number, and not the features of the row."""

@@ -16,21 +16,21 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.kernel_functions import kernel_value
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.engine.steps import PA, PA1
 from aggro.learners.kernel.budget import oldest_random_or_smallest
 from aggro.learners.kernel.merge import move_row, products_with
-from aggro.learners.kernel.scores import SPARE, gamma_of, insert, packs_of, sum_of
+from aggro.learners.kernel.scores import insert, kernel_of, packs_of, sum_of
 from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_lane
+from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.radius import RADIUS, learn_radius
 
 __all__ = ["distances", "learn_centre"]
 
 CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
-# In the work space of a row: its distances from the last centre and from their mean, ⟨c, φ(x)⟩ and ⟨u, φ(x)⟩.
-D, F, G, MEAN_D = 2, 3, 4, 5
+# In ``of_centre`` of the work space: a row's distances from the last centre and from their mean, and ⟨u, φ(x)⟩.
+DISTANCE, MEAN_DISTANCE, WITH_LAG = range(3)
 u8 = np.uint64
 
 
@@ -40,34 +40,32 @@ def root_of(square):
     return np.sqrt(min(max(square, 0.0), HUGE))
 
 
-@exact_part
-def distances(state, params, own, out):
-    """Scores from the sums of the expansion: −d by the centre that predicts, and −ε. Returns k(x, x)."""
+@exact
+def distances(state, params, own, work):
+    """Scores from the sums over the support vectors: −d by the centre that predicts, and −ε; ``own`` is k(x, x)."""
     rows = state.tally.rows[SEEN]
     if rows == 0:
-        out[0] = 0.0
-        out[1] = 0.0
-        return own
-    c = state.centre
-    f = out[1]
-    g = sum_of(out[2 + SPARE :], u8(1)) if state.late.shape[0] else 0.0
-    out[D] = root_of(own - 2.0 * f + c[CC])
-    out[F] = f
-    out[G] = g
-    out[0] = -out[D]
+        work.scores[0] = 0.0
+        work.scores[1] = 0.0
+        return
+    c, found = state.centre, work.of_centre
+    f = work.own_scores[0]
+    g = sum_of(work.sums, u8(1)) if state.late.shape[0] else 0.0
+    found[DISTANCE] = root_of(own - 2.0 * f + c[CC])
+    found[WITH_LAG] = g
+    work.scores[0] = -found[DISTANCE]
     radius = state.radius[RADIUS]
     if state.late.shape[0]:
         square = c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows
-        out[MEAN_D] = root_of(own - 2.0 * (f - g / rows) + square)
+        found[MEAN_DISTANCE] = root_of(own - 2.0 * (f - g / rows) + square)
         if params.average:
-            out[0] = -out[MEAN_D]
+            work.scores[0] = -found[MEAN_DISTANCE]
             radius = state.mean_radius[RADIUS]
-    out[1] = -(params.edge if params.edge > 0.0 else radius)
-    return own
+    work.scores[1] = -(params.edge if params.edge > 0.0 else radius)
 
 
-@exact_part
-def learn_centre(state, params, X, i, s, out, own):
+@exact
+def learn_centre(state, params, X, i, s, work, own):
     """Move the centre towards a row outside; whether it moved."""
     c = state.centre
     if not 0.0 <= own < HUGE:
@@ -78,11 +76,11 @@ def learn_centre(state, params, X, i, s, out, own):
         return True
     radius = params.edge if params.edge > 0.0 else state.radius[RADIUS]
     unit = 1.0
-    d = out[D]
+    d = work.of_centre[DISTANCE]
     if params.edge == 0.0:
         learn_radius(state.radius, params.nu, d)
         if state.late.shape[0]:
-            learn_radius(state.mean_radius, params.nu, out[MEAN_D])
+            learn_radius(state.mean_radius, params.nu, work.of_centre[MEAN_DISTANCE])
         if radius == 0.0:
             return False
         unit = radius
@@ -100,8 +98,7 @@ def learn_centre(state, params, X, i, s, out, own):
     left = 1.0 - eta
     if eta == 0.0:
         return False
-    f, g = out[F], out[G]
-    t = np.float64(state.tally.rows[SEEN])
+    f, g, t = work.own_scores[0], work.of_centre[WITH_LAG], lag_share(state)
     square = d * d
     c[UU] += 2.0 * t * eta * (g - c[CU]) + t * eta * t * eta * square
     c[CU] += t * eta * (f - c[CC]) + eta * (g - c[CU]) + t * eta * eta * square
@@ -109,12 +106,12 @@ def learn_centre(state, params, X, i, s, out, own):
     fade(state, left, t * eta)
     hold(state, params, X, i, own, eta, t * eta)
     if params.budget > 0 and state.marks[COUNT] > params.budget:
-        let_go(state, params, out[2 + SPARE :])
+        let_go(state, params, work.products)
     return True
 
 
 @exact_part
-def let_go(state, params, work):
+def let_go(state, params, products):
     """Take one of the older vectors out, and scale the others: c ← (c − α_r φ(x_r))/(1 − α_r).
 
     ‖c‖² needs ⟨c, φ(x_r)⟩, one kernel value for each support vector. Its rounding errors are scaled as well, and grow:
@@ -125,7 +122,7 @@ def let_go(state, params, work):
     r = u8(oldest_random_or_smallest(state, params))
     state.marks[COUNT] += 1
     g, lane = pack_and_lane(r)
-    f = product_with_centre(state, params, r, work)
+    f = product_with_centre(state, params, r, products)
     a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
     move_row(state, last, r)
     state.marks[COUNT] -= 1
@@ -142,22 +139,21 @@ def let_go(state, params, work):
         for i in range(last):
             g, lane = pack_and_lane(i)
             a = state.coef[g, u8(0), lane]
-            state.centre[CC] += a * product_with_centre(state, params, i, work)
+            state.centre[CC] += a * product_with_centre(state, params, i, products)
 
 
 @exact_part
-def product_with_centre(state, params, r, work):
+def product_with_centre(state, params, r, products):
     """⟨c, φ(x_r)⟩ for a support vector."""
     g, lane = pack_and_lane(r)
-    gamma, q = gamma_of(state, params), state.norms[g, u8(NORM), lane]
+    q = state.norms[g, u8(NORM), lane]
     f = 0.0
     for g in range(packs_of(state)):
-        products_with(state, r, g, work)
+        products_with(state, r, g, products)
         for s in range(u8(PACK)):
             a = state.coef[g, u8(0), s]
             if a != 0.0:
-                norm = state.norms[g, u8(NORM), s]
-                f += a * kernel_value(params.kind, gamma, params.coef0, params.degree, work[s], q, norm)
+                f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(NORM), s])
     return f
 
 

@@ -310,11 +310,6 @@ class KernelPARegressor(KernelLearner, Regressor):
         self.n_features = n_features
 
     @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the predicting model."""
-        return self._support()[1].T
-
-    @property
     def intercept_(self) -> np.ndarray:
         """Intercept of the predicting model."""
         return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))

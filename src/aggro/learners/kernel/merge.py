@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.kernel_functions import kernel_value
-from aggro.learners.kernel.scores import add_products, gamma_of, no_sums, packs_of, store_sums
+from aggro.learners.kernel.scores import add_products, kernel_of, no_sums, packs_of, store_sums
 from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, SELF, pack_and_lane
 
 __all__ = ["merge_smallest", "move_row", "products_with", "size_of_part", "smallest"]
@@ -32,15 +31,6 @@ class Pair(NamedTuple):
     mm: float  # Σ_c α_mc²
     mn: float  # Σ_c α_mc α_nc
     nn: float
-
-
-class Between(NamedTuple):
-    """What is known about z, the row between two."""
-
-    with_m: float  # k̃(x_m, z)
-    with_n: float  # k̃(x_n, z)
-    own: float  # k̃(z, z)
-    norm: float  # ‖z‖²
 
 
 @exact
@@ -111,57 +101,43 @@ def sparse_product(state, m, n):
 
 
 @exact
-def pair_of(state, m, n, dot):
-    """The numbers of two support vectors with this product."""
-    (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
-    norms, coef = state.norms, state.coef
-    return Pair(
-        norms[gm, u8(NORM), lm],
-        norms[gn, u8(NORM), ln],
-        dot,
-        norms[gm, u8(SELF), lm],
-        norms[gn, u8(SELF), ln],
-        size_of_part(coef, m),
-        product_of_parts(coef, m, n),
-        size_of_part(coef, n),
-    )
+def numbers_of(state, i):
+    """‖x_i‖², k̃(x_i, x_i) and Σ_c α_ic²."""
+    g, lane = pack_and_lane(i)
+    return state.norms[g, u8(NORM), lane], state.norms[g, u8(SELF), lane], size_of_part(state.coef, i)
 
 
 @exact
-def kernel_of(state, params, dot, q, norm):
-    """k̃ of two rows, from their product and their squared norms."""
-    gamma = gamma_of(state, params)
-    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
+def pair_of(state, m, of_m, n, dot):
+    """The numbers of two support vectors with this product; ``of_m`` are those of m, which stays for many n."""
+    norm_m, own_m, mm = of_m
+    norm_n, own_n, nn = numbers_of(state, n)
+    return Pair(norm_m, norm_n, dot, own_m, own_n, mm, product_of_parts(state.coef, m, n), nn)
 
 
 @exact
 def between(state, params, pair, h):
-    """z = h x_m + (1 − h) x_n."""
+    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n."""
     rest = 1.0 - h
     dot_m, dot_n = h * pair.norm_m + rest * pair.dot, h * pair.dot + rest * pair.norm_n
     norm = max(h * dot_m + rest * dot_n, 0.0)
-    return Between(
-        kernel_of(state, params, dot_m, norm, pair.norm_m),
-        kernel_of(state, params, dot_n, norm, pair.norm_n),
-        kernel_of(state, params, norm, norm, norm),
-        norm,
-    )
+    with_m = kernel_of(state, params, dot_m, norm, pair.norm_m)
+    with_n = kernel_of(state, params, dot_n, norm, pair.norm_n)
+    return with_m, with_n, kernel_of(state, params, norm, norm, norm), norm
 
 
 @exact_part
 def kept(state, params, pair, h):
     """What z keeps of both parts: ‖their projection onto φ(z)‖²."""
-    z = between(state, params, pair, h)
-    if not z.own > 0.0:
-        return 0.0
-    mm, mn, nn = pair.mm, pair.mn, pair.nn
-    return (mm * z.with_m * z.with_m + 2.0 * mn * z.with_m * z.with_n + nn * z.with_n * z.with_n) / z.own
+    with_m, with_n, own, _ = between(state, params, pair, h)
+    both = pair.mm * with_m * with_m + 2.0 * pair.mn * with_m * with_n + pair.nn * with_n * with_n
+    return both / own if own > 0.0 else 0.0
 
 
 @exact_part
 def best_partner(state, params, m, work):
     """The n that loses least, with five values of h; x_m·x_n, and which h. If there is none, n is m."""
-    count = u8(state.marks[COUNT])
+    count, of_m = u8(state.marks[COUNT]), numbers_of(state, m)
     best, best_dot, best_h, least = m, 0.0, 0.0, np.inf
     for g in range(packs_of(state)):
         products_with(state, m, g, work)
@@ -169,7 +145,7 @@ def best_partner(state, params, m, work):
             n = g * u8(PACK) + lane
             if n >= count or n == m:
                 continue
-            pair = pair_of(state, m, n, work[lane])
+            pair = pair_of(state, m, of_m, n, work[lane])
             k = kernel_of(state, params, pair.dot, pair.norm_m, pair.norm_n)
             both = pair.mm * pair.own_m + 2.0 * pair.mn * k + pair.nn * pair.own_n
             for quarter in range(5):
@@ -202,17 +178,17 @@ def merge_smallest(state, params, work):
     n, dot, near = best_partner(state, params, m, work)
     if n == m:
         return np.int64(m)
-    pair = pair_of(state, m, n, dot)
+    pair = pair_of(state, m, numbers_of(state, m), n, dot)
     h = best_mixture(state, params, pair, near)
-    z = between(state, params, pair, h)
-    if not z.own > 0.0:
+    with_m, with_n, own, norm = between(state, params, pair, h)
+    if not own > 0.0:
         return np.int64(m)
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
     coef, norms = state.coef, state.norms
     for c in range(u8(coef.shape[1])):
-        coef[gn, c, ln] = (coef[gm, c, lm] * z.with_m + coef[gn, c, ln] * z.with_n) / z.own
-    norms[gn, u8(SELF), ln] = z.own
-    norms[gn, u8(NORM), ln] = z.norm
+        coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
+    norms[gn, u8(SELF), ln] = own
+    norms[gn, u8(NORM), ln] = norm
     mix_rows(state, m, n, h)
     return np.int64(m)
 

@@ -6,8 +6,7 @@ several classes each has its own problem, one against the rest; all share the su
 
 A row is passed over if q is not above 0, which only a kernel that is no inner product can give, or no float.
 
-The average of the iterates is lazy, as in ``learners.linear.vector``: the mean's coefficients are α − u/T, where a step
-at row t adds (t − 1) times its coefficient to u.
+The average of the iterates is lazy (``learners.shared.average``): the mean's coefficients are α − u/T.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, TINY
-from aggro.engine.rule import LIVE, SEEN, Rule
+from aggro.engine.rule import LIVE, Rule
 from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.kernel.budget import PROJECTED, place_for
 from aggro.learners.kernel.centre import distances, learn_centre
 from aggro.learners.kernel.minibatch import group_space, learn_in_group
-from aggro.learners.kernel.scores import SPARE, evaluate, insert, own_value, sums_size, work_size
+from aggro.learners.kernel.scores import evaluate, insert, own_value, room_to_score, work_of
 from aggro.learners.kernel.support_set import (
     ADDED,
     NUMBER,
     OUTLIER,
-    PACK,
-    WIDTH,
     Support,
     grow_support,
     new_support,
     pack_and_lane,
+    scores_of,
     shapes,
 )
+from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.contest import judge_number, judge_one_vs_rest, judge_outlier, judge_two_classes
 
 __all__ = ["EXPANSION", "KernelParams"]
@@ -71,19 +70,24 @@ class KernelParams(NamedTuple):
 
 @exact_part
 def look(state, params, X, i, out):
-    if not evaluate(state, params, X, i, out):
+    """Scores, and q = k̃(x, x), the squared norm in the space of the kernel."""
+    work = work_of(state, out)
+    if not evaluate(state, params, X, i, work):
         return np.nan
+    q = own_value(state, params, X, i)
     if params.task == OUTLIER:
-        return distances(state, params, own_value(state, params, X, i), out)
-    return own_value(state, params, X, i)
+        distances(state, params, q, work)
+    return q
 
 
 @exact_part
 def peek(state, params, X, i, out):
-    if not evaluate(state, params, X, i, out):
+    """Scores alone: a row that is only scored need not have its own column in a given matrix."""
+    work = work_of(state, out)
+    if not evaluate(state, params, X, i, work):
         return np.nan
     if params.task == OUTLIER:
-        distances(state, params, own_value(state, params, X, i), out)
+        distances(state, params, own_value(state, params, X, i), work)
     return 1.0
 
 
@@ -128,16 +132,14 @@ def coefficient(params, y, s, f, q):
 
 @exact_part
 def learn(state, params, X, i, y, s, out, q):
-    columns = u8(state.coef.shape[1])
+    work, columns = work_of(state, out), u8(state.coef.shape[1])
     if params.task == OUTLIER:
-        return learn_centre(state, params, X, i, s, out, q)
-    first = u8(2) * columns + u8(SPARE + sums_size(state))
-    values = out[first + u8(PACK) : first + u8(work_size(state))]
+        return learn_centre(state, params, X, i, s, work, q)
     if params.batch > 1:
-        return learn_in_group(state, params, X, i, y, s, out, values, q) != 0
+        return learn_in_group(state, params, X, i, y, s, out, work.values, q) != 0
     if not TINY < q < HUGE:
         return False
-    moves = out[columns : u8(2) * columns]
+    moves = work.own_scores  # the scores of each problem, and then its move
     moved = False
     for k in range(columns):
         a = 0.0
@@ -148,7 +150,7 @@ def learn(state, params, X, i, y, s, out, q):
         moves[k] = a
         moved |= a != 0.0
     if moved:
-        slot = place_for(state, params, moves, values, q)
+        slot = place_for(state, params, moves, work.values, q)
         if slot < 0:
             return slot == PROJECTED
         g, lane = pack_and_lane(u8(slot))
@@ -156,16 +158,13 @@ def learn(state, params, X, i, y, s, out, q):
         for k in range(columns):
             state.coef[g, k, lane] = moves[k]
             if state.late.shape[0]:
-                state.late[g, k, lane] = moves[k] * state.tally.rows[SEEN]
+                state.late[g, k, lane] = moves[k] * lag_share(state)
     return moved
 
 
 @inline
 def room(state):
-    width = 0 if state.dense.shape[1] else state.marks[WIDTH]
-    columns = state.coef.shape[1]
-    scoring = 2 * columns + SPARE + sums_size(state) + work_size(state) + width
-    return max(scoring, group_space(state.gram.shape[0], columns))
+    return max(room_to_score(state), group_space(state.gram.shape[0], state.coef.shape[1]))
 
 
 EXPANSION = Rule(
@@ -176,7 +175,7 @@ EXPANSION = Rule(
     judge=judge,
     learn=learn,
     peek=peek,
-    columns=lambda state: 2 if state.radius.shape[0] else int(state.coef.shape[1]),
+    columns=scores_of,
     room=room,
     shapes=shapes,
     added=ADDED,

@@ -4,43 +4,100 @@ A score has 32 sums, one for each place in a pack of support vectors, and every 
 packs. So a block of rows can be taken through the first packs together, pack by pack, which reads the support set once
 a block from memory (``sweep``), and each row then goes on alone through the packs that have changed since. The result
 is the same to the bit as that of a row that goes through all packs alone: the block is exact.
-
-The work space of a row, ``work``: 32 products, then the kernel values of the row with all support vectors where the
-state has an ``inverse`` (and room for twice as many numbers) or a ``gram``, then, for sparse support vectors, a number
-for each feature.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from aggro.engine.jit.compile import exact, exact_part, kernel
+from aggro.engine.jit.compile import exact, exact_part, kernel, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
 from aggro.engine.rows import HUGE, entry, n_rows, stored
-from aggro.learners.kernel.support_set import COUNT, HEAP, LAST, NORM, PACK, SELF, WIDTH, pack_and_lane, sums_of
+from aggro.engine.rule import SEEN
+from aggro.learners.kernel.support_set import (
+    COUNT,
+    HEAP,
+    LAST,
+    NORM,
+    PACK,
+    SELF,
+    WIDTH,
+    pack_and_lane,
+    scores_of,
+    sums_of,
+)
 
 __all__ = [
-    "SPARE",
+    "Work",
     "add_products",
     "evaluate",
-    "gamma_of",
     "insert",
+    "kernel_of",
     "no_sums",
     "own_value",
     "packs_of",
+    "room_to_score",
     "row_norm",
     "store_sums",
     "sum_of",
-    "sums_size",
     "sweep",
-    "work_size",
+    "work_of",
 ]
 
 u8 = np.uint64
-SPARE = 6  # numbers between the scores and the sums, for the rule
 TILE = 40_000  # bytes of support vectors that stay in the nearest cache while the rows of a block go over them
+
+
+class Work(NamedTuple):
+    """The work space of a row: views of what the pass calls ``out``."""
+
+    scores: np.ndarray  # (columns,), of a centre (2,): those that predict
+    own_scores: np.ndarray  # (columns,): those of the last iterate
+    of_centre: np.ndarray  # what is left of a vector of eight, for ``learners.kernel.centre``
+    sums: np.ndarray  # (32 × columns,), and as many for the lag of the average
+    products: np.ndarray  # (32,): with the support vectors of a pack
+    values: np.ndarray  # kernel values with all support vectors, where they are kept, and what a budget needs
+    places: np.ndarray  # a number for each feature, for sparse support vectors
+
+
+@python_too
+def values_size(state):
+    """Where the state has an ``inverse`` there is room for twice as many numbers behind the kernel values."""
+    if state.inverse.shape[0]:
+        return 3 * state.born.shape[0]
+    return state.born.shape[0] if state.gram.shape[0] else PACK
+
+
+@python_too
+def places_size(state):
+    """A number for each feature, unless support vectors are dense."""
+    return 0 if state.dense.shape[1] else state.marks[WIDTH]
+
+
+@python_too
+def room_to_score(state):
+    """How many numbers the work space has."""
+    front = scores_of(state) + state.coef.shape[1]
+    return front + -front % LANES + sums_of(state) + PACK + values_size(state) + places_size(state)
+
+
+@python_too
+def work_of(state, out):
+    """The work space by its names. For pieces alone: kernels count the references to views."""
+    shown, columns = scores_of(state), state.coef.shape[1]
+    scores, rest = out[:shown], out[shown:]
+    own_scores, rest = rest[:columns], rest[columns:]
+    left = -(shown + columns) % LANES
+    of_centre, rest = rest[:left], rest[left:]
+    size = sums_of(state)
+    sums, rest = rest[:size], rest[size:]
+    products, rest = rest[:PACK], rest[PACK:]
+    size = values_size(state)
+    return Work(scores, own_scores, of_centre, sums, products, rest[:size], rest[size:])
 
 
 @exact
@@ -49,20 +106,16 @@ def packs_of(state):
     return u8((state.marks[COUNT] + PACK - 1) // PACK)
 
 
-sums_size = exact(sums_of)
-
-
-@exact
-def work_size(state):
-    """Room for the products of a pack, and for what a policy of a budget needs."""
-    if state.inverse.shape[0]:
-        return PACK + 3 * state.born.shape[0]
-    return PACK + (state.born.shape[0] if state.gram.shape[0] else PACK)
-
-
 @exact
 def gamma_of(state, params):
     return params.gamma if params.gamma > 0.0 else state.gamma[0]
+
+
+@exact
+def kernel_of(state, params, dot, q, norm):
+    """k̃ of two rows, from their product and their squared norms."""
+    gamma = gamma_of(state, params)
+    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
 
 
 @exact_part
@@ -215,8 +268,8 @@ def remember_places(X, i, places):
 
 
 @exact_part
-def tile(state, params, X, i, q, first, last, sums, work):
-    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖²."""
+def tile(state, params, X, i, q, first, last, sums, products, values, places):
+    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖². See ``Work``."""
     gamma = gamma_of(state, params)
     columns = u8(state.coef.shape[1])
     both = state.late.shape[0] > 0
@@ -224,7 +277,6 @@ def tile(state, params, X, i, q, first, last, sums, work):
     count = u8(state.marks[COUNT])
     kind = params.kind
     sparse = kind != GIVEN and state.dense.shape[1] == 0
-    places = work[work_size(state) :]
     if sparse:
         remember_places(X, i, places)
     bias = spread(params.bias)
@@ -233,19 +285,19 @@ def tile(state, params, X, i, q, first, last, sums, work):
         if kind == GIVEN:
             for s in range(u8(PACK)):
                 row = g * u8(PACK) + s
-                work[s] = at_column(X, i, u8(state.column[row])) if row < count else 0.0
+                products[s] = at_column(X, i, u8(state.column[row])) if row < count else 0.0
         elif sparse:
-            sparse_products(state.spans, state.indices, state.values, g, count, X, i, work, places)
+            sparse_products(state.spans, state.indices, state.values, g, count, X, i, products, places)
         else:
-            squares = dense_products(state.dense, g, X, i, kind, work)
+            squares = dense_products(state.dense, g, X, i, kind, products)
         for v in range(u8(0), u8(PACK), u8(LANES)):
-            t = load(work, v)
+            t = load(products, v)
             norms = load(state.norms, (g * u8(2) + u8(NORM)) * u8(PACK) + v)
             if kind == RBF and not squares:
                 t = most(spread(q) + norms - (t + t), spread(0.0))
             k = kernel_lanes(kind, gamma, params.coef0, params.degree, t, q, norms) + bias
             if keep:
-                store(work, u8(PACK) + g * u8(PACK) + v, k)
+                store(values, g * u8(PACK) + v, k)
             for c in range(columns):
                 at, to = (g * columns + c) * u8(PACK) + v, c * u8(PACK) + v
                 store(sums, to, madd(k, load(state.coef, at), load(sums, to)))
@@ -257,7 +309,7 @@ def tile(state, params, X, i, q, first, last, sums, work):
 @kernel
 def sweep(state, params, X, ahead, packs):
     """Take all rows through the first packs: their sums, one line of ``ahead`` for each row."""
-    work = np.empty(work_size(state) + (0 if state.dense.shape[1] else state.marks[WIDTH]))
+    products, values, places = np.empty(PACK), np.empty(values_size(state)), np.empty(places_size(state))
     norms = np.empty(n_rows(X))
     for i in range(u8(n_rows(X))):
         norms[i] = row_norm(X, i)
@@ -269,38 +321,35 @@ def sweep(state, params, X, ahead, packs):
         last = min(first + step, u8(packs))
         for i in range(u8(n_rows(X))):
             if norms[i] < np.inf:
-                tile(state, params, X, i, norms[i], first, last, ahead[i], work)
+                tile(state, params, X, i, norms[i], first, last, ahead[i], products, values, places)
 
 
-@exact_part
-def evaluate(state, params, X, i, out):
-    """The scores of a row: those that predict in front, those of the last iterate behind them.
+@exact
+def evaluate(state, params, X, i, work):
+    """The scores of a row, those that predict and those of the last iterate; whether the row is finite.
 
-    Returns whether the row is finite. A row whose ‖x‖² is no float has the scores 0.
+    A row whose ‖x‖² is no float has the scores 0.
     """
-    columns = u8(state.coef.shape[1])
     q = row_norm(X, i)
     if q != q:
         return False
-    sums = out[u8(2) * columns + u8(SPARE) :]
-    size = u8(sums_size(state))
-    first = u8(0)
+    sums, first = work.sums, u8(0)
     if params.ahead.shape[0]:
         first = u8(params.covered)
-        for k in range(size):
+        for k in range(u8(sums.shape[0])):
             sums[k] = params.ahead[i, k]
     else:
-        for k in range(size):
+        for k in range(u8(sums.shape[0])):
             sums[k] = 0.0
     if q < np.inf:
-        tile(state, params, X, i, q, first, packs_of(state), sums, sums[size:])
-    rows = state.tally.rows[0]
+        tile(state, params, X, i, q, first, packs_of(state), sums, work.products, work.values, work.places)
+    columns, rows = u8(state.coef.shape[1]), state.tally.rows[SEEN]
     for c in range(columns):
         f = sum_of(sums, c)
-        out[columns + c] = f
+        work.own_scores[c] = f
         if params.average and state.late.shape[0] and rows > 0:
             f -= sum_of(sums, columns + c) / rows
-        out[c] = f
+        work.scores[c] = f
     return True
 
 
@@ -321,7 +370,7 @@ def own_value(state, params, X, i):
     q = row_norm(X, i)
     if not q < np.inf:
         return np.inf
-    return kernel_value(params.kind, gamma_of(state, params), params.coef0, params.degree, q, q, q) + params.bias
+    return kernel_of(state, params, q, q, q)
 
 
 @exact_part
@@ -329,7 +378,7 @@ def insert(state, params, X, i, slot, own):
     """Hold row i at this place, whatever was there; ``own`` is k̃(x, x)."""
     slot = u8(slot)
     g, lane = pack_and_lane(slot)
-    state.born[slot] = state.tally.rows[0]
+    state.born[slot] = state.tally.rows[SEEN]
     state.norms[g, u8(SELF), lane] = own
     if params.kind == GIVEN:
         state.column[slot] = params.own[i] if params.own.shape[0] else state.marks[LAST]

@@ -21,7 +21,8 @@ from scipy.sparse import csr_matrix
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import python_too
-from aggro.engine.rule import LIVE, SEEN, Tally, grown, grown_tally, new_tally, seen
+from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
@@ -47,7 +48,7 @@ __all__ = [
     "grow_support",
     "new_support",
     "pack_and_lane",
-    "projects",
+    "scores_of",
     "shapes",
     "sums_of",
     "support_rows",
@@ -57,7 +58,8 @@ PACK = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
-# Rows held, entries on the heap, rows of a given matrix so far, the width, rows of the group, whether that is a window.
+# Support vectors, entries on the heap, rows of a given matrix so far, the width, rows of the mini-batch, whether that
+# is a window.
 COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
 NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
@@ -115,7 +117,7 @@ def are_answers(asked: np.ndarray, state: Support) -> str:
 
 
 class Support(NamedTuple):
-    """Rows and coefficients; ``late`` gathers what the lazy average needs, or has size 0."""
+    """Rows and coefficients; ``late`` is the lag of the average (``learners.shared.average``), or has size 0."""
 
     tally: Tally
     coef: Annotated[np.ndarray, Numbers()]  # (packs, columns, 32)
@@ -208,33 +210,28 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
     return sizes(params, width, models, packs, heap, bool(params.average), projects(params))
 
 
+def resized(state: Support, params: Any, width: int, models: int, packs: int, heap: int) -> Support:
+    """A copy with this room, which is not less than it has."""
+    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
+    wanted = sizes(params, width, models, packs, heap, late, inverse)
+    parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
+    return Support(tally=grown_tally(state.tally, models), **parts)
+
+
 def grow_support(state: Support, params: Any, width: int, models: int) -> Support:
     """A copy with room for more features and classes.
 
     Two classes share a column of coefficients; a third splits it into −α and α.
     """
     models = max(models, state.tally.classes.shape[0])
-    packs, heap = state.coef.shape[0], state.values.shape[0]
-    late = state.late.shape[0] > 0 or bool(params.average)
-    columns, inverse = 1 if models <= 2 else models, state.inverse.shape[0] > 0
+    if models > 2 and state.coef.shape[1] == 1:
+        coef, late, told = (np.concatenate([-part, part], axis=1) for part in (state.coef, state.late, state.told))
+        state = state._replace(coef=coef, late=late, told=told)
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
-        heap = state.values.shape[0]
-    wanted = sizes(params, width, models, packs, heap, late, inverse)
-    parts = {
-        name: grown(getattr(state, name), wanted[name][1]) for name in wanted if name not in ("coef", "late", "told")
-    }
-    for name in ("coef", "late"):
-        parts[name] = split(getattr(state, name), columns)
-    parts["told"] = split(state.told[..., None], columns)[..., 0]
-    parts["marks"][WIDTH] = width
-    return Support(tally=grown_tally(state.tally, models), **parts)
-
-
-def split(coef: np.ndarray, columns: int) -> np.ndarray:
-    if coef.shape[1] == 1 < columns:
-        coef = np.concatenate([-coef, coef], axis=1)
-    return grown(coef, (coef.shape[0], columns, coef.shape[2]))
+    state = resized(state, params, width, models, state.coef.shape[0], state.values.shape[0])
+    state.marks[WIDTH] = width
+    return state
 
 
 def as_sparse(state: Support) -> Support:
@@ -273,12 +270,7 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
         heap = max(used + entries, 2 * used)
     if packs == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
-    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
-    models = state.tally.classes.shape[0]
-    width = int(state.marks[WIDTH])
-    wanted = sizes(params, width, models, packs, heap, late, inverse)
-    parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
-    return Support(tally=grown_tally(state.tally, models), **parts)
+    return resized(state, params, int(state.marks[WIDTH]), state.tally.classes.shape[0], packs, heap)
 
 
 def compacted(state: Support) -> Support:
@@ -292,9 +284,16 @@ def compacted(state: Support) -> Support:
     return state._replace(spans=spans, marks=marks, indices=state.indices[places], values=state.values[places])
 
 
+@python_too
 def sums_of(state: Support) -> int:
     """How many sums a row has: 32 a score, and as many for what the average needs."""
     return int(state.coef.shape[1]) * PACK * (2 if state.late.shape[0] else 1)
+
+
+@python_too
+def scores_of(state: Support) -> int:
+    """How many scores predict: one for each column of coefficients; of a centre the distance and the radius."""
+    return 2 if state.radius.shape[0] else int(state.coef.shape[1])
 
 
 # As NumPy reads it --------------------------------------------------------------------------------------------
@@ -316,8 +315,7 @@ def support_rows(state: Support, width: int | None = None) -> Any:
 
 def coefficients(state: Support, average: bool) -> np.ndarray:
     """α of the predicting model, a row for each support vector and a column for each score."""
-    seen = int(state.tally.rows[SEEN])
-    coef = state.coef - state.late / seen if average and seen else state.coef
+    coef = mean_of(state, state.coef, state.late) if average and seen(state) else state.coef
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
     return flat[: int(state.marks[COUNT])].copy()

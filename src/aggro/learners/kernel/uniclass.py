@@ -181,11 +181,6 @@ class KernelPAUniclass(KernelLearner, Detector):
             return labels, numbers, parts, intercepts + (score - offset) - parts.sum()
 
     @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the centre that predicts."""
-        return self._support()[1].T
-
-    @property
     def radius_(self) -> float:
         """The radius: rows at a larger distance from the centre are outside."""
         return -self.offset_

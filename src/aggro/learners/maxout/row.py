@@ -74,25 +74,19 @@ def room(state):
 
 
 @python_too
-def cut(space, size):
-    """The first numbers of a space, and the rest."""
-    return space[:size], space[size:]
-
-
-@python_too
 def work_of(state, out):
-    """The work space by its names."""
+    """The work space by its names. For pieces alone: kernels count the references to views."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
-    scores, rest = cut(out, classes)
-    z, rest = cut(rest, H)
-    own_scores, rest = cut(rest, classes)
-    own_z, rest = cut(rest, H)
-    p, rest = cut(rest, columns)
-    mean_p, rest = cut(rest, columns)
-    raw, rest = cut(rest, entries - 1)
-    places, rest = cut(rest, entries)
-    values, rest = cut(rest, entries)
-    n_entries, products = cut(rest, 1)
+    scores, rest = out[:classes], out[classes:]
+    z, rest = rest[:H], rest[H:]
+    own_scores, rest = rest[:classes], rest[classes:]
+    own_z, rest = rest[:H], rest[H:]
+    p, rest = rest[:columns], rest[columns:]
+    mean_p, rest = rest[:columns], rest[columns:]
+    raw, rest = rest[: entries - 1], rest[entries - 1 :]
+    places, rest = rest[:entries], rest[entries:]
+    values, rest = rest[:entries], rest[entries:]
+    n_entries, products = rest[:1], rest[1:]
     return Work(scores, z, own_scores, own_z, p, mean_p, raw, places, values, n_entries, products)
 
 

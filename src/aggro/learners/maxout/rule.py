@@ -43,7 +43,7 @@ u8 = np.uint64
 
 
 # What the arrays may hold. Learning cuts values at FAR, so that their squares can be summed.
-SMALL = Numbers(-FAR, FAR)
+CUT = Numbers(-FAR, FAR)
 SUMMED = Numbers(lambda state: -FAR * rows_of(state), lambda state: FAR * rows_of(state))
 
 
@@ -66,10 +66,10 @@ class Maxout(NamedTuple):
     """A projection and the classes' weights on it. Row 0 of the pieces is the constant, row 1 + j is feature j."""
 
     tally: Tally
-    U: Annotated[np.ndarray, SMALL]  # (1 + width, pieces × H)
-    W: Annotated[np.ndarray, SMALL]  # (classes, H)
+    U: Annotated[np.ndarray, CUT]  # (1 + width, pieces × H)
+    W: Annotated[np.ndarray, CUT]  # (classes, H)
     # (2, width or 0): running means, and sums of squared deviations from them
-    moments: Annotated[np.ndarray, Each(SMALL, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
+    moments: Annotated[np.ndarray, Each(CUT, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
     # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
     order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
     # (7,) int64: see ``learners.maxout.row``
@@ -85,8 +85,8 @@ class Maxout(NamedTuple):
             Whole(0, COUNTED),
         ),
     ]
-    held: Annotated[np.ndarray, SMALL]  # (1 + width, 16): rows whose moves wait, one a column
-    moves: Annotated[np.ndarray, SMALL]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
+    held: Annotated[np.ndarray, CUT]  # (1 + width, 16): rows whose moves wait, one a column
+    moves: Annotated[np.ndarray, CUT]  # (pieces × H / 8, 16, 8): how far each piece is to move along them
     # (16,): their weights in what the lazy mean needs
     shares: Annotated[np.ndarray, Numbers(lambda state: -seen(state), seen)]
     sums: Annotated[np.ndarray, SUMMED]  # (1 + width or 0, pieces × H): of the iterates between the two marks
@@ -147,49 +147,40 @@ def classes_of(models: int) -> int:
     return 2 if models <= 2 else eights(models)
 
 
+def sizes(H: int, columns: int, width: int, classes: int, scale: bool, average: bool) -> dict[str, tuple[int, ...]]:
+    """The shape of each array of a state, but for the tally."""
+    kept, kept_classes = (1 + width, classes) if average else (0, 0)
+    return {
+        "U": (1 + width, columns),
+        "W": (classes, H),
+        "moments": (2, width if scale else 0),
+        "order": (width,),
+        "marks": (7,),
+        "held": (1 + width, MOST_WAITING),
+        "moves": (columns // LANES, MOST_WAITING, LANES),
+        "shares": (MOST_WAITING,),
+        "sums": (kept, columns),
+        "lag": (kept, columns),
+        "class_sums": (kept_classes, H),
+        "class_lag": (kept_classes, H),
+    }
+
+
 def init(params: MaxoutParams, width: int, models: int) -> Maxout:
     H, classes = eights(params.units), classes_of(models)
-    columns = params.pieces * H
-    marks = np.zeros(7, np.int64)
-    marks[UNITS] = params.units
-    kept, kept_classes = (1 + width, classes) if params.average else (0, 0)
-    return Maxout(
-        new_tally(classes),
-        np.zeros((1 + width, columns)),
-        np.zeros((classes, H)),
-        np.zeros((2, width if params.scale else 0)),
-        np.zeros(width, np.int64),
-        marks,
-        np.zeros((1 + width, MOST_WAITING)),
-        np.zeros((columns // LANES, MOST_WAITING, LANES)),
-        np.zeros(MOST_WAITING),
-        np.zeros((kept, columns)),
-        np.zeros((kept, columns)),
-        np.zeros((kept_classes, H)),
-        np.zeros((kept_classes, H)),
-    )
+    wanted = sizes(H, params.pieces * H, width, classes, bool(params.scale), bool(params.average))
+    kinds = {"order": np.int64, "marks": np.int64}
+    state = Maxout(new_tally(classes), *(np.zeros(wanted[name], kinds.get(name, np.float64)) for name in wanted))
+    state.marks[UNITS] = params.units
+    return state
 
 
 def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout:
     """Features and classes that are new have no weight yet."""
-    columns, H = state.U.shape[1], state.W.shape[1]
-    classes = max(classes_of(models), state.W.shape[0])
-    kept, kept_classes = (1 + width, classes) if state.lag.shape[0] else (0, 0)
-    return Maxout(
-        grown_tally(state.tally, classes),
-        grown(state.U, (1 + width, columns)),
-        grown(state.W, (classes, H)),
-        grown(state.moments, (2, width if state.moments.shape[1] else 0)),
-        grown(state.order, (width,)),
-        state.marks.copy(),
-        grown(state.held, (1 + width, MOST_WAITING)),
-        state.moves.copy(),
-        state.shares.copy(),
-        grown(state.sums, (kept, columns)),
-        grown(state.lag, (kept, columns)),
-        grown(state.class_sums, (kept_classes, H)),
-        grown(state.class_lag, (kept_classes, H)),
-    )
+    columns, (classes, H) = state.U.shape[1], state.W.shape
+    classes, scale, average = max(classes_of(models), classes), state.moments.shape[1] > 0, state.lag.shape[0] > 0
+    wanted = sizes(H, columns, width, classes, scale, average)
+    return Maxout(grown_tally(state.tally, classes), *(grown(getattr(state, name), wanted[name]) for name in wanted))
 
 
 def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:

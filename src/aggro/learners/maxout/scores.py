@@ -16,7 +16,7 @@ from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING,
 __all__ = ["NOT_AHEAD", "found_ahead", "largest_piece", "score"]
 
 NOT_AHEAD = np.int64(-1)
-AT_ONCE = 8  # vectors of eight columns that go over the row together
+TOGETHER = 8  # vectors of eight columns that go over the row together
 
 u8 = np.uint64
 
@@ -25,8 +25,8 @@ u8 = np.uint64
 def project(U, places, values, count, p):
     """p = U·x for all pieces of all units; each sum is in the order of the row."""
     columns = u8(U.shape[1])
-    wide = columns - columns % u8(LANES * AT_ONCE)
-    for c in range(u8(0), wide, u8(LANES * AT_ONCE)):
+    wide = columns - columns % u8(LANES * TOGETHER)
+    for c in range(u8(0), wide, u8(LANES * TOGETHER)):
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
         for k in range(count):
             v = spread(values[k])

@@ -5,10 +5,10 @@ The k pieces of a unit are k random vectors over the features met so far and the
 order of appearance, so that a stream gives the same pieces however it is cut, and a column of zeros is the same as
 no column.
 
-A feature that appears later turns these vectors: the difference between the orthonormal vectors over the features
-with and without it is added to the pieces, and what they have learned stays. That goes over all pieces, so once
-there are more than ``MANY`` features the later ones only get random numbers of the size that the others have, and
-the pieces are orthonormal but for those.
+A feature that appears later turns these vectors: the difference between the orthonormal vectors over the features with
+and without it is added to the pieces, and what they have learned stays. That goes over all pieces, so once there are
+more than ``MOST_TURNED`` features the later ones only get random numbers of the size that the others have, and the
+pieces are orthonormal but for those.
 
 If there are fewer features than pieces, no k vectors are orthonormal. Then each group of as many pieces as
 there are features (the constant counted) is.
@@ -25,7 +25,7 @@ from aggro.learners.maxout.row import MET, UNITS, entries_of
 
 __all__ = ["begin", "meet"]
 
-MANY = 256
+MOST_TURNED = 256
 WEIGHT = 0.1  # classes start with weights that differ by up to this
 
 u8 = np.uint64
@@ -133,7 +133,7 @@ def meet(state, params, work, share):
     if met == state.marks[MET] and state.tally.rows[SEEN] > 0:
         return False
     state.marks[MET] = met
-    if before > u8(MANY):
+    if before > u8(MOST_TURNED):
         join(state, params, before, share)
     else:
         turn(state, params, before, share)

@@ -175,14 +175,14 @@ def learn_class(state, params, work, c, s):
     squares = spread(0.0)
     for i in range(u8(0), H, u8(LANES)):
         squares = madd(load(z, i), load(z, i), squares)
-    q = 1.0 if total(squares) > 0.0 else 0.0
-    tau = min(params.C * s, (1.0 - params.alpha) * loss) if loss > 0.0 and q > 0.0 else 0.0
+    learns = loss > 0.0 and total(squares) > 0.0  # an embedding of zeros has no direction
+    tau = min(params.C * s, (1.0 - params.alpha) * loss) if learns else 0.0
     moved = tau > 0.0
     if moved:
         move_class(state, c, 0.5 * tau, z, share)
         move_class(state, r, -0.5 * tau, z, share)
     if (loss > 0.0 or params.always) and params.C_r > 0.0 and work.n_entries[0] > 0.0:
-        left = max(loss - tau * q, 0.0)
+        left = max(loss - tau, 0.0)
         squares = spread(0.0)
         for i in range(u8(0), H, u8(LANES)):
             w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
@@ -248,8 +248,7 @@ def learn_scored(state, params, out, y, s):
     return moved
 
 
-# The entry points that the pass jumps to. They count references to arrays, which pieces do not: so they must not
-# make views by a piece, such as ``work_of``, themselves.
+# The entry points that the pass jumps to.
 
 
 @kernel

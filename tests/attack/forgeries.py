@@ -21,7 +21,8 @@ from aggro.engine.fields import Each, Numbers, described
 from aggro.learners.registry import ACTIVE
 from aggro.models.container import DTYPES, Container, write
 from aggro.models.errors import Flaw
-from aggro.models.loading import revive
+from aggro.models.header import Header
+from aggro.models.loading import build
 from aggro.models.saving import _snapshot
 
 
@@ -92,7 +93,8 @@ def bounds_in(name: str, array: np.ndarray, said: tuple[Any, ...]) -> list[tuple
 
 def revived(content: bytes) -> Any:
     """What a file of these bytes holds, by the code that loads files."""
-    return revive(Container(io.BytesIO(content)), shell=False)
+    container = Container(io.BytesIO(content))
+    return build(container, Header.parse(container.text), shell=False)
 
 
 def saved(model: Any) -> bytes:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, quick
+from aggro.engine.jit.compile import inline, kernel, quick, shared
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
@@ -44,6 +44,7 @@ __all__ = [
     "WRONG",
     "Gate",
     "Strategy",
+    "answered",
     "asks_about_scores",
     "attend",
     "first_asked",
@@ -178,7 +179,7 @@ def first_asked(gate, scores, weights, live):
     return np.int64(-1)
 
 
-@inline
+@shared
 def answered(gate, p, wrong):
     """Count an answer about a row that was asked about with the probability p."""
     gate.sums[WEIGHT] += 1.0 / p

@@ -1,9 +1,8 @@
 """Models on disk: one file that any later aggro can trust, and that can never run code."""
 
-from aggro.models.checkpoint import load_checkpoint
 from aggro.models.contents import Contents, describe
 from aggro.models.errors import ModelFileError
-from aggro.models.loading import load
+from aggro.models.loading import load, load_checkpoint
 from aggro.models.saving import save
 
 __all__ = ["Contents", "ModelFileError", "describe", "load", "load_checkpoint", "save"]

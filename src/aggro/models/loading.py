@@ -25,7 +25,7 @@ from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
 from aggro.models.state_check import check_state, mould, unflatten
 
-__all__ = ["build", "load"]
+__all__ = ["build", "load", "load_checkpoint"]
 
 EMPTY = Spec(np.dtype(np.float64), (0,))
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
@@ -52,13 +52,33 @@ def load(path: Path, *, shell: bool = True) -> Any:
         The file is not a whole model; the message says what is wrong with it and what to do. A learner or a step of
         your own is not in the file: what defines it must have been imported before.
     """
+    return load_checkpoint(path, shell=shell)[0]
+
+
+def load_checkpoint(path: Path, *, shell: bool = True) -> tuple[Any, Any]:
+    """Bring a learner back, and the position that was saved with it.
+
+    A checkpoint is a model file that also says where its stream stands. Both are written in one step, so they always
+    belong together: a run that goes on from a checkpoint has learned every row before the position once, and none
+    after it.
+
+    Parameters
+    ----------
+    path : path
+        A file that ``save`` has written.
+    shell : bool, default=True
+        Whether the learner has scikit-learn's manners.
+
+    Returns
+    -------
+    learner : learner
+        It goes on learning to the bit as the saved one would.
+    position : JSON
+        What ``save`` was given, as JSON gives it back (a tuple as a list); None if it was given none.
+    """
     with opened(path) as container:
-        return revive(container, shell)
-
-
-def revive(container: Container, shell: bool) -> Any:
-    """The learner in an open file, with what the file says of its questions."""
-    return build(container, Header.parse(container.text), shell)
+        header = Header.parse(container.text)
+        return build(container, header, shell), header.position
 
 
 def build(container: Container, header: Header, shell: bool) -> Any:

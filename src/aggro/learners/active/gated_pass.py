@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.gate import LAST, WEIGHT, WRONG, Gate, asks_about_scores, attend, first_asked
+from aggro.engine.gate import LAST, Gate, answered, asks_about_scores, attend, first_asked
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
@@ -19,7 +19,7 @@ from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
 from aggro.learners.shared.one_row import FIRST
 
-__all__ = ["AskedRows", "asks_about_first", "count_answer", "decider"]
+__all__ = ["AskedRows", "asks_about_first", "decider"]
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
 
@@ -73,7 +73,7 @@ class AskedRows:
         self.is_new = False
         mistakes = int(state.tally.rows[MISTAKES])
         row = int(suited(run, layout_of(state, params))(state, params, *rest))
-        count_answer(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
+        answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
         return row
 
 
@@ -83,12 +83,6 @@ def exchanged(codes: np.ndarray, a: float, b: float) -> np.ndarray:
     is_a, is_b = codes == a, codes == b
     codes[is_a], codes[is_b] = b, a
     return codes
-
-
-def count_answer(gate: Gate, p: float, wrong: int) -> None:
-    """Count an answer about a row that was asked about with the probability p."""
-    gate.sums[WEIGHT] += 1.0 / p
-    gate.sums[WRONG] += wrong / p
 
 
 @cache

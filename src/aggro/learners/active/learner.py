@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, Gate, Strategy, all_counts
+from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, Gate, Strategy, all_counts, answered
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
-from aggro.learners.active.gated_pass import AskedRows, asks_about_first, count_answer, decider
+from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.inside import parameters_of
@@ -297,7 +297,7 @@ class ActiveLearner(Around):
             mistakes = int(model.state.tally.rows[MISTAKES])
             if weight:
                 inner._learn_new(model, x, y, weight)
-            count_answer(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+            answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
             if first:
                 inner._model = model
 

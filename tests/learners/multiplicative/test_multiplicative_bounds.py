@@ -83,7 +83,7 @@ def test_bound_with_corners_that_join(case):
     total = 0.0
     for x, target in zip(X, y, strict=True):
         v = twin.row(x)
-        if abs(target - dot(twins.W[0], v)) > chosen["epsilon"]:
+        if abs(target - dot(twin.W[0], v)) > chosen["epsilon"]:
             grown = twins.Simplex(len(v), True, chosen["radius"])
             grown.logs = [0.0 if log is None and a else log for log, a in zip(twin.models[0].logs, v, strict=True)]
             loss = max(0.0, abs(target - dot(grown.weights(), v)) - chosen["epsilon"])

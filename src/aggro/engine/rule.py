@@ -148,7 +148,9 @@ def grown_into(state: S, fresh: S) -> S:
     def larger(old: Any, new: Any) -> Any:
         if isinstance(old, tuple):
             return type(old)(*map(larger, old, new))
-        both = np.zeros(np.maximum(old.shape, new.shape), old.dtype)
+        if old.shape == new.shape:
+            return old.copy()
+        both = np.zeros(tuple(map(max, old.shape, new.shape)), old.dtype)
         for part in (new, old):
             both[tuple(map(slice, part.shape))] = part
         return both

@@ -150,11 +150,16 @@ def room(state):
 
 
 @inline
+def front(state, params):
+    """How many numbers are in front of the work space."""
+    if params.span == 1 and not params.average:
+        return u8(0)
+    return (problems(state, params) + u8(LANES - 1)) // u8(LANES) * u8(LANES)
+
+
+@inline
 def space_of(state, params, out):
-    columns = u8(state.W.shape[1])
-    start = u8(0)
-    if params.span > 1 or params.average:
-        start = (problems(state, params) + u8(LANES - 1)) // u8(LANES) * u8(LANES)
+    start, columns = front(state, params), u8(state.W.shape[1])
     return Space(out[start:], out[start + columns :], out[start + u8(2) * columns :])
 
 
@@ -172,8 +177,7 @@ def chosen(state, params, k):
 @inline
 def look(state, params, X, i, out):
     columns = u8(state.W.shape[1])
-    space = space_of(state, params, out)
-    scores = space.scores
+    scores = out[front(state, params) :]  # and those of the means behind: two views would take a tenth longer
     q = norm(X, i) + params.bias
     scale = spread(state.scale[WEIGHTS])
     ordinary = q < HUGE
@@ -184,8 +188,8 @@ def look(state, params, X, i, out):
     if not ordinary and not far_scores(state, X, i, scores):
         return np.nan
     if params.average:
-        look_at_means(state, params, X, i, space)
-        scores = space.means
+        look_at_means(state, params, X, i, scores)
+        scores = scores[columns:]
     if params.average or params.span > 1:
         for k in range(problems(state, params)):
             out[k] = scores[chosen(state, params, k)]
@@ -193,23 +197,23 @@ def look(state, params, X, i, out):
 
 
 @inline
-def look_at_means(state, params, X, i, space):
-    """The scores of the averages."""
+def look_at_means(state, params, X, i, scores):
+    """The scores of the averages, behind those of the last iterates."""
     columns = u8(state.W.shape[1])
     if state.tally.rows[SEEN] == 0:
         for k in range(columns):
-            space.means[k] = space.scores[k]
+            scores[columns + k] = scores[k]
         return
     share, stretch = mean_terms(state, params)
     ordinary = True
     for block in range(u8(0), columns, u8(LANES)):
         u = dots(X, i, state.U, block) + load(state.b, columns + block)
-        f = (load(space.scores, block) - u * spread(share)) * spread(stretch)
+        f = (load(scores, block) - u * spread(share)) * spread(stretch)
         ordinary &= all_below(size(f), spread(HUGE))
-        store(space.means, block, f)
+        store(scores, columns + block, f)
     if not ordinary:
         for k in range(columns):
-            space.means[k] = far_score(state, params, X, i, k)
+            scores[columns + k] = far_score(state, params, X, i, k)
 
 
 @part

@@ -6,9 +6,8 @@ iterates from its row on:
 
     Σ_t w_t = Σ_t (T − t + 1)Δ_t = T w_T − u_T,   u_T = Σ_t (t − 1)Δ_t,   hence   w̄_T = w_T − u_T/T.
 
-u is the *lag*: what the mean is behind the last iterate, T times. A move at row t adds (t − 1)Δ_t to it, which costs a
-sparse row its non-zeros once more, and a row that moves nothing costs nothing. Scores are linear in the weights, so
-w̄·x = w·x − (u·x)/T.
+u is the *lag*: T times what the mean is behind the last iterate. A move at row t adds (t − 1)Δ_t to it: a sparse row
+costs its non-zeros once more, a row that moves nothing costs nothing, and w̄·x = w·x − (u·x)/T.
 
 The arrays of the lag are called ``u`` or ``U`` in the states of linear learners and centres, ``late`` in those of
 kernel learners, and have size 0 where there is no average. Three learners keep it in another form: with a half-life

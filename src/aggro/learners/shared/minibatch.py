@@ -45,10 +45,9 @@ def posed_room(n):
 @inline
 def posed_in(space, n):
     """The problem of n rows in this work space; for pieces alone, since kernels count the references to views."""
-    G, rest = space[: n * n].reshape((n, n)), space[n * n :]
-    ridge, edge, r = rest[:n], rest[n : u8(2) * n], rest[u8(2) * n : u8(3) * n]
-    lo, hi, beta = rest[u8(3) * n : u8(4) * n], rest[u8(4) * n : u8(5) * n], rest[u8(5) * n : u8(6) * n]
-    return Posed(G, ridge, edge, r, lo, hi, beta, rest[u8(6) * n :])
+    lines, work = space[n * n : n * n + u8(6) * n].reshape((u8(6), n)), space[n * n + u8(6) * n :]
+    G = space[: n * n].reshape((n, n))
+    return Posed(G, lines[0], lines[1], lines[2], lines[3], lines[4], lines[5], work)
 
 
 @exact

@@ -26,8 +26,6 @@ class Pair(NamedTuple):
     norm_m: float  # ‖x_m‖²
     norm_n: float
     dot: float  # x_m·x_n
-    own_m: float  # k̃(x_m, x_m)
-    own_n: float
     mm: float  # Σ_c α_mc²
     mn: float  # Σ_c α_mc α_nc
     nn: float
@@ -101,18 +99,11 @@ def sparse_product(state, m, n):
 
 
 @exact
-def numbers_of(state, i):
-    """‖x_i‖², k̃(x_i, x_i) and Σ_c α_ic²."""
-    g, lane = pack_and_lane(i)
-    return state.norms[g, u8(NORM), lane], state.norms[g, u8(SELF), lane], size_of_part(state.coef, i)
-
-
-@exact
-def pair_of(state, m, of_m, n, dot):
-    """The numbers of two support vectors with this product; ``of_m`` are those of m, which stays for many n."""
-    norm_m, own_m, mm = of_m
-    norm_n, own_n, nn = numbers_of(state, n)
-    return Pair(norm_m, norm_n, dot, own_m, own_n, mm, product_of_parts(state.coef, m, n), nn)
+def pair_of(state, m, norm_m, mm, n, dot):
+    """The numbers of two support vectors with this product; those of m stay for many n."""
+    g, lane = pack_and_lane(n)
+    mn, nn = product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
+    return Pair(norm_m, state.norms[g, u8(NORM), lane], dot, mm, mn, nn)
 
 
 @exact
@@ -136,24 +127,27 @@ def kept(state, params, pair, h):
 
 @exact_part
 def best_partner(state, params, m, work):
-    """The n that loses least, with five values of h; x_m·x_n, and which h. If there is none, n is m."""
-    count, of_m = u8(state.marks[COUNT]), numbers_of(state, m)
-    best, best_dot, best_h, least = m, 0.0, 0.0, np.inf
+    """The n that loses least, with five values of h; the pair, and which h. If there is none, n is m."""
+    count, norms = u8(state.marks[COUNT]), state.norms
+    gm, lm = pack_and_lane(m)
+    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, m)
+    part_m = mm * norms[gm, u8(SELF), lm]
+    best, best_pair, best_h, least = m, pair_of(state, m, norm_m, mm, m, norm_m), 0.0, np.inf
     for g in range(packs_of(state)):
         products_with(state, m, g, work)
         for lane in range(u8(PACK)):
             n = g * u8(PACK) + lane
             if n >= count or n == m:
                 continue
-            pair = pair_of(state, m, of_m, n, work[lane])
-            k = kernel_of(state, params, pair.dot, pair.norm_m, pair.norm_n)
-            both = pair.mm * pair.own_m + 2.0 * pair.mn * k + pair.nn * pair.own_n
+            pair = pair_of(state, m, norm_m, mm, n, work[lane])
+            k = kernel_of(state, params, pair.dot, norm_m, pair.norm_n)
+            both = part_m + 2.0 * pair.mn * k + pair.nn * norms[g, u8(SELF), lane]
             for quarter in range(5):
                 h = 0.25 * quarter
                 loss = both - kept(state, params, pair, h)
                 if loss < least:
-                    best, best_dot, best_h, least = n, pair.dot, h, loss
-    return best, best_dot, best_h
+                    best, best_pair, best_h, least = n, pair, h, loss
+    return best, best_pair, best_h
 
 
 @exact_part
@@ -175,10 +169,9 @@ def best_mixture(state, params, pair, near):
 def merge_smallest(state, params, work):
     """Merge the smallest support vector m with the n that loses least, at the place of n; the place m is free then."""
     m = u8(smallest(state))
-    n, dot, near = best_partner(state, params, m, work)
+    n, pair, near = best_partner(state, params, m, work)
     if n == m:
         return np.int64(m)
-    pair = pair_of(state, m, numbers_of(state, m), n, dot)
     h = best_mixture(state, params, pair, near)
     with_m, with_n, own, norm = between(state, params, pair, h)
     if not own > 0.0:

@@ -15,11 +15,18 @@ from aggro.engine.jit import compile as decorators
 COMPILED = {"kernel", "quick", "inline", "part", "exact", "exact_part", "allocating", "python_too"}
 
 
+def compiled_by_call(tree: ast.AST) -> set[str]:
+    """Functions that are compiled in several ways, each under a name of its own: ``far = exact_part(product)``."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return {one.id for call in calls if call.func.id in COMPILED for one in call.args if isinstance(one, ast.Name)}
+
+
 def untyped(tree: ast.AST) -> Iterator[ast.FunctionDef]:
     """Functions without any types that are neither compiled nor inside of one that is."""
+    called = compiled_by_call(tree)
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef):
-            if COMPILED & {one.id for one in node.decorator_list if isinstance(one, ast.Name)}:
+            if node.name in called or COMPILED & {one.id for one in node.decorator_list if isinstance(one, ast.Name)}:
                 continue
             taken = node.args
             given = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, *filter(None, (taken.vararg, taken.kwarg))]
@@ -41,6 +48,10 @@ def test_the_decorators_are_those_of_the_table():
 
 def test_a_function_without_types_is_found():
     source = """
+def twice(x): return 2 * x
+
+doubled = exact_part(twice)
+
 @inline
 def compiled(x):
     def inner(y): return y

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, kernel, quick, shared
+from aggro.engine.jit.compile import inline, kernel, python_too, quick
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
@@ -179,7 +179,7 @@ def first_asked(gate, scores, weights, live):
     return np.int64(-1)
 
 
-@shared
+@python_too
 def answered(gate, p, wrong):
     """Count an answer about a row that was asked about with the probability p."""
     gate.sums[WEIGHT] += 1.0 / p

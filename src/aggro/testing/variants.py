@@ -12,7 +12,7 @@ import numpy as np
 from aggro.engine.user_steps import OWN_STEPS, OwnStep
 from aggro.learners.registry import Entry
 from aggro.learners.shared.contract import Contract, Setting
-from aggro.learners.shared.inside import check_params, constraints_of, model_of, starts_at_random
+from aggro.learners.shared.inside import check_params, constraints_of, least_value, model_of, starts_at_random
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
@@ -108,7 +108,7 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
 
 def tried(entry: Entry) -> list[dict[str, Any]]:
     """The settings that the learner's contract tries, and its parameters take."""
-    known = entry.load()._constraints
+    known = constraints_of(entry.load())
     listed = [settings for contract in contracts(entry) for settings in contract.tried]
     return [
         dict(settings)
@@ -139,7 +139,7 @@ def stream(
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     noise = rng.standard_normal((n, classes))
     felt = X
-    if variant.new()._least() == 0.0:  # rows of one sign, around which no class is the largest
+    if least_value(variant.new()) == 0.0:  # rows of one sign, around which no class is the largest
         X = np.abs(X)
         felt = X - X.mean(axis=0)
     if not variant.classifies:

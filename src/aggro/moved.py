@@ -9,8 +9,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Moved"]
-
 # What pickles of 0.1.0 and 0.2.0 name, and what their pages told authors of learners to import.
 PLACES = {
     "aggro.batch": "aggro.theory.batch_conversion",

@@ -28,8 +28,6 @@ from aggro.learners.shared.inside import parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Position, Stream
 
-__all__ = ["ENDING", "Checkpoints", "Place"]
-
 ENDING = ".checkpoint"  # behind the model's name
 LOOKED_AT = 65536  # bytes at both ends of a file that tell whether it is the same
 

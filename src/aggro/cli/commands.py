@@ -16,8 +16,6 @@ import typer
 
 from aggro.cli.outputs import checked, saying_what_is_left, uses_of
 
-__all__ = ["App", "Unread"]
-
 SOON = 0.01  # seconds
 
 

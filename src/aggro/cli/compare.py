@@ -20,8 +20,6 @@ from aggro.learners.shared.inside import parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
-__all__ = ["compare"]
-
 WARM_UP = 64  # rows by which kernels get loaded before the clock runs
 
 

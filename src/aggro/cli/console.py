@@ -16,23 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Protocol, TypeVar
 
-__all__ = [
-    "Door",
-    "Mistake",
-    "Progress",
-    "Stopped",
-    "console",
-    "doors",
-    "download_bar",
-    "facts",
-    "json_text",
-    "kept",
-    "listed",
-    "progress",
-    "shown",
-    "visible",
-]
-
 T = TypeVar("T")
 
 # C0 but tab and newline, delete, C1, marks and overrides of direction, breaks of lines and paragraphs, the byte order

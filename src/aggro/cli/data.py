@@ -15,8 +15,6 @@ from aggro.cli.console import Mistake, console, download_bar, json_text, kept
 from aggro.cli.options import Json
 from aggro.cli.outputs import check_writable
 
-__all__ = ["data"]
-
 KEPT = "What has come is kept; the same command goes on."
 
 data = App(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)

@@ -11,8 +11,6 @@ from aggro.cli.learner_spec import parameters_of
 from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import learners
 
-__all__ = ["ListsLearners", "complete_learners", "complete_settings"]
-
 
 class ListsLearners(TyperCommand):
     """A command whose help ends with the learners and what can be set of each."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from aggro.cli.labelling.estimate import Standing
     from aggro.cli.labelling.session import Session
 
-__all__ = ["label"]
-
 ASKING = "Asking"
 ANSWERS, START = ".answers", ".start"  # behind the model's name
 STRATEGIES = ("margin", "threshold", "random")

@@ -14,8 +14,6 @@ from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.inside import check_params, constraints_of
 
-__all__ = ["entry_of", "make_learner", "parameters_of", "spelled", "split_learners"]
-
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 # Of fit, which has all rows at once. A stream has its own ways.
 ELSEWHERE = {

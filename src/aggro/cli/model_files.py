@@ -9,8 +9,6 @@ from typing import Any
 
 from aggro.cli.console import Mistake
 
-__all__ = ["blaming_the_file", "load_model", "load_with_position", "save_model"]
-
 
 @contextmanager
 def blaming_the_file(path: Path) -> Iterator[None]:

@@ -16,8 +16,6 @@ from aggro.cli.outputs import Reads
 from aggro.cli.plugins import load_plugins
 from aggro.learners.registry import learners
 
-__all__ = ["Data", "Json", "Model", "Plugins", "Reading", "meanings", "reads_data", "short_names"]
-
 PANEL = "Reading the data"
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
 STEPS = ("pa", "pa1", "pa2", "ls")

@@ -20,22 +20,6 @@ from typing import Annotated, Any, BinaryIO, get_args, get_origin
 
 from aggro.cli.console import Mistake, kept
 
-__all__ = [
-    "JOURNAL",
-    "MODEL",
-    "PAGE",
-    "PLOT",
-    "PREDICTIONS",
-    "Reads",
-    "Writes",
-    "check_writable",
-    "checked",
-    "option",
-    "saying_what_is_left",
-    "uses_of",
-    "writing",
-]
-
 Uses = Mapping[str, "Reads | Writes"]
 Identity = tuple[int, int]  # of a file: its device and its number there
 

@@ -9,8 +9,6 @@ from typing import Any, BinaryIO
 from aggro.cli.console import shown
 from aggro.cli.outputs import writing
 
-__all__ = ["draw"]
-
 MEASURES = {"classification": "Mistakes so far", "regression": "Mean loss so far", "outlier": "Outside so far"}
 COLUMNS = {"classification": "Mistakes", "regression": "Error", "outlier": "Outside"}
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from aggro.cli.console import Mistake
 
-__all__ = ["load_plugins"]
-
 
 def load_plugins(written: list[str] | None) -> list[str] | None:
     """Run each plugin, which registers what it defines."""

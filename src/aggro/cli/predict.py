@@ -16,8 +16,6 @@ from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
 from aggro.learners.shared.inside import model_of
 
-__all__ = ["predict"]
-
 
 @reads_data
 def predict(

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 from aggro.learners.shared.inside import model_of
 
-__all__ = ["COUNTED", "Counts", "Ledger", "counts", "ledger"]
-
 PATIENCE = 2.0  # seconds without a word
 COUNTED = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
 

@@ -20,8 +20,6 @@ from aggro.cli.options import Reading
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream
 
-__all__ = ["Rows", "blaming_the_data", "chunks_of", "open_data", "read_again", "text_columns"]
-
 # What the library calls its parameters, and the command line its options.
 SPOKEN = {
     "skip_bad=True": "--skip-bad",

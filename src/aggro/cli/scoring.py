@@ -12,8 +12,6 @@ from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, open_data
 from aggro.learners.registry import find
 
-__all__ = ["evaluate", "task_of"]
-
 
 def task_of(learner: Any) -> str:
     return find(type(learner).__name__).task

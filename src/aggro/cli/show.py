@@ -12,8 +12,6 @@ from aggro.cli.console import console, json_text, listed, shown
 from aggro.cli.model_files import blaming_the_file, load_model
 from aggro.cli.options import Json, Model, Plugins
 
-__all__ = ["show"]
-
 
 def show(
     model: Model,

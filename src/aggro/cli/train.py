@@ -19,8 +19,6 @@ from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
 from aggro.learners.shared.inside import begin_pass, model_of, parameters_of
 
-__all__ = ["train"]
-
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
 
 

@@ -28,8 +28,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["COUNTED", "Each", "Numbers", "Promise", "Whole", "described", "exactly", "faults"]
-
 COUNTED = 2**62  # no count of rows comes near to it, and it can still be added to
 Bound = float | Callable[[Any], float]
 

@@ -34,22 +34,6 @@ from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
-__all__ = [
-    "ASKED",
-    "DELTA",
-    "LAST",
-    "OPEN",
-    "PASSED",
-    "WEIGHT",
-    "WRONG",
-    "Gate",
-    "Strategy",
-    "answered",
-    "asks_about_scores",
-    "attend",
-    "first_asked",
-]
-
 u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
 DELTA, LAST, WEIGHT, WRONG = range(4)  # δ; p of the row asked about last; Σ 1/p of those answered, and of those wrong

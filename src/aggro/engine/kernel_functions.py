@@ -26,8 +26,6 @@ from aggro.engine.jit.compile import exact
 from aggro.engine.jit.lane_math import exponential, root
 from aggro.engine.jit.lanes import least, most, spread
 
-__all__ = ["GIVEN", "RBF", "Kernel", "kernel_lanes", "kernel_matrix", "kernel_value"]
-
 LIMIT = 1e150
 
 

@@ -33,20 +33,6 @@ from aggro.engine.rule import (
     steady,
 )
 
-__all__ = [
-    "Layout",
-    "OneRowCall",
-    "from_outside",
-    "layout_of",
-    "learn_dict",
-    "learn_row",
-    "run",
-    "score",
-    "score_dict",
-    "score_row",
-    "suited",
-]
-
 u8 = np.uint64
 START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
 

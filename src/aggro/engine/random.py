@@ -10,8 +10,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel
 
-__all__ = ["permutation", "uniform"]
-
 u8 = np.uint64
 
 

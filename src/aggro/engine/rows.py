@@ -23,8 +23,6 @@ import numpy as np
 from aggro.engine.jit.compile import exact, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
 
-__all__ = ["CSR", "HUGE", "LANES", "MOST", "TINY"]
-
 MOST = np.finfo(np.float64).max  # the largest float
 HUGE = 1e300
 TINY = 1e-200

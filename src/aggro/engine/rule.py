@@ -47,24 +47,6 @@ from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.lanes import LANES
 
-__all__ = [
-    "LIVE",
-    "MARKS",
-    "MISTAKES",
-    "SEEN",
-    "UPDATES",
-    "Rule",
-    "Tally",
-    "completed",
-    "copy_state",
-    "eights",
-    "grown",
-    "grown_into",
-    "grown_tally",
-    "new_tally",
-    "seen",
-]
-
 SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
 S = TypeVar("S")
 

@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
 
-__all__ = ["OwnCode", "Step", "has_hinge", "right_at_zero", "step_size"]
-
 
 class Step(IntEnum):
     """The built-in steps. Integers, because Numba caches those and not functions."""

@@ -25,8 +25,6 @@ from aggro.engine.jit.errors import NumbaError, place, reason
 from aggro.engine.rows import HUGE
 from aggro.engine.steps import OWN_SIZES, OwnCode, Step
 
-__all__ = ["OWN_STEPS", "OwnStep", "StepError", "code_of", "name_of", "step", "step_of"]
-
 OWN_STEPS: dict[str, OwnStep] = {}  # those of this process, by name
 BUILT_IN = tuple(one.name.lower() for one in Step)
 

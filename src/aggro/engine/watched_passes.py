@@ -12,8 +12,6 @@ from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import UPDATES, judge, look, room
 
-__all__ = ["cycle", "largest_first", "trace", "worst"]
-
 u8 = np.uint64
 
 

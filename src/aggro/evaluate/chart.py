@@ -12,8 +12,6 @@ from html import escape
 
 from aggro.evaluate.curve import Curve
 
-__all__ = ["Line", "error_chart"]
-
 WIDTH, HEIGHT = 880, 400
 LEFT, RIGHT, TOP, BOTTOM = 62, 178, 34, 52
 FIRST_ROW = 8  # a mean over fewer rows says nothing

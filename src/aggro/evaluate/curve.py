@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Curve", "Points"]
-
 SPACING = 1.04  # points closer than this cannot be told apart on a curve
 
 

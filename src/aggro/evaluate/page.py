@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Section", "Table", "render"]
-
 STYLE = """
 :root { color-scheme: light dark;
   --ground: #ffffff; --card: #f6f7f9; --ink: #1a1d23; --soft: #5b6472; --rule: #dfe3e8;

@@ -23,8 +23,6 @@ from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.tasks import Classifier
 from aggro.streams import Chunk
 
-__all__ = ["compare", "progressive"]
-
 
 def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[Any] | None = None) -> Curve:
     """Predict, then learn, every row of a stream, and report how the mean error went.

@@ -14,8 +14,6 @@ from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.tasks import Classifier, Regressor
 
-__all__ = ["register"]
-
 Kind = TypeVar("Kind", bound=type[Any])
 
 TASKS: dict[str, type[Learner]] = {"classification": Classifier, "regression": Regressor, "outlier": Detector}

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-__all__ = ["ACTIVE", "LEARNERS", "OWN", "Entry", "find", "learners"]
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -19,8 +19,6 @@ from aggro.learners.shared.inside import constraints_of, parameters_of
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 
-__all__ = ["activity_of", "revived"]
-
 LARGEST = sys.float_info.max
 KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
 

@@ -22,8 +22,6 @@ from contextlib import contextmanager
 from secrets import token_hex
 from typing import BinaryIO
 
-__all__ = ["Held", "holding", "replacing", "sync_folder"]
-
 if sys.platform == "win32":  # no such lock there, and nothing is swept
 
     def lock(fd: int, wait: bool) -> None:

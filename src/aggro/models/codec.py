@@ -17,8 +17,6 @@ import numpy as np
 from aggro.engine.user_steps import OwnStep
 from aggro.models.errors import Flaw
 
-__all__ = ["decode", "dumps", "encode", "is_name", "loads"]
-
 
 def encode(value: Any) -> Any:
     """The value as JSON; ``TypeError`` for what would not come back equal."""

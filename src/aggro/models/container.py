@@ -26,8 +26,6 @@ import numpy as np
 from aggro.models.codec import loads
 from aggro.models.errors import WRONG_FILE, Flaw, blaming
 
-__all__ = ["Container", "Path", "Spec", "opened", "write"]
-
 Path = str | bytes | os.PathLike
 
 KEY = "aggro"

@@ -14,8 +14,6 @@ from aggro.models.header import Header
 from aggro.models.loading import build
 from aggro.models.names import read_names
 
-__all__ = ["Contents", "Weight", "describe"]
-
 COUNTERS = Spec(np.dtype(np.int64), (5,))
 NUMBER = Spec(np.dtype(np.float64), (1,))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Flaw", "ModelFileError", "blaming"]
-
 RESTORE = "Take the file from a backup, or train the model again."
 PLUGIN = "If it is your own, import what defines it first (on the command line: --plugin FILE); else upgrade aggro."
 UPGRADE = "Upgrade aggro, or train the model again with this one."

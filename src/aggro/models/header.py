@@ -10,8 +10,6 @@ from aggro.learners.shared.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
-__all__ = ["FORMAT", "Header"]
-
 FORMAT = 1  # raised when an older aggro could not read the file; the container and this key stay
 
 

@@ -25,8 +25,6 @@ from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
 from aggro.models.state_check import check_state, mould, unflatten
 
-__all__ = ["build", "load", "load_checkpoint"]
-
 EMPTY = Spec(np.dtype(np.float64), (0,))
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 

@@ -10,8 +10,6 @@ from aggro.models.codec import decode, dumps, encode, is_name, loads
 from aggro.models.container import Container
 from aggro.models.errors import Flaw
 
-__all__ = ["NAMES", "packed_names", "read_names"]
-
 NAMES = "features.names"
 
 

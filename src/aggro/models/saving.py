@@ -17,8 +17,6 @@ from aggro.models.header import Header
 from aggro.models.names import NAMES, packed_names
 from aggro.models.state_check import check_state, flatten, mould, specs_of
 
-__all__ = ["save"]
-
 
 def save(learner: Any, path: Path, position: Any = None) -> None:
     """Save a learner in a file, which is replaced whole or not at all.

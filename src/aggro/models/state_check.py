@@ -18,8 +18,6 @@ from aggro.learners.shared.inside import possible_rules
 from aggro.models.container import Spec
 from aggro.models.errors import Flaw
 
-__all__ = ["check_state", "flatten", "mould", "specs_of", "unflatten"]
-
 
 def flatten(state: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """The arrays of a state by name; those of a part have its name in front: ``tally.rows``."""

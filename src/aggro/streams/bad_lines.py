@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BadLine", "Problem", "bad_header", "bad_line", "describe", "printable", "reason_of", "shortened"]
-
 GOOD = 0
 NO_LABEL = 1
 BAD_LABEL = 2

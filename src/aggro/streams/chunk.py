@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Chunk", "Position"]
-
 
 class Position(NamedTuple):
     """Where in a stream the next row stands: enough to go on from there, and plain numbers to store.

@@ -17,8 +17,6 @@ from typing import Any
 from aggro.streams.formats import COMPRESSED
 from aggro.streams.reader import Stream, open
 
-__all__ = ["DATA_SETS", "NAMES", "DataSet", "Part", "find_set", "folder_of", "load", "path_of"]
-
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 UCI = "https://archive.ics.uci.edu/dataset"
 PASCAL = "http://largescale.ml.tu-berlin.de"

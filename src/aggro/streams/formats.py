@@ -17,8 +17,6 @@ from aggro.streams.io.files import Source
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["FORMATS", "Format", "find_format"]
-
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER + rb")*\s*(#.*)?")

@@ -13,8 +13,6 @@ import numpy as np
 
 from aggro.streams.chunk import Chunk
 
-__all__ = ["drifting", "rotating_xor", "sparse_text", "twonorm"]
-
 BLOCK = 1024
 WORDS, CONCEPT = 1, 2  # kinds of seeds, so that streams with one seed are not alike
 

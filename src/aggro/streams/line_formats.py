@@ -19,8 +19,6 @@ from aggro.streams.parse.sort_rows import tidy
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["read_lines"]
-
 
 def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0) -> Iterator[Chunk]:
     """The chunks of a stream of text, each the rows of one block.

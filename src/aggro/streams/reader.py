@@ -12,8 +12,6 @@ from aggro.streams.formats import find_format
 from aggro.streams.io.files import Source
 from aggro.streams.io.find import Paths, find
 
-__all__ = ["CHUNK_BYTES", "Stream", "open"]
-
 CHUNK_BYTES = 2**20
 
 

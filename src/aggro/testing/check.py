@@ -13,8 +13,6 @@ import numpy as np
 
 from aggro.testing.variants import Variant
 
-__all__ = ["CHECKS", "CLAIMS", "Check", "check", "csr"]
-
 
 class Check(NamedTuple):
     """A claim about learners."""

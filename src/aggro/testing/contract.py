@@ -17,8 +17,6 @@ from aggro.testing import checks_rows, checks_streams  # noqa: F401  # they ente
 from aggro.testing.check import CHECKS, CLAIMS
 from aggro.testing.variants import contracts, expect, variants
 
-__all__ = ["CHECKS", "ContractError", "Report", "check_learner", "check_step"]
-
 LOSSES = (1e-6, 0.1, 1.0, 30.0, 1e6)
 NORMS = (1e-6, 0.5, 1.0, 40.0, 1e6)
 AGGRESSIVENESS = (1e-6, 0.01, 1.0, 100.0, 1e6)

@@ -36,8 +36,6 @@ from aggro.theory.problems import Classification
 from aggro.theory.setting import Additive, NotCovered, Setting, as_matrix, setting_of, vector
 from aggro.theory.theorems import most_updates
 
-__all__ = ["Conversion", "fit_until"]
-
 GUARANTEED = ("pa", "pa1", "pa2")
 BYTES_A_CALL = 2**26  # read in one compiled call, so that it can be interrupted
 

@@ -24,16 +24,6 @@ from aggro.theory.result import Bound
 from aggro.theory.theorems import compared, lemma_2, theorem_1, theorem_3
 from aggro.theory.trial import Trial, learn
 
-__all__ = [
-    "hinge_bound",
-    "mistake_bound",
-    "multiplicative_bound",
-    "norm_bound",
-    "realizable_bound",
-    "squared_hinge_bound",
-    "unrealizable_bound",
-]
-
 ADDITIVE = (PAClassifier, PARegressor, PAUniclass)
 OTHER_STEP = " For step='pa2' see unrealizable_bound."
 

@@ -9,8 +9,6 @@ import numpy as np
 from aggro.theory.find_comparator import ROUNDING, nearest_without_loss
 from aggro.theory.setting import Additive, Setting
 
-__all__ = ["BETTER", "as_vector", "without_loss"]
-
 BETTER = "Give another, or comparator='best'; for streams that have none see unrealizable_bound."
 
 

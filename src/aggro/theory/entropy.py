@@ -24,8 +24,6 @@ import numpy as np
 from aggro.theory.problems import Problem, Uniclass
 from aggro.theory.theorems import Geometry
 
-__all__ = ["STATEMENT", "on_signed_simplex", "on_simplex", "relative_entropy", "simplex"]
-
 STATEMENT = "Σℓ² + 2(ε − ε*)Σℓ ≤ 2U²D(u‖w₁)B"
 ROUNDING = 1e-9
 

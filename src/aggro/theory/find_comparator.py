@@ -24,8 +24,6 @@ import numpy as np
 
 from aggro.theory.problems import Problem
 
-__all__ = ["ROUNDING", "least_relative", "nearest_without_loss"]
-
 ROUNDING = 1e-9  # a discrepancy above the edge by this share of what it is a difference of is rounding
 ROUNDS = 1000
 ROWS_A_ROUND = 64, 512  # the least and the most; in between, as many as there are weights

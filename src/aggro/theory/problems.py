@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Classification", "Problem", "Regression", "Uniclass"]
-
 BLOCK = 2**22  # numbers of a sparse matrix that are made dense at a time
 TINY = np.finfo(np.float64).tiny
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Bound", "Comparator"]
-
 SLACK = 1.0 + 1e-9  # a sum of n rounded terms is off by a share of at most n/2⁵³: this is enough for millions of rows
 
 

@@ -27,9 +27,6 @@ from aggro.theory.entropy import on_signed_simplex, on_simplex, relative_entropy
 from aggro.theory.problems import Classification, Problem, Regression, Uniclass
 from aggro.theory.theorems import Geometry, euclid
 
-__all__ = ["Additive", "Multiplicative", "NotCovered", "Setting", "as_matrix", "setting_of", "vector"]
-
-
 COVERED = (Linear, PAUniclass, multiplicative.Multiplicative)
 
 

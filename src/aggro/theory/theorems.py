@@ -21,8 +21,6 @@ from aggro.engine.steps import Step
 from aggro.theory.problems import Problem
 from aggro.theory.result import Bound, Comparator
 
-__all__ = ["Geometry", "compared", "euclid", "lemma_2", "most_updates", "theorem_1", "theorem_3"]
-
 
 class Geometry(NamedTuple):
     """How far u is from w₁, and how long directions are, in the sense that the step was made for."""

@@ -15,8 +15,6 @@ from aggro.learners.shared.learner import EveryRow, Learner
 from aggro.theory.problems import Uniclass
 from aggro.theory.setting import Multiplicative, Setting, as_matrix, setting_of, vector
 
-__all__ = ["Trial", "learn"]
-
 
 @dataclass(frozen=True, eq=False)
 class Trial:

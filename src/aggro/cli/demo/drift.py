@@ -11,8 +11,6 @@ import numpy as np
 
 from aggro import PAClassifier, PAMOClassifier, streams
 
-__all__ = ["Chase", "Panel", "chart", "chase"]
-
 ROWS, EVERY, TURN = 1000, 100, 20.0
 UNITS = 16
 REACH = 2.2  # how far a panel shows the plane

@@ -14,8 +14,6 @@ from aggro import PAClassifier, streams
 from aggro.cli.demo.races import cut, shuffled, sklearn_classifier
 from aggro.streams import Chunk
 
-__all__ = ["CLAIMS", "Claim"]
-
 HUGE_C = 1e9  # in effect no limit on a step
 
 

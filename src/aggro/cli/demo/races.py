@@ -14,8 +14,6 @@ from aggro.cli.console import Progress
 from aggro.evaluate import Curve, compare
 from aggro.streams import Chunk
 
-__all__ = ["Race", "Result", "Standing", "diabetes", "digits", "run", "shuffled", "sklearn_classifier", "twonorm"]
-
 WARM_UP = 64  # rows that get the kernels compiled, or loaded, before the clock runs
 CHUNK = 8192
 

@@ -13,8 +13,6 @@ from aggro.cli.demo.show import error, speed, speed_line
 from aggro.evaluate.chart import Line, error_chart
 from aggro.evaluate.page import Section, Table, render
 
-__all__ = ["html"]
-
 LEAD = (
     "Rows come one after another. Each is predicted first and learned then, with the smallest change of the "
     "weights that gets it right: no learning rate, no second pass. All figures are from one run on this computer."

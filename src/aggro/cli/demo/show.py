@@ -13,8 +13,6 @@ from aggro.cli.demo.drift import EVERY, Chase
 from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Race, Result
 
-__all__ = ["as_json", "error", "speed", "speed_line", "tables"]
-
 
 def error(value: float, race: Race) -> str:
     """An error as this race shows it."""

@@ -17,25 +17,6 @@ from typing import Any, NamedTuple
 
 from aggro.cli.console import Mistake
 
-__all__ = [
-    "CLASS",
-    "NEW",
-    "QUIT",
-    "SKIP",
-    "UNDO",
-    "Choices",
-    "Interrupted",
-    "Interrupts",
-    "Keys",
-    "Lines",
-    "Reply",
-    "answers_of",
-    "as_label",
-    "choices_of",
-    "classes_given",
-    "has_keys",
-]
-
 CLASS, SKIP, UNDO, NEW, QUIT = "class", "skip", "undo", "new", "quit"
 COMMANDS = {SKIP: "s ", UNDO: "u\x7f\b", NEW: "+", QUIT: "q\x04"}  # the first that is free is shown
 SHOWN = {" ": "space", "\x7f": "backspace", "\b": "backspace", "\x04": "Ctrl-D"}

@@ -28,8 +28,6 @@ from aggro.learners.shared.inside import model_of
 if TYPE_CHECKING:
     from aggro.cli.labelling.session import Session
 
-__all__ = ["Gain", "Mistakes", "Standing", "gain_of", "mistakes_in"]
-
 FEW, SETTLED = 10, 100  # answers, below which nothing is said of the error; and nothing is called settled
 BACK = 20  # answers to look back, at least
 WORTH = 0.1  # of the error, that twice the answers should take away to be worth it

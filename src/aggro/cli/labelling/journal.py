@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 from aggro.cli.console import Mistake
 
-__all__ = ["ANSWER", "SKIP", "UNDO", "Event", "Journal", "digest"]
-
 ANSWER, SKIP, UNDO = "answer", "skip", "undo"
 
 

@@ -13,8 +13,6 @@ from aggro.learners.shared.inside import model_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream
 
-__all__ = ["Place", "Row", "Walk", "hidden_column", "open_rows", "row_of"]
-
 WORDS, LOOKED_AT = 3.0, 1000  # running text has so many words in a cell, on average of the first cells
 
 

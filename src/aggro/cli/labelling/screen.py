@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from aggro.cli.labelling.estimate import Standing
     from aggro.cli.labelling.rows import Row
 
-__all__ = ["Question", "Reason", "Screen", "question_of"]
-
 EVERY_ROW = "(every row)"  # the intercept
 SHORT = 12
 COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each

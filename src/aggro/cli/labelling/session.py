@@ -35,8 +35,6 @@ from aggro.learners.shared.inside import check_params, model_of, parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Stream
 
-__all__ = ["Moment", "Run", "Session", "taken_up"]
-
 LABELLING = "labelling"  # what a model file's position is called
 APART = 5  # events between copies
 KEPT, ROOM = 8, 2**28  # copies that are so near, and farther ones; bytes for all of them

@@ -28,8 +28,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["CompiledCodeWarning", "folder_for", "say"]
-
 FOLDERS = 8  # of other stamps stay
 IN_USE = "in-use"
 ADVICE = "Set NUMBA_CACHE_DIR to a folder that you alone can write to"

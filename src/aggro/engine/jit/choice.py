@@ -13,8 +13,6 @@ from numba.extending import overload
 
 from aggro.engine.jit.compile import INLINE
 
-__all__ = ["chosen_by_type"]
-
 
 def chosen_by_type(name: str, find: Callable[[type | None], Any]) -> Callable[..., Any]:
     """A function that calls what ``find`` says of the class of its first argument.

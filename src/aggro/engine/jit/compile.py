@@ -33,24 +33,6 @@ from numba.extending import register_jitable
 
 from aggro.engine.jit.private_names import is_there, options_there
 
-__all__ = [
-    "BY_ADDRESS",
-    "afresh",
-    "allocating",
-    "compiled_for",
-    "direct",
-    "exact",
-    "exact_part",
-    "from_python",
-    "inline",
-    "is_outside",
-    "kernel",
-    "part",
-    "python_too",
-    "quick",
-    "returned_for_floats",
-]
-
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 SETTINGS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.

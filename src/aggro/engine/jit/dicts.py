@@ -20,8 +20,6 @@ from numba.extending import intrinsic
 
 from aggro.engine.jit.compile import BY_ADDRESS, inline
 
-__all__ = ["CAN_READ_DICTS", "SAFE", "read_dict"]
-
 u8 = np.uint64
 object_ = types.intp  # the address of a Python object
 

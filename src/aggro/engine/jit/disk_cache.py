@@ -30,8 +30,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WAYS", "KeptCode", "take_turns"]
-
 MAGIC = b"aggro compiled code\n"
 SIZE = hashlib.sha256().digest_size
 SOURCES = sources()  # at import: what is compiled later is this code, even if the files change meanwhile

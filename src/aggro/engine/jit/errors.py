@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from numba.core.errors import NumbaError
-
-__all__ = ["NumbaError", "place", "reason"]
+from numba.core.errors import NumbaError as NumbaError
 
 NOISE = re.compile(r"\x1b\[\d*m|^Failed in .*|^Unknown attribute of.*", re.MULTILINE)
 NO_ARRAYS = "A step works with numbers and cannot make arrays, lists or text"

@@ -10,8 +10,6 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["PLAIN", "emitted", "high_half", "leading_zeros", "trailing_zeros"]
-
 u8 = np.uint64
 PLAIN: dict[str, Any] = {}  # the functions in Python, which compiled code is tested against
 

@@ -23,8 +23,6 @@ from numba.extending import intrinsic, overload
 
 from aggro.engine.jit.compile import BY_ADDRESS, INLINE, compiled_for
 
-__all__ = ["address_of", "jump"]
-
 PLAIN: list[Callable[..., Any]] = []  # what the numbers stand for where there are no addresses
 TAKING: dict[tuple[types.Type, ...], Any] = {}  # and the entry points among them, by the types of their arguments
 

@@ -18,8 +18,6 @@ from numba.core import types
 from aggro.engine.jit.intrinsics import emitted
 from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
 
-__all__ = ["exponential", "root", "total"]
-
 LEAST, MOST = -708.0, 709.0  # beyond these, 0 and e^709
 MAGIC = 1.5 * 2.0**52
 LOG2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # the last bits are 0: a product with n is exact

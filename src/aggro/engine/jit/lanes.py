@@ -30,22 +30,6 @@ from numba.extending import intrinsic, lower_builtin, models, overload, register
 from aggro.engine.jit.compile import INLINE
 from aggro.engine.jit.intrinsics import emitted
 
-__all__ = [
-    "LANES",
-    "all_below",
-    "any_set",
-    "least",
-    "load",
-    "madd",
-    "most",
-    "not_positive",
-    "signed",
-    "size",
-    "spread",
-    "store",
-    "where_equal",
-]
-
 LANES = 8
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 u8 = np.uint64

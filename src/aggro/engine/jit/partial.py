@@ -22,8 +22,6 @@ from numba.core.typed_passes import NativeLowering
 
 from aggro.engine.jit.private_names import lacks
 
-__all__ = ["PieceCompiler"]
-
 # What stands in for the machine code: it takes any arguments, sets TypeError and returns no object.
 REFUSAL = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 

@@ -20,8 +20,6 @@ from numba.extending import NativeValue, intrinsic, models, overload, register_m
 
 from aggro.engine.jit.compile import BY_ADDRESS, INLINE, afresh, direct, kernel
 
-__all__ = ["Pinned", "content"]
-
 
 class PinnedType(types.Type):
     """The type of a pinned tuple: it knows the type of what it holds."""

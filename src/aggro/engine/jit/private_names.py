@@ -22,8 +22,6 @@ import numba
 
 from aggro.engine.jit.cache_folder import say
 
-__all__ = ["ADDRESSES", "DISK_CACHE", "MADE_LATE", "OPTIONS", "PARTIAL", "is_there", "lacks", "options_there"]
-
 PARTIAL = [
     "numba._dynfunc:make_function",
     "numba.core.codegen:JITCodeLibrary._optimize_functions",

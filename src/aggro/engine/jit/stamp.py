@@ -17,8 +17,6 @@ import llvmlite
 import numba
 import numpy as np
 
-__all__ = ["PACKAGE", "settings", "sources", "stamp"]
-
 PACKAGE = Path(__file__).resolve().parents[2]
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 

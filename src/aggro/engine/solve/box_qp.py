@@ -37,8 +37,6 @@ import numpy as np
 from aggro.engine.jit.compile import part, python_too
 from aggro.engine.solve.eigen import pseudo_solve
 
-__all__ = ["box_qp", "holds", "qp_room", "ridge_solve"]
-
 u8 = np.uint64
 
 ROUNDS = 60

@@ -13,8 +13,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact
 
-__all__ = ["less", "over", "pair", "plus", "root", "times"]
-
 SPLIT = 134217729.0  # 2^27 + 1: cuts a float into two of 26 digits
 
 

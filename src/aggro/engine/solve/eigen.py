@@ -6,8 +6,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import part
 
-__all__ = ["pseudo_solve"]
-
 u8 = np.uint64
 SWEEPS = 25
 HUGE = 1e300

@@ -20,8 +20,6 @@ from aggro.engine.jit.compile import allocating, exact, exact_part
 from aggro.engine.solve.box_qp import HUGE, jump
 from aggro.engine.solve.double_floats import less, over, pair, plus, root, times
 
-__all__ = ["fine_box_qp", "fine_ridge_solve"]
-
 u8 = np.uint64
 
 ROUNDS = 200

@@ -9,8 +9,6 @@ import numpy as np
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
 from aggro.learners.shared.one_row import Explanation
 
-__all__ = ["Around"]
-
 
 class Around:
     """A learner around ``estimator_``, once there is one."""

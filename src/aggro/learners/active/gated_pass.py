@@ -19,8 +19,6 @@ from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
 from aggro.learners.shared.one_row import FIRST
 
-__all__ = ["AskedRows", "asks_about_first", "decider"]
-
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
 
 

@@ -30,8 +30,6 @@ from aggro.learners.shared.one_row import FIRST, as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
 from aggro.learners.shared.tasks import Classifier
 
-__all__ = ["ActiveLearner"]
-
 NONE = Kind(None, "None")
 CONSTRAINTS: dict[str, Constraint] = {
     "delta": Number(0.0, 1e100, open_low=True),

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["WaitingRoom", "kept"]
-
 
 class WaitingRoom:
     """Rows by id, each with the probability with which it was asked about, in the order of the questions."""

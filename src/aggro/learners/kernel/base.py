@@ -47,8 +47,6 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind,
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
 from aggro.learners.shared.waiting_rows import WaitingRows
 
-__all__ = ["KERNEL", "POSITIVE", "KernelLearner", "kernel_among"]
-
 BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
 MOST_PROJECTED = 2**14

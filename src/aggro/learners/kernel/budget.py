@@ -48,8 +48,6 @@ from aggro.engine.rule import SEEN
 from aggro.learners.kernel.merge import merge_smallest, size_of_part, smallest
 from aggro.learners.kernel.support_set import COUNT, pack_and_lane
 
-__all__ = ["PASSED_OVER", "PROJECTED", "Policy", "oldest_random_or_smallest", "place_for"]
-
 u8 = np.uint64
 PROJECTED, PASSED_OVER = -1, -2  # instead of a place
 RIDGE = 1e-5

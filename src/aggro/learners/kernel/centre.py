@@ -26,8 +26,6 @@ from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.radius import RADIUS, learn_radius
 
-__all__ = ["distances", "learn_centre"]
-
 CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
 # In ``of_centre`` of the work space: a row's distances from the last centre and from their mean, and ⟨u, φ(x)⟩.
 DISTANCE, MEAN_DISTANCE, WITH_LAG = range(3)

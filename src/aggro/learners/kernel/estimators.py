@@ -29,8 +29,6 @@ from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Constraint, Number
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
-__all__ = ["KernelPAClassifier", "KernelPARegressor"]
-
 
 class KernelPAClassifier(KernelLearner, Classifier):
     """Passive-aggressive classifier with a kernel.

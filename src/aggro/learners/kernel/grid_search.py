@@ -18,8 +18,6 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import as_matrix, taken
 
-__all__ = ["kernel_grid"]
-
 FIELDS = [
     ("gamma", np.float64),
     ("C", np.float64),

@@ -13,8 +13,6 @@ from aggro.engine.jit.compile import exact, exact_part
 from aggro.learners.kernel.scores import add_products, kernel_of, no_sums, packs_of, store_sums
 from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, SELF, pack_and_lane
 
-__all__ = ["merge_smallest", "move_row", "products_with", "size_of_part", "smallest"]
-
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 NO_FEATURE = np.int64(2**62)  # behind the last entry of a row

@@ -25,8 +25,6 @@ from aggro.learners.kernel.support_set import COUNT, HELD, NUMBER, PACK, Support
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.minibatch import ask, posed_in, posed_room, solve, wanted
 
-__all__ = ["group_space", "kernel_group_code", "learn_in_group", "learn_waiting"]
-
 u8 = np.uint64
 
 

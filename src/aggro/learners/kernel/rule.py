@@ -37,8 +37,6 @@ from aggro.learners.kernel.support_set import (
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.contest import judge_number, judge_one_vs_rest, judge_outlier, judge_two_classes
 
-__all__ = ["EXPANSION", "KernelParams"]
-
 u8 = np.uint64
 
 

@@ -31,23 +31,6 @@ from aggro.learners.kernel.support_set import (
     sums_of,
 )
 
-__all__ = [
-    "Work",
-    "add_products",
-    "evaluate",
-    "insert",
-    "kernel_of",
-    "no_sums",
-    "own_value",
-    "packs_of",
-    "room_to_score",
-    "row_norm",
-    "store_sums",
-    "sum_of",
-    "sweep",
-    "work_of",
-]
-
 u8 = np.uint64
 TILE = 40_000  # bytes of support vectors that stay in the nearest cache while the rows of a block go over them
 

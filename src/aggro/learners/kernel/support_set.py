@@ -26,34 +26,6 @@ from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
-__all__ = [
-    "ADDED",
-    "CLASSES",
-    "COUNT",
-    "HEAP",
-    "HELD",
-    "LAST",
-    "NORM",
-    "NUMBER",
-    "OUTLIER",
-    "PACK",
-    "PROJECT",
-    "SELF",
-    "SLIDING",
-    "WIDE",
-    "WIDTH",
-    "Support",
-    "coefficients",
-    "enlarged",
-    "grow_support",
-    "new_support",
-    "pack_and_lane",
-    "scores_of",
-    "shapes",
-    "sums_of",
-    "support_rows",
-]
-
 PACK = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks

@@ -25,8 +25,6 @@ from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 
-__all__ = ["KernelPAUniclass"]
-
 ABSENT = ("fit_intercept", "batch_size", "window")
 NAMED = ("linear", "poly", "rbf", "cosine")
 

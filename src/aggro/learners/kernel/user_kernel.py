@@ -18,8 +18,6 @@ from aggro.learners.shared.features import frozen
 from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import as_matrix
 
-__all__ = ["called", "called_scores", "learn_called"]
-
 
 def called(kernel: Callable[[Any, Any], Any], X: Any, Z: Any) -> np.ndarray:
     """The kernel of every row of X with every row of Z; an error if that is not what the function gives."""

@@ -57,8 +57,6 @@ from aggro.learners.linear.grid import (
 )
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes, rival
 
-__all__ = ["BANK", "GRID", "Bank", "BankParams", "Grid"]
-
 u8 = np.uint64
 
 

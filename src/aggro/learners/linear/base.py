@@ -24,8 +24,6 @@ from aggro.learners.shared.weights import Weights
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups
 
-__all__ = ["C_GRID", "LINEAR", "POSITIVE", "Linear", "group_rule"]
-
 POSITIVE = Number(0.0, open_low=True)
 MAX_BATCH = 1024  # a group of B rows costs B³
 LINEAR: dict[str, Constraint] = {

@@ -36,8 +36,6 @@ from aggro.learners.shared.weights import ClassWeights, NumberWeights
 if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams
 
-__all__ = ["PAClassifier", "PARegressor"]
-
 
 class PAClassifier(Linear, ClassWeights, Classifier):
     """Passive-aggressive linear classifier.

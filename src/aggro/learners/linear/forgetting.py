@@ -29,20 +29,6 @@ from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 
-__all__ = [
-    "MEAN",
-    "REST",
-    "WEIGHTS",
-    "Scale",
-    "age",
-    "as_mean",
-    "keep_of",
-    "mean_share",
-    "mean_terms",
-    "new_scale",
-    "steady",
-]
-
 WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of the lag, ρ^T (1.0 as long as no mean slides)
 SMALL = 1e-100
 SHRUNK = Numbers(0.0, 1.0, above=True)

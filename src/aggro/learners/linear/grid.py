@@ -36,8 +36,6 @@ from aggro.engine.user_steps import OwnStep
 from aggro.learners.shared.contest import rival
 from aggro.learners.shared.features import frozen
 
-__all__ = ["Problem", "choose", "member_moves", "members_table", "suffer", "tau"]
-
 u8 = np.uint64
 CAP, RIDGE, FLOOR, EDGE = (u8(row) for row in range(4))
 

@@ -41,8 +41,6 @@ from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
 from aggro.learners.linear.minibatch_step import HELD, NEXT, SLIDING, group_room, group_step
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
-__all__ = ["GROUPS", "Group", "GroupParams", "Groups", "group_code", "learn_waiting"]
-
 u8 = np.uint64
 SQUARES = 1e100  # squared norms between its inverse and this can be multiplied with each other
 

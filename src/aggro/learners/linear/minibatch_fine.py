@@ -18,8 +18,6 @@ from aggro.learners.linear.forgetting import WEIGHTS, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER
 from aggro.learners.shared.minibatch import at_margin, limits, wanted
 
-__all__ = ["learn_finely", "shared_vectors"]
-
 u8 = np.uint64
 
 

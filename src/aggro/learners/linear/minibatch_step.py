@@ -16,8 +16,6 @@ from aggro.learners.linear.minibatch_fine import learn_finely, shared_vectors
 from aggro.learners.shared.contest import rival
 from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
-__all__ = ["HELD", "JOINED", "NEXT", "SLIDING", "group_room", "group_step"]
-
 HELD, NEXT, SLIDING, JOINED = range(4)  # the facts of a group: see ``minibatch``
 u8 = np.uint64
 

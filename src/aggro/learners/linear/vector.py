@@ -45,8 +45,6 @@ from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
 from aggro.learners.shared.contest import judge_one_score
 
-__all__ = ["LINE", "Line", "LineParams"]
-
 LONG = 1e280  # a step from here on may not be a float when it is counted once for every row so far
 
 

@@ -16,8 +16,6 @@ from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.passes import run
 from aggro.learners.maxout.row import EPOCH, MEASURED, MOST_WAITING, add_to_moments, prepare
 
-__all__ = ["run_ahead"]
-
 u8 = np.uint64
 
 

@@ -30,8 +30,6 @@ from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 from aggro.learners.shared.row_blocks import as_matrix, taken
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
 
-__all__ = ["PAMOClassifier"]
-
 MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
 AT_ONCE = 1024  # rows that are made dense at a time

@@ -19,25 +19,6 @@ from aggro.engine.jit.compile import exact_part, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
 
-__all__ = [
-    "EPOCH",
-    "FAR",
-    "FROM",
-    "MEASURED",
-    "MET",
-    "MOST_WAITING",
-    "SINCE",
-    "SMALL",
-    "UNITS",
-    "WAITING",
-    "Work",
-    "add_to_moments",
-    "entries_of",
-    "prepare",
-    "room",
-    "work_of",
-]
-
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
 MOST_WAITING = 16  # moves, two vectors of eight

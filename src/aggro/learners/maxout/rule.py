@@ -37,8 +37,6 @@ from aggro.learners.maxout.row import FAR, FROM, MOST_WAITING, SINCE, UNITS, roo
 from aggro.learners.maxout.updates import AGAIN, learn_row, score_row
 from aggro.learners.shared.contest import is_mistaken, rival
 
-__all__ = ["MAXOUT", "Maxout", "MaxoutParams", "code_addresses", "piece_mean", "room_ahead"]
-
 u8 = np.uint64
 
 

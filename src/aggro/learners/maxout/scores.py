@@ -13,8 +13,6 @@ from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rule import SEEN
 from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, entries_of
 
-__all__ = ["NOT_AHEAD", "found_ahead", "largest_piece", "score"]
-
 NOT_AHEAD = np.int64(-1)
 TOGETHER = 8  # vectors of eight columns that go over the row together
 

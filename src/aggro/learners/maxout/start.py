@@ -23,8 +23,6 @@ from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
 from aggro.learners.maxout.row import MET, UNITS, entries_of
 
-__all__ = ["begin", "meet"]
-
 MOST_TURNED = 256
 WEIGHT = 0.1  # classes start with weights that differ by up to this
 

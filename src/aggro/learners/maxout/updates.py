@@ -38,8 +38,6 @@ from aggro.learners.maxout.scores import NOT_AHEAD, found_ahead, largest_piece, 
 from aggro.learners.maxout.start import begin, meet
 from aggro.learners.shared.contest import rival
 
-__all__ = ["AGAIN", "learn_row", "score_row"]
-
 AGAIN = np.int64(-1)  # in place of the number of a row
 
 u8 = np.uint64

@@ -32,8 +32,6 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Numbe
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
 from aggro.learners.shared.weights import ClassWeights
 
-__all__ = ["PAMeansClassifier"]
-
 STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
 LIMIT = 1e9  # of gamma and scale: products with any row are floats
 LONGEST = 100_000

@@ -52,8 +52,6 @@ from aggro.learners.means.two_classes import (
 )
 from aggro.learners.shared.contest import judge_one_vs_rest
 
-__all__ = ["CROWD", "Crowd", "crowd_of"]
-
 u8 = np.uint64
 
 

@@ -43,8 +43,6 @@ from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.shared.average import lag_share, mean_of
 from aggro.learners.shared.contest import judge_one_vs_rest, judge_two_classes
 
-__all__ = ["QUEUE", "Queue", "of_queue"]
-
 FILLED, NEXT = range(2)
 LOST = 1e-10
 ALL = 0  # the line of S with the sum of all rows; that of class c is c + 1

@@ -24,8 +24,6 @@ import numpy as np
 from aggro.engine.jit.compile import inline
 from aggro.engine.steps import PA, PA1
 
-__all__ = ["MOST_SUMMED", "MeansParams", "pull", "share"]
-
 MOST_SUMMED = 1e280  # rows with a larger entry are learned, but not summed: a few of them would be no float
 
 

@@ -40,8 +40,6 @@ from aggro.engine.steps import PA
 from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
 from aggro.learners.shared.contest import judge_two_classes
 
-__all__ = ["PAIR", "Pair", "Shares", "advance", "folds", "new_shares"]
-
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
 SMALL = 1e-100

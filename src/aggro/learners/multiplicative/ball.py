@@ -45,8 +45,6 @@ from aggro.learners.shared.contest import judge_outlier
 from aggro.learners.shared.distance import distance_from
 from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
 
-__all__ = ["PRINTED", "SIMPLEX_BALL", "SimplexBall", "SimplexBallParams"]
-
 PRINTED = -1
 
 u8 = np.uint64

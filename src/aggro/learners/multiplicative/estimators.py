@@ -32,8 +32,6 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Numbe
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights, Weights
 
-__all__ = ["MultiplicativePAClassifier", "MultiplicativePARegressor"]
-
 POSITIVE = Number(0.0, open_low=True)
 MULTIPLICATIVE: dict[str, Constraint] = {
     "radius": Either((POSITIVE, NONE)),

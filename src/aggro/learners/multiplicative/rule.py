@@ -50,8 +50,6 @@ from aggro.learners.multiplicative.weights import (
 )
 from aggro.learners.shared.contest import judge_one_score, judge_one_vs_rest
 
-__all__ = ["SIMPLEX", "SIMPLEXES", "Simplex", "SimplexParams", "Simplexes"]
-
 u8 = np.uint64
 
 

@@ -25,9 +25,6 @@ from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
 
-__all__ = ["MultiplicativePAUniclass"]
-
-
 NEGATIVE: dict[Setting, str] = {("signed", False): "the check's rows have negative values"}
 
 

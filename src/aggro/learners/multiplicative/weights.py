@@ -36,22 +36,6 @@ from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, cut, dot, entry, largest, score_norm_over, stored
 
-__all__ = [
-    "LEVEL",
-    "LOW",
-    "SIGNED",
-    "TOTAL",
-    "Mass",
-    "Norm",
-    "Slope",
-    "Theta",
-    "blank",
-    "join_all",
-    "relevel",
-    "score",
-    "shift_all",
-]
-
 TOTAL, LOW, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
 REACH = 300.0  # logs this far above the level ask for another level
 NEAR_ZERO = 100.0  # the level is 0 while the largest log is not farther from 0 than this

@@ -25,8 +25,6 @@ import numpy as np
 from aggro.engine.jit.compile import inline
 from aggro.engine.rule import SEEN, seen
 
-__all__ = ["lag_share", "mean_of"]
-
 
 @inline
 def lag_share(state):

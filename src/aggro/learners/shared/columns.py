@@ -14,8 +14,6 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.model import Model, View
 
-__all__ = ["Columns"]
-
 
 class Columns:
     """Rows as compiled code reads them, to be learned or to be scored."""

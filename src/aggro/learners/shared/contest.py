@@ -21,16 +21,6 @@ import numpy as np
 from aggro.engine.jit.compile import inline
 from aggro.engine.rule import LIVE
 
-__all__ = [
-    "judge_joint",
-    "judge_number",
-    "judge_one_score",
-    "judge_one_vs_rest",
-    "judge_outlier",
-    "judge_two_classes",
-    "rival",
-]
-
 u8 = np.uint64
 NONE, ONE = u8(0), u8(1)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["LEARNS_FROM_ALL", "NO_C", "Contract", "Setting"]
-
 Setting = str | tuple[str, Any]  # a parameter with any value but its default, or with this value
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from aggro.engine.rule import MARKS, MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.model import Model
 
-__all__ = ["Counted"]
-
 
 class Counted:
     """Attributes that exist once something was learned."""

@@ -17,8 +17,6 @@ from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import Explanation
 
-__all__ = ["Detector", "decisions", "sides"]
-
 
 class Detector(Learner):
     """Learns rows without targets and says which are inside (+1) and which outside (−1)."""

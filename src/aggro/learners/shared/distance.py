@@ -17,8 +17,6 @@ import numpy as np
 from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import HUGE, MOST, TINY, entry, largest, stored
 
-__all__ = ["distance_from", "parts_of_distance"]
-
 NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 
 u8 = np.uint64

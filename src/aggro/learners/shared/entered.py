@@ -10,8 +10,6 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import NO_ORDER, Model
 
-__all__ = ["Entered", "check_rows", "entered", "learn_along", "state_with_room"]
-
 
 class Entered(NamedTuple):
     """What ``fit`` would start from, and rows that came through its doors."""

@@ -19,8 +19,6 @@ from aggro.engine.jit.dicts import CAN_READ_DICTS, SAFE
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR
 
-__all__ = ["MAX_FEATURES", "Features", "frozen"]
-
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
 PLANS = 64
 WORTH_A_PLAN = 4  # times a key order must come before it is remembered

@@ -17,8 +17,6 @@ from weakref import WeakSet
 import aggro.engine.jit.compile  # noqa: F401  it registers first, so that its lock is taken after those of models
 from aggro.learners.shared.one_row_code import PLACING
 
-__all__ = ["Turn", "enlist"]
-
 MODELS: WeakSet[Any] = WeakSet()
 ENLISTING = threading.Lock()
 FORKING = threading.RLock()  # two threads may fork at once

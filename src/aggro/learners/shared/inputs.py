@@ -21,22 +21,6 @@ import numpy as np
 from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.features import MAX_FEATURES, frozen
 
-__all__ = [
-    "Given",
-    "as_labels",
-    "as_rows",
-    "as_targets",
-    "as_weights",
-    "bad_state",
-    "bad_value",
-    "check_names",
-    "column_names",
-    "first_bad_row",
-    "given",
-    "n_rows_of",
-    "width_of",
-]
-
 Rows = np.ndarray | CSR
 
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from aggro.learners.shared.model import Model
     from aggro.learners.shared.params import Constraint
 
-__all__ = [
-    "begin_pass",
-    "check_params",
-    "constraints_of",
-    "give_model",
-    "least_value",
-    "losses_of",
-    "model_of",
-    "parameters_of",
-    "possible_rules",
-    "prepare",
-    "rule_and_params",
-    "starts_at_random",
-]
-
 FIT_ONLY = {"shuffle", "warm_start"}  # about the order of rows, never about a state
 
 # Parameters -------------------------------------------------------------------------------------------

@@ -13,8 +13,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel
 
-__all__ = ["NO_LABELS", "Labels"]
-
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 PLAIN = (str, bool, int, float)

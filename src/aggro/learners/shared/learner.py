@@ -22,10 +22,8 @@ from aggro.learners.shared.counters import Counted
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
-from aggro.learners.shared.one_row import FIRST, Explanation, OneRow
+from aggro.learners.shared.one_row import FIRST, OneRow
 from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
-
-__all__ = ["COMMON", "EveryRow", "Explanation", "Learner", "Stretch"]
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {

@@ -17,8 +17,6 @@ from aggro.engine.rows import over_squared
 from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
 from aggro.engine.steps import LS, PA1
 
-__all__ = ["Posed", "ask", "at_margin", "limits", "posed_in", "posed_room", "solve", "wanted"]
-
 ROUNDING = 1e-12
 u8 = np.uint64
 

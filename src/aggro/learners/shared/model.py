@@ -42,8 +42,6 @@ from aggro.learners.shared.one_row_code import (
     place_of,
 )
 
-__all__ = ["Model", "Moment", "View", "size_of"]
-
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
 INFINITY = float("inf")

@@ -16,8 +16,6 @@ from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import INFINITY, NESTED, Model, View
 
-__all__ = ["FIRST", "Explanation", "OneRow", "as_weight", "finite"]
-
 FLOAT = np.dtype(np.float64)
 FIRST = Turn()  # two threads may bring the first rows to one learner at once
 

@@ -41,20 +41,6 @@ from aggro.engine.passes import (
     suited,
 )
 
-__all__ = [
-    "CODE",
-    "LEARN_DICT",
-    "LEARN_ROW",
-    "NEVER_FITS",
-    "PLACING",
-    "SCORE_DICT",
-    "SCORE_ROW",
-    "UNKNOWN",
-    "Code",
-    "pinned_call",
-    "place_of",
-]
-
 LEARN_ROW, SCORE_ROW, LEARN_DICT, SCORE_DICT = range(4)
 
 

@@ -15,9 +15,6 @@ from typing import Any, Protocol
 
 from aggro.engine.user_steps import BUILT_IN, OWN_STEPS, OwnStep
 
-__all__ = ["Choice", "Either", "Flag", "Kind", "Number", "Numbers", "StepChoice", "check_params"]
-
-
 HUGE = sys.float_info.max
 
 

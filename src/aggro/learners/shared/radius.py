@@ -27,8 +27,6 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, inline
 
-__all__ = ["RADIUS", "RATE", "Radius", "learn_radius", "new_radius", "radius_of"]
-
 RADIUS, STEPS, SPREAD, RATE = range(4)
 Radius = Annotated[np.ndarray, Numbers(0.0)]
 

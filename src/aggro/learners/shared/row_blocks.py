@@ -10,8 +10,6 @@ from scipy.sparse import csr_matrix, issparse
 from aggro.engine.rows import CSR
 from aggro.learners.shared.features import frozen
 
-__all__ = ["as_matrix", "entries_of", "taken"]
-
 
 def taken(X: Any, order: np.ndarray, a: int, b: int) -> Any:
     """Rows ``a`` to ``b`` of X, in ``order`` if there is one, in double precision."""

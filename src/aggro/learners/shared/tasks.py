@@ -19,8 +19,6 @@ from aggro.learners.shared.model import INFINITY, NESTED, Model
 from aggro.learners.shared.one_row import Explanation
 from aggro.learners.shared.params import Choice, Either, Kind
 
-__all__ = ["CLASS_WEIGHT", "Classifier", "Regressor"]
-
 LARGEST = sys.float_info.max
 CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
 

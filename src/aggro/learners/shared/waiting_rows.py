@@ -8,8 +8,6 @@ from aggro.engine.rule import SEEN, UPDATES, copy_state
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import Model
 
-__all__ = ["WaitingRows"]
-
 
 class WaitingRows(Learner):
     """A learner that may learn several rows at once."""

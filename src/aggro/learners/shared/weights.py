@@ -9,8 +9,6 @@ import numpy as np
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import View
 
-__all__ = ["ClassWeights", "NumberWeights", "Weights"]
-
 
 class Weights(Learner):
     """A learner that has weights."""

@@ -27,8 +27,6 @@ from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.distance import distance_from
 
-__all__ = ["SHARE", "Facts", "begin", "distance", "mean_terms", "move", "new_facts"]
-
 # The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
 SHARE, WW, WU, UU, TOP, SINCE = range(6)
 Facts = Annotated[

@@ -25,8 +25,6 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
 from aggro.learners.uniclass.rule import BALL, Ball, BallParams, predicting
 
-__all__ = ["PAUniclass"]
-
 
 class PAUniclass(Detector):
     """Passive-aggressive uniclass: a ball around what is usual, as an outlier detector.

@@ -28,8 +28,6 @@ from aggro.learners.shared.contest import judge_outlier
 from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
 from aggro.learners.uniclass.centre import SHARE, Facts, begin, distance, mean_terms, move, new_facts
 
-__all__ = ["BALL", "Ball", "BallParams", "predicting"]
-
 
 class Ball(NamedTuple):
     """A centre, scale·w, and what goes with it."""

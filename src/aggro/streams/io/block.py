@@ -9,8 +9,6 @@ import numpy as np
 from aggro.streams.bad_lines import Problem
 from aggro.streams.parse.words64 import PADDING
 
-__all__ = ["NEWLINE", "Block", "Parsed"]
-
 NEWLINE = 10
 LONG = 2**23  # bytes; a usual block is shorter
 

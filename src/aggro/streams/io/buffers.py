@@ -13,8 +13,6 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["copied", "room"]
-
 SMALL, LARGE = 2**14, 2**25  # bytes; what is smaller is cheap, what is larger is rare
 KEPT = 8  # pieces of a size: the chunks that are under way at once
 

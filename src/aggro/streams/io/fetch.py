@@ -23,8 +23,6 @@ from typing import Any, NamedTuple
 from aggro.streams.bad_lines import printable, reason_of
 from aggro.streams.io.files import Source
 
-__all__ = ["Digest", "FetchError", "digest_of", "fetch"]
-
 BLOCK = 1 << 18
 TIMEOUT = 30.0
 ATTEMPTS = 3  # that bring nothing new

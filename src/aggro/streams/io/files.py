@@ -21,8 +21,6 @@ from aggro.streams.bad_lines import printable, reason_of
 from aggro.streams.io.find import STDIN
 from aggro.streams.io.zstd import ZstdFile
 
-__all__ = ["Source", "fill"]
-
 HEAD = 65536
 
 MAGIC: dict[str, bytes] = {

@@ -6,8 +6,6 @@ import glob
 import os
 from collections.abc import Iterable, Iterator
 
-__all__ = ["STDIN", "Paths", "find"]
-
 STDIN = "-"
 ANY_DEPTH = "**"
 

@@ -17,8 +17,6 @@ from aggro.streams.io.buffers import room
 from aggro.streams.io.files import Source
 from aggro.streams.parse.words64 import PADDING
 
-__all__ = ["BOM", "LONGEST_LINE", "after_newline", "whole_lines"]
-
 LastEnd = Callable[[np.ndarray, int, int], int]
 
 LONGEST_LINE = 2**28

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["ahead"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Slot = SimpleQueue[tuple[Any, BaseException | None]]  # gets one entry: (result, None), or (None, error)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from typing import Any
 
-__all__ = ["ZstdFile"]
-
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPED = b"\x2a\x4d\x18"  # after a byte from 0x50 to 0x5f: a frame of something else
 STEP = 65536  # packed bytes read at once

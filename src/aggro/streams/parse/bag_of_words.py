@@ -14,8 +14,6 @@ from aggro.engine.jit.compile import kernel
 from aggro.streams.parse.hashing import hash_bytes, number_keys
 from aggro.streams.parse.words64 import PADDING
 
-__all__ = ["bag_of_words", "places_of"]
-
 u8 = np.uint64
 WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import kernel
 
-__all__ = ["QUOTE", "RETURN", "RowsFound", "last_row_end", "row_ends", "rows_of"]
-
 u8 = np.uint64
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34

@@ -13,8 +13,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import allocating
 
-__all__ = ["side_of_middle"]
-
 u8 = np.uint64
 
 DIGITS = 800

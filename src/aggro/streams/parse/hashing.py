@@ -15,8 +15,6 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel
 from aggro.streams.parse.words64 import word
 
-__all__ = ["A", "B", "hash_bytes", "number_keys"]
-
 u8 = np.uint64
 
 A, B = u8(0x9E3779B97F4A7C15), u8(0xD6E8FEB86659FD93)

@@ -6,8 +6,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import kernel
 
-__all__ = ["shape_of"]
-
 u8 = np.uint64
 
 NEWLINE, QUOTE, BACKSLASH = 10, 34, 92

@@ -23,10 +23,9 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline, kernel
+from aggro.engine.jit.intrinsics import high_half, leading_zeros
 from aggro.streams.parse.decimals import side_of_middle
-from aggro.streams.parse.words64 import PADDING, digit_run, eight_digits, high_half, leading_zeros, word
-
-__all__ = ["BAD", "LARGE", "OK", "number", "parse_float"]
+from aggro.streams.parse.words64 import PADDING, digit_run, eight_digits, word
 
 u8 = np.uint64
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import kernel
 
-__all__ = ["tidy"]
-
 u8 = np.uint64
 
 SHORT = 40  # rows up to this length are sorted by insertion

@@ -28,8 +28,6 @@ from aggro.streams.io.block import Block, Parsed
 from aggro.streams.io.buffers import copied, room
 from aggro.streams.parse.numbers import BAD, LARGE, OK, number
 
-__all__ = ["parse"]
-
 u8 = np.uint64
 
 TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, COLON, Q = 9, 10, 13, 32, 35, 45, 58, 113

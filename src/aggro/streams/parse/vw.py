@@ -26,8 +26,6 @@ from aggro.streams.io.buffers import copied, room
 from aggro.streams.parse.hashing import hash_bytes, number_keys
 from aggro.streams.parse.numbers import BAD, OK, number
 
-__all__ = ["parse"]
-
 u8 = np.uint64
 
 NUL, TAB, NEWLINE, RETURN, SPACE, QUOTE, COLON, BAR = 0, 9, 10, 13, 32, 39, 58, 124

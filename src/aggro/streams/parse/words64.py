@@ -9,16 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import inline
-from aggro.engine.jit.intrinsics import high_half, leading_zeros, trailing_zeros
-
-__all__ = [
-    "PADDING",
-    "digit_run",
-    "eight_digits",
-    "high_half",
-    "leading_zeros",
-    "word",
-]
+from aggro.engine.jit.intrinsics import trailing_zeros
 
 u8 = np.uint64
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from aggro.streams.io.files import fill
 
-__all__ = ["ARROW_MAGIC", "Messages", "open_messages"]
-
 ARROW_MAGIC = b"ARROW1"
 LARGEST_BATCH = 2**30  # bytes of one record batch, decompressed
 LARGEST_METADATA = 2**26

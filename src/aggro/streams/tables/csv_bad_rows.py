@@ -15,8 +15,6 @@ import numpy as np
 from aggro.streams.parse.csv_rows import RowsFound
 from aggro.streams.tables.text_tables import expected, readable
 
-__all__ = ["sift"]
-
 TRUE_OR_FALSE = ("1", "0", "true", "false", "TRUE", "FALSE", "True", "False")
 
 Parse = Callable[[Any, Any], Any]  # of a text, with the types of the columns

@@ -28,8 +28,6 @@ from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, re
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["read_csv"]
-
 MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|")
 MOST_OPEN = 100  # quotes of a file that are never closed

@@ -22,8 +22,6 @@ import numpy as np
 from aggro.streams.io.buffers import room
 from aggro.streams.parse.bag_of_words import bag_of_words
 
-__all__ = ["EXACT", "Roles", "check_columns", "encode", "lengths"]
-
 WORD_BITS = 18
 LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
 EXACT = 2.0**53  # up to here floats are whole numbers one by one

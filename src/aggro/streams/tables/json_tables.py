@@ -19,8 +19,6 @@ from aggro.streams.tables.text_tables import Table, exact_labels, expected, firs
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["read_json"]
-
 DEEPEST = 64  # brackets within brackets; pyarrow goes down as deep as the text does, and the stack ends somewhere
 
 TOO_DEEP = f"the brackets are nested more than {DEEPEST} deep"

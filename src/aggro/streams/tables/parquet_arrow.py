@@ -29,8 +29,6 @@ from aggro.streams.tables.parquet_pages import Group, check_pages, row_groups
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["PARQUET_MAGIC", "read_arrow", "read_parquet"]
-
 PARQUET_MAGIC = b"PAR1"
 AT_ONCE = 8  # chunks that are decoded together, which takes pyarrow's threads less time than one by one
 BUFFER = 2**18  # bytes read ahead in each column of a Parquet file, rather than whole column chunks

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from aggro.streams.tables.thrift import DAMAGED, Compact, Wanted
 
-__all__ = ["Group", "check_pages", "row_groups"]
-
 LARGEST_PAGES = 2**30  # bytes of all columns' pages that are open at once
 LARGEST_FOOTER = 2**26
 FIRST_LOOK, LONGEST_HEADER = 512, 2**20  # bytes

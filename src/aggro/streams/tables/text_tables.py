@@ -23,8 +23,6 @@ from aggro.streams.tables.encode import EXACT, Roles, encode
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-__all__ = ["Table", "TableReader", "exact_labels", "expected", "first_rows", "read_tables", "readable", "settled"]
-
 SAMPLE = 2**20
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["DAMAGED", "Compact", "Wanted"]
-
 Wanted = dict[int, Any]
 
 DAMAGED = "its description of itself is damaged or cut short. Fetch or write the file again"

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).parent.parent
-sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "cli")]
+sys.path.insert(0, str(TESTS))
 
 import numpy as np  # noqa: E402
 from helpers.full_disk import full  # noqa: E402

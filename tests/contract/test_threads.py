@@ -75,7 +75,8 @@ def test_predictions_are_those_of_a_model_between_two_rows(variant, threads):
 def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
     """What ``ask`` returns in another thread while ``learn`` is inside its compiled pass."""
     answers = []
-    run = aggro.learners.shared.learner.run
+    learner = aggro.learners.shared.learner
+    run, EveryRow = learner.run, learner.EveryRow
 
     def interrupted(state, params, X, y, s, order, start, stop, *rest):
         half = (start + stop) // 2
@@ -83,7 +84,7 @@ def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
         answers.append(threads.submit(ask).result(timeout=60))
         return bad if bad >= 0 else run(state, params, X, y, s, order, half, stop, *rest)
 
-    monkeypatch.setattr(aggro.learners.shared.learner, "run", interrupted)
+    monkeypatch.setattr(learner, "EveryRow", lambda: EveryRow(interrupted))
     learn()
     assert answers, "the pass was not interrupted"
     return answers

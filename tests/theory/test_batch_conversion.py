@@ -5,7 +5,6 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers import variants
 from helpers.hard_streams import realizable
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
@@ -15,6 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 from aggro import PAClassifier, PARegressor, fit_until
 from aggro.engine.steps import Step
+from aggro.testing import variants
 from aggro.theory.theorems import Geometry, most_updates
 
 ORDERS = ["cyclic", "largest"]

@@ -188,6 +188,14 @@ def dots(X, i, W, block):
 
 
 @inline
+def dots_norm(X, i, W, out):
+    """out_k = W_k·x for every model k, and ‖x‖²: for learners from outside, as the contributing page shows it."""
+    for block in range(u8(0), u8(W.shape[1]), u8(LANES)):
+        store(out, block, dots(X, i, W, block))
+    return norm(X, i)
+
+
+@inline
 def adds(X, i, a, W):
     """W_k ← W_k + a_k·x for every model k; models in eights that all stay are not touched."""
     models = u8(W.shape[1])

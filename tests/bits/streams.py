@@ -16,6 +16,7 @@ from typing import Any
 import llvmlite.binding
 import numba
 import numpy as np
+from numba import config
 from scipy.sparse import csr_matrix
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -32,7 +33,9 @@ ROWS = 90
 def machine() -> str:
     """What compiled code depends on: only machines of the same name round alike."""
     features = json.dumps(dict(llvmlite.binding.get_host_cpu_features()), sort_keys=True)
-    about = (llvmlite.binding.get_host_cpu_name(), features, platform.libc_ver(), numba.__version__, np.__version__)
+    settings = (config.CPU_NAME, config.CPU_FEATURES, config.BOUNDSCHECK, config.DISABLE_JIT, str(config.OPT))
+    cpu = (llvmlite.binding.get_host_cpu_name(), features, platform.libc_ver())
+    about = (*cpu, *settings, numba.__version__, np.__version__)
     return hashlib.sha256(repr(about).encode()).hexdigest()[:16]
 
 

@@ -21,7 +21,7 @@ def test_what_is_learned_is_as_recorded(variant):
     for title, (digest, *scores) in told.items():
         if machine() == RECORDED["machine"]:
             assert digest == expected[title][0], title
-        np.testing.assert_allclose(scores, expected[title][1:], rtol=1e-6, atol=1e-9, err_msg=title)
+        np.testing.assert_allclose(scores, expected[title][1:], rtol=1e-9, atol=1e-12, err_msg=title)
 
 
 def test_what_is_recorded_is_tested():

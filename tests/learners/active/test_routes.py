@@ -162,3 +162,34 @@ def test_pickles_whose_learner_inside_has_the_gate():
     old.__setstate__(saved)
     assert "_gate" not in old.estimator_.__dict__
     assert old.n_queries_ == int(old.gate.counts[1]) > 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "seed", "kind", "said"),
+    [
+        ("a model", None, TypeError, "a classifier of aggro"),
+        (KernelPAClassifier(kernel="precomputed"), None, ValueError, "precomputed"),
+        (PAClassifier(), -1, ValueError, "seed of questions"),
+        (PAClassifier(), 2**64, ValueError, "seed of questions"),
+        (PAClassifier(), 0.5, ValueError, "seed of questions"),
+    ],
+)
+def test_what_cannot_go_on_is_refused(learner, seed, kind, said):
+    active = ActiveLearner(PAClassifier(), random_state=0)
+    with pytest.raises(kind, match=said):
+        active.go_on_with(learner, seed)
+    assert "estimator_" not in active.__dict__
+
+
+def test_there_is_nothing_to_go_back_to_before_the_first_question():
+    active = ActiveLearner(PAClassifier(), random_state=0)
+    with pytest.raises(TypeError, match="what asked"), active.as_asked(active.asked()):
+        pass
+
+
+def test_weights_of_a_chunk_are_checked_before_a_question_is_insisted_on():
+    active = ActiveLearner(PAClassifier(), random_state=0)
+    active.learn_one({"a": 1.0}, "yes")
+    short = streams.Chunk(np.ones((3, 1)), None, np.zeros(1), names=["a"])
+    with pytest.raises(ValueError, match="sample_weight"):
+        active.query_chunk(short, insist=True)

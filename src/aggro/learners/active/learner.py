@@ -23,6 +23,7 @@ from aggro.learners.active.delegate import Around
 from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.shared.forks import Turn
+from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import parameters_of
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NESTED, Model
@@ -31,6 +32,7 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Numbe
 from aggro.learners.shared.tasks import Classifier
 
 NONE = Kind(None, "None")
+SEED = Number(0, 2**63 - 1, integer=True)
 CONSTRAINTS: dict[str, Constraint] = {
     "delta": Number(0.0, 1e100, open_low=True),
     "strategy": Choice(tuple(strategy.name.lower() for strategy in Strategy)),
@@ -177,11 +179,12 @@ class ActiveLearner(Around):
         last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
         if start < 0:
             raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
+        weights = as_weights(chunk.weight, chunk.n_rows)
         with self.turn() as inner:
             self._open, before = None, self._gate.copy()
             insist = insist and self.strategy != "random" and self.target_rate is None and knows_one_class(inner)
             if insist:
-                while start < last and chunk.weight is not None and chunk.weight[start] == 0.0:
+                while start < last and weights.shape[0] and weights[start] == 0.0:
                     start += 1
                 last = min(last, start + 1)
             try:
@@ -269,6 +272,8 @@ class ActiveLearner(Around):
         Rows that were passed over since, on the way to a question that is still open, are not behind the model then.
         What was learned stays.
         """
+        if not isinstance(asked, Gate):
+            raise TypeError(f"as_asked goes back to what asked() gave, after a first question. Got {asked!r}.")
         now = self._gate.copy()
         self._gate.restore(asked)
         try:
@@ -384,9 +389,12 @@ class ActiveLearner(Around):
         seed : int, default=None
             Of the questions; None for that of ``random_state``.
         """
+        self._check_inner(learner)
+        if seed is not None and not SEED.accepts(seed):
+            raise ValueError(f"The seed of questions must be {SEED}. Got {seed!r} instead.")
         with self.turn():
             if seed is not None:
-                self._gate = self._gate._replace(seed=seed)
+                self._gate = self._gate._replace(seed=int(seed))
             self.estimator_ = learner
         return self
 
@@ -403,16 +411,21 @@ class ActiveLearner(Around):
     def _check_params(self) -> None:
         name = type(self).__name__
         check_params(name, self._constraints, self.__dict__)
-        inner = self.estimator
-        if inner is not None and not isinstance(inner, Classifier):
+        if self.estimator is not None:
+            self._check_inner(self.estimator)
+        if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
+            raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
+
+    def _check_inner(self, inner: Any) -> None:
+        """Whether this can be the learner inside."""
+        name = type(self).__name__
+        if not isinstance(inner, Classifier):
             raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
-        if inner is not None and inner.__dict__.get("kernel") == "precomputed":
+        if inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
                 f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "
                 "before. Give the kernel by name, or as a function."
             )
-        if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
-            raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
 
     @contextmanager
     def turn(self) -> Iterator[Any]:

@@ -24,6 +24,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 LOOKED_AT = 1000
@@ -241,7 +242,7 @@ def _is_scalar(cell: Any) -> bool:
 
 def _counts(numbers: list[float]) -> bool:
     """Does each number follow the one before by one, up or down?"""
-    steps = {b - a for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {b - a for a, b in pairwise(numbers)}
     return steps in ({1.0}, {-1.0})
 
 

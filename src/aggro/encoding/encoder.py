@@ -123,7 +123,10 @@ class Counts:
 
 
 class Encoded(NamedTuple):
-    """Rows of features, and how many categories and words of the cells were known, and not known."""
+    """Rows of features, and how many categories and words of the cells were known, and not known.
+
+    Rows are sparse, always: a sum over a dense row rounds otherwise, and then cuts would tell.
+    """
 
     X: Any
     known: int
@@ -276,11 +279,7 @@ class Encoder:
         self.sample, self.sampled = sample, self.sampled + min(n, room)
 
     def _encode(self, columns: Columns, n: int, learning: bool) -> Encoded:
-        cells = self._cells(columns, n, learning)
-        dense = not cells.bounds.shape[0] and not cells.parts.shape[1]
-        if dense and self.width == cells.numbers.shape[1] and not np.isnan(cells.numbers.sum()):
-            return Encoded(cells.numbers, 0, 0)
-        indptr, indices, data, counts = self._sparse(cells, n, learning)
+        indptr, indices, data, counts = self._sparse(self._cells(columns, n, learning), n, learning)
         from scipy.sparse import csr_array
 
         X = csr_array((data, indices, indptr), shape=(n, max(self.width, 1)))
@@ -380,7 +379,7 @@ class Encoder:
         new = self.sample is not None or any(name not in self.columns for name in record)
         if new:
             X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
-            return row_of(X)
+            return X.indices, X.data
         self.counts.rows += 1
         return self._encode_one(record, True)
 
@@ -505,13 +504,6 @@ class Encoder:
         return int(((table.columns[:n] == self.order.index(name)) & (table.kinds[:n] == CATEGORY)).sum())
 
 
-def row_of(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The one row of a matrix as (features, values)."""
-    if isinstance(X, np.ndarray):
-        return np.arange(X.shape[1]), X[0]
-    return X.indices, X.data
-
-
 def first_there(column: Any, n: int, na: Iterable[str]) -> int:
     """The first row where a column has something in its cell; n if there is none."""
     for start in range(0, n, LOOKED_AT):
@@ -532,7 +524,7 @@ def stacked(pieces: list[Encoded], width: int) -> Encoded:
     """Pieces of a table as one; those before may know fewer features."""
     from scipy.sparse import csr_array
 
-    parts = [csr_array(piece.X) for piece in pieces]
+    parts = [piece.X for piece in pieces]
     indptr = [parts[0].indptr.astype(np.int64)]
     for part in parts[1:]:
         indptr.append(part.indptr[1:] + indptr[-1][-1])

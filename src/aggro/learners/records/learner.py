@@ -169,7 +169,7 @@ class RecordLearner:
                 return self
             mark = encoder.mark()
             try:
-                row = with_width(*encoder.learn_one(record), encoder.width)
+                row = encoder.learn_one(record)
                 if task_of(inner) == "outlier":
                     inner.learn_one(row, weight=weight)
                 else:
@@ -248,7 +248,7 @@ class RecordLearner:
         inner = self._copy_of_estimator()
         if inner.__dict__.get("warm_start"):
             raise ValueError("fit starts anew, so warm_start=True means nothing inside. Call partial_fit to go on.")
-        encoder = self._new_encoder()
+        encoder = self.new_encoder()
         rows = self._learned(encoder, X, y, sample_weight)
         given = (rows.X,) if task_of(inner) == "outlier" else (rows.X, rows.y)
         inner.fit(*given, sample_weight=rows.weight)
@@ -465,8 +465,10 @@ class RecordLearner:
 
     def go_on_with(self, learner: Any, encoder: Encoder) -> Self:
         """Put a learner and an encoder inside that have learned before; they are not copied."""
-        self._check_inner(learner)
-        with self._turn():
+        if learner is not None:
+            self._check_inner(learner)
+        self._check_params()
+        with turn_of(self).lock:
             self.__dict__.update(estimator_=learner, _encoder=encoder)
         return self
 
@@ -490,10 +492,11 @@ class RecordLearner:
         with lock.lock:
             if "_encoder" not in self.__dict__:
                 self._check_params()
-                self.__dict__.update(_encoder=self._new_encoder(), estimator_=self._copy_of_estimator())
+                self.__dict__.update(_encoder=self.new_encoder(), estimator_=self._copy_of_estimator())
             yield self._encoder, self.estimator_
 
-    def _new_encoder(self) -> Encoder:
+    def new_encoder(self) -> Encoder:
+        """An encoder that knows nothing yet, as the parameters are now."""
         roles = {role: names_of(getattr(self, role)) for role in ("number", "category", "text", "date", "ignore", "na")}
         said = Said(**roles)
         said.roles()  # refuses a column with two of them
@@ -578,10 +581,3 @@ def taken(column: Any, rows: np.ndarray) -> Any:
     if hasattr(column, "to_pylist"):
         return column.take(rows)
     return column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows.tolist()]
-
-
-def with_width(features: np.ndarray, values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """A row that shows how many features there are by now: if need be, the last of them is there with a 0."""
-    if width and (not features.size or features[-1] != width - 1):
-        return np.append(features, width - 1), np.append(values, 0.0)
-    return features, values

@@ -43,7 +43,19 @@ from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Voca
 from aggro.engine.scaling import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.parse.words64 import PADDING
-from aggro.streams.tables.roles import ISO, LOOKED_AT, MISSING, USED, Column, Role, Said, as_number, guess, is_missing, settle
+from aggro.streams.tables.roles import (
+    ISO,
+    LOOKED_AT,
+    MISSING,
+    USED,
+    Column,
+    Role,
+    Said,
+    as_number,
+    guess,
+    is_missing,
+    settle,
+)
 
 LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from aggro.streams.bad_lines import BadLine
 from aggro.streams.chunk import Chunk, Position
-from aggro.streams.formats import find_format
+from aggro.streams.formats import RAW_ONLY, find_format
 from aggro.streams.io.files import Source
 from aggro.streams.io.find import Paths, find
+
+if TYPE_CHECKING:
+    from aggro.streams.tables.roles import Column
 
 CHUNK_BYTES = 2**20
 
@@ -32,6 +35,7 @@ class Stream:
         threads: int,
         options: dict[str, Any],
         cells: bool = False,
+        raw: bool = False,
     ) -> None:
         self.sources = [Source(name) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
@@ -44,6 +48,24 @@ class Stream:
         for name, value in options.items():
             if name not in self._format.options and value != DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
+            if name in RAW_ONLY and not raw and value != DEFAULTS[name]:
+                raise ValueError(f"{name}= is for raw tables. Leave it out, or pass raw=True.")
+        self.raw = raw
+        if raw and self._format.columns is None:
+            raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables. Leave raw=True out.")
+        self._columns: dict[str, Column] | None = None
+        self.layout: Any = None  # how a CSV file is laid out, once it was looked at
+        self.sample: Any = None  # labels and weights of some rows, which show their types
+        self.begun: Any = None  # batches of a source that can be read once, of which some were looked at
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What each column of a table is for: guessed from some rows, or as said."""
+        if self._columns is None:
+            if self._format.columns is None:
+                raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
+            self._columns = self._format.columns(self)
+        return self._columns
 
     @property
     def files(self) -> list[str]:
@@ -68,6 +90,13 @@ DEFAULTS: dict[str, Any] = {
     "label": None,
     "weight": None,
     "text": (),
+    "number": (),
+    "category": (),
+    "date": (),
+    "ignore": (),
+    "na": (),
+    "columns": None,
+    "labels": None,
     "header": None,
     "delimiter": None,
     "zero_based": False,
@@ -95,6 +124,14 @@ def open(
     bits: int = 18,
     named: bool = False,
     cells: bool = False,
+    raw: bool = False,
+    number: str | Sequence[str] = (),
+    category: str | Sequence[str] = (),
+    date: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    na: str | Sequence[str] = (),
+    labels: str | None = None,
+    columns: Mapping[str, Column] | None = None,
 ) -> Stream:
     """A stream of chunks from a file, files, a folder, a glob or stdin.
 
@@ -136,6 +173,19 @@ def open(
         vw: features keep their names, «namespace^feature», instead. Each chunk has the columns that occur in it.
     cells
         tables: chunks bring along the pyarrow table that they were made of, as ``chunk.cells``.
+    raw
+        tables: ``chunk.X`` is a pyarrow table of the columns as they come, and ``chunk.columns`` says what each
+        column of the file is for. Columns of no use (ids, empty ones, those to ignore) are not read; ``cells=True``
+        brings them. The parameters that follow are for raw tables.
+    number, category, date, ignore
+        raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
+    na
+        raw tables: words that mean that a cell is empty, besides "", "?", "NA", "N/A", "NaN", "NULL", "None" …
+    labels
+        raw tables: what the label must be, "classes" or "numbers". None if there is none unless ``label`` names it.
+    columns
+        raw tables: the columns as they were settled before, by name; nothing is guessed then, and columns that are
+        not among them are left out.
 
     Examples
     --------
@@ -160,10 +210,19 @@ def open(
         raise ValueError(f"start is in file number {place.file}, but there are {len(files)} files.")
     if not 1 <= bits <= 30:
         raise ValueError(f"bits must be from 1 to 30, got {bits}.")
+    if labels not in (None, "classes", "numbers"):
+        raise ValueError(f"labels={labels!r} is not known. Expected 'classes', 'numbers' or None.")
     options = {
         "label": label,
         "weight": weight,
         "text": text,
+        "number": _names(number),
+        "category": _names(category),
+        "date": _names(date),
+        "ignore": _names(ignore),
+        "na": _names(na),
+        "columns": columns,
+        "labels": labels,
         "header": header,
         "delimiter": delimiter,
         "zero_based": zero_based,
@@ -171,4 +230,8 @@ def open(
         "bits": bits,
         "named": named,
     }
-    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells)
+    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells, raw)
+
+
+def _names(said: str | Sequence[str]) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said)

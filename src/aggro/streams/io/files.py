@@ -90,6 +90,10 @@ class Source:
                 raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
         return got
 
+    def can_be_read_again(self) -> bool:
+        """Is this a real file, that stays when it was read?"""
+        return not self._once()
+
     def is_plain(self) -> bool:
         """Is this a real file without compression, that can be sought?"""
         if self._once():

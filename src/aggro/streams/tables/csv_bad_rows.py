@@ -55,6 +55,8 @@ def _wrong_cells(cells: Any, types: dict[str, Any]) -> dict[int, str]:
     """The rows of a table of bytes that have a cell which is not of its column's type, and what is wrong."""
     wrong: dict[int, str] = {}
     for name, kind in types.items():
+        if name not in cells.column_names:  # which is not read
+            continue
         column = cells.column(name).combine_chunks().dictionary_encode()
         misfits = {code: column.dictionary[code].as_py() for code in _misfits(column.dictionary, kind)}
         codes = column.indices.fill_null(-1).to_numpy()

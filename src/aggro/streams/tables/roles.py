@@ -24,11 +24,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 LOOKED_AT = 1000
-"""How many rows a guess is made from, at most."""
+"""How many rows a guess is made from: the first ones. What comes after them in a sample is spread over the table."""
 
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
 LABEL_NAMES = ("label", "target", "y", "class")
@@ -163,6 +164,8 @@ def _is(column: Column) -> str:
 def _can_be_label(column: Column, cells: Sequence[Any], na: Iterable[str], labels: str) -> bool:
     if labels == "numbers":
         return column.role is Role.NUMBER
+    if isinstance(cells, np.ndarray):
+        cells = cells[~np.isnan(cells)].tolist()
     present = [cell for cell in cells if not is_missing(cell, na)]
     distinct = len({str(cell) for cell in present})
     if column.role is Role.CATEGORY:
@@ -175,7 +178,9 @@ def _can_be_label(column: Column, cells: Sequence[Any], na: Iterable[str], label
 
 
 def guess(name: str, cells: Sequence[Any], na: Iterable[str] = ()) -> Column:
-    """One column by the rule."""
+    """One column by the rule. An array of floats, NaN where there is nothing, is a quick way to say numbers."""
+    if isinstance(cells, np.ndarray):
+        return _of_floats(name, cells)
     present = [cell for cell in cells if not is_missing(cell, na)]
     if not present:
         return Column(name, Role.IGNORE, "empty")
@@ -189,14 +194,9 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = ()) -> Column:
     numbers = [number for cell in present if (number := as_number(cell)) is not None]
     by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOSTLY * len(present)
     if len(numbers) >= NEARLY_ALL * len(present):
-        flags = all(isinstance(cell, bool) for cell in present)
-        if not flags and all(number.is_integer() for number in numbers):
-            if by_name:
-                return Column(name, Role.ID, "its name, and hardly a value comes twice")
-            if len(numbers) >= ENOUGH and _counts(numbers):
-                return Column(name, Role.ID, "counts the rows")
-        strays = len(present) - len(numbers)
-        return Column(name, Role.NUMBER, f"{strays} of {len(present)} cells are no numbers" if strays else "numbers")
+        if all(isinstance(cell, bool) for cell in present):
+            return Column(name, Role.NUMBER, "true or false")
+        return _number(name, np.array(numbers), len(present), by_name)
     if not texts:
         return Column(name, Role.CATEGORY, "values of several kinds")
     if (pattern := date_pattern(texts)) is not None:
@@ -207,6 +207,27 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = ()) -> Column:
     if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
         return Column(name, Role.ID, "hardly a value comes twice")
     return Column(name, Role.CATEGORY, f"{distinct} value{'s' * (distinct > 1)}")
+
+
+def _of_floats(name: str, cells: np.ndarray) -> Column:
+    present = cells[~np.isnan(cells)]
+    if not len(present):
+        return Column(name, Role.IGNORE, "empty")
+    numbers = present[np.isfinite(present)]
+    if len(numbers) < NEARLY_ALL * len(present):
+        return Column(name, Role.CATEGORY, "values of several kinds")
+    by_name = ID_NAME.fullmatch(name.strip()) is not None and len(np.unique(present)) >= MOSTLY * len(present)
+    return _number(name, numbers, len(present), by_name)
+
+
+def _number(name: str, numbers: np.ndarray, present: int, by_name: bool) -> Column:
+    if (numbers == np.trunc(numbers)).all():
+        if by_name:
+            return Column(name, Role.ID, "its name, and hardly a value comes twice")
+        if len(numbers) >= ENOUGH and _counts(numbers):
+            return Column(name, Role.ID, "counts the rows")
+    strays = present - len(numbers)
+    return Column(name, Role.NUMBER, f"{strays} of {present} cells are no numbers" if strays else "numbers")
 
 
 def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
@@ -240,10 +261,10 @@ def _is_scalar(cell: Any) -> bool:
     return hasattr(cell, "__float__") and not hasattr(cell, "__len__")
 
 
-def _counts(numbers: list[float]) -> bool:
-    """Does each number follow the one before by one, up or down?"""
-    steps = {b - a for a, b in pairwise(numbers)}
-    return steps in ({1.0}, {-1.0})
+def _counts(numbers: np.ndarray) -> bool:
+    """Does each of the first numbers follow the one before by one, up or down? Those after go on that way."""
+    steps = np.diff(numbers)
+    return abs(steps[0]) == 1 and bool((steps[: LOOKED_AT - 1] == steps[0]).all() and (steps * steps[0] > 0).all())
 
 
 def date_pattern(texts: Sequence[str]) -> str | None:

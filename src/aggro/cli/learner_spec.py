@@ -15,6 +15,7 @@ from aggro.learners.registry import Entry, find
 from aggro.learners.shared.inside import check_params, constraints_of
 
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are encoded: parameters of RecordLearner
 # Of fit, which has all rows at once. A stream has its own ways.
 ELSEWHERE = {
     "max_iter": "Use --passes.",
@@ -78,6 +79,32 @@ def make_learner(written: str, settings: list[str]) -> Any:
     except ValueError as error:
         raise Mistake(str(error)) from error
     return learner
+
+
+def split_settings(written: str, settings: list[str]) -> tuple[list[str], list[str]]:
+    """Settings of the learner, and those of the encoder that reads tables for it."""
+    own = constraints_of(entry_of(written)[0].load())
+    of_records = [s for s in settings if (name := s.partition("=")[0].strip()) in OF_RECORDS and name not in own]
+    return [s for s in settings if s not in of_records], of_records
+
+
+def records_around(learner: Any, settings: list[str]) -> Any:
+    """A learner that takes raw tables and records, around this one."""
+    from aggro.learners.records import RecordLearner
+
+    constraints = constraints_of(RecordLearner)
+    values = {}
+    for setting in settings:
+        name, given, text = setting.partition("=")
+        if not given:
+            raise Mistake(f"{setting!r} is not a setting. Write name=value, such as ngrams=2.")
+        values[name.strip()] = parsed(constraints[name.strip()], text.strip())
+    around = RecordLearner(learner, **values)
+    try:
+        check_params(around)
+    except ValueError as error:
+        raise Mistake(str(error)) from error
+    return around
 
 
 def check_name(entry: Entry, kind: Any, name: str) -> None:

@@ -35,7 +35,7 @@ class Stream:
         threads: int,
         options: dict[str, Any],
         cells: bool = False,
-        raw: bool = False,
+        raw: bool | None = False,
     ) -> None:
         self.sources = [Source(name) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
@@ -45,6 +45,8 @@ class Stream:
         self.first_bad: BadLine | None = None
         self._format = find_format(self.sources[0], format)
         self.format = self._format.name
+        if raw is None:
+            raw = self._format.columns is not None
         for name, value in options.items():
             if name not in self._format.options and value != DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
@@ -124,7 +126,7 @@ def open(
     bits: int = 18,
     named: bool = False,
     cells: bool = False,
-    raw: bool = False,
+    raw: bool | None = False,
     number: str | Sequence[str] = (),
     category: str | Sequence[str] = (),
     date: str | Sequence[str] = (),

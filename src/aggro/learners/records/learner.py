@@ -19,7 +19,7 @@ from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NESTED
 from aggro.learners.shared.one_row import Explanation, as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
-from aggro.streams.tables.roles import USED, Column, Role, Said
+from aggro.streams.tables.roles import USED, Column, Said
 
 NONE = Kind(None, "None")
 ASKING = ("ask", "query_one", "query_chunk")  # what an ActiveLearner inside has, and takes rows for
@@ -294,7 +294,7 @@ class RecordLearner:
         """Learn a raw chunk of a stream: ``aggro.streams.open(path, raw=True)``."""
         with self._turn() as (encoder, _):
             if not encoder.columns and getattr(chunk, "columns", None):
-                encoder.settle(used(chunk.columns))
+                encoder.settle(chunk.columns)
         return self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -441,7 +441,7 @@ class RecordLearner:
     def _query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
         with self._turn() as (encoder, inner):
             if not encoder.columns and getattr(chunk, "columns", None):
-                encoder.settle(used(chunk.columns))
+                encoder.settle(chunk.columns)
             columns, n = columns_of(chunk.X)
             rows = Rows(encoder.transform(columns, n).X, weight=chunk.weight)
             found: int | None = inner.query_chunk(rows, start, stop, insist=insist)
@@ -460,7 +460,7 @@ class RecordLearner:
         with self._turn() as (encoder, _):
             if encoder.counts.rows:
                 raise ValueError("Rows have been learned already: the columns have their roles.")
-            encoder.settle(used(columns))
+            encoder.settle(columns)
         return self
 
     def go_on_with(self, learner: Any, encoder: Encoder) -> Self:
@@ -562,11 +562,6 @@ def as_record(x: Any) -> Mapping[str, Any]:
 def names_of(given: Any) -> tuple[str, ...]:
     """A name or several as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given or ())
-
-
-def used(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns without label and weight, which come apart from the rows."""
-    return {name: column for name, column in columns.items() if column.role not in (Role.LABEL, Role.WEIGHT)}
 
 
 def described(columns: Mapping[str, Column]) -> str:

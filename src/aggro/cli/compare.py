@@ -62,7 +62,7 @@ def compare(
         raise Mistake("Classifiers, regressors and outlier detectors cannot be compared: take one kind.")
     (task,) = tasks
     stream = open_data(data, reading, task=task)
-    rows = Rows(stream, task)
+    rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
     title = ", ".join(os.path.basename(path) for path in data)
@@ -102,9 +102,26 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
     return {name: make_learner(name, settings) for name in names}
 
 
+def encoded(rows: Any) -> Any:
+    """The rows of a table as features, made once for all learners, as a record learner would make them."""
+    from aggro.cli.reading import blaming_the_data
+    from aggro.cli.table_report import check_usable
+    from aggro.encoding.cells import columns_of
+    from aggro.learners.records import RecordLearner
+
+    na = list(rows.stream.options["na"]) or None
+    encoder = RecordLearner(na=na).new_encoder()
+    with blaming_the_data():
+        encoder.settle(rows.stream.columns)
+        check_usable(rows.stream)
+    rows.change = lambda chunk: chunk._replace(X=encoder.learn(*columns_of(chunk.X)).X, columns=None)
+    return rows
+
+
 def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
     """The curve of each."""
     from aggro.cli.progress_lines import ledger
+    from aggro.cli.table_report import how_it_is_read
     from aggro.evaluate.validation import compare as compare_all
 
     def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
@@ -115,6 +132,8 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
             lines.advance(None, f"{count:,} rows")
 
     with ledger(rows.task) as lines:
+        for line in how_it_is_read(rows.stream) if rows.stream.raw else ():
+            lines.say(line)
         chunks = iter(rows)
         first = next(chunks, None)
         if first is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,7 @@ class Rows:
     def __init__(self, stream: Stream, task: str, count: bool = True) -> None:
         self.stream, self.task, self.count = stream, task, count  # whether classes are counted, to be learned
         self.unlabelled = 0
+        self.change: Callable[[Chunk], Chunk] = lambda chunk: chunk  # what becomes of each chunk that has rows
         self.order = LabelOrder()
         self._before: Position = stream.start
         self._chunk: Chunk | None = None
@@ -145,7 +146,8 @@ class Rows:
         with blaming_the_data():
             for chunk in self.stream:
                 self._chunk = chunk
-                yield self._in_order(chunk)
+                ready = self._in_order(chunk)
+                yield self.change(ready) if ready.n_rows else ready
                 self._before = chunk.position or self._before
 
     def _in_order(self, chunk: Chunk) -> Chunk:

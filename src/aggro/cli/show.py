@@ -47,7 +47,8 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "parameters": header.parameters,
         **({"classes": sorted(header.classes, key=lambda label: (str(type(label)), label))} if classifies else {}),
         "features": header.n_features,
-        "named": header.named,
+        "named": header.named or header.records is not None,
+        **({"columns": columns_in(header.records), "strays": header.records["strays"]} if header.records else {}),
         "rows": contents.n_seen,
         "mean_loss": contents.mean_loss,
         **({"mistakes": contents.n_mistakes, "error": contents.n_mistakes / seen} if classifies else {}),
@@ -61,6 +62,14 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "asking": header.active and asking_of(header.active),
         "labelling": position and position.get("labelling"),
     }
+
+
+def columns_in(records: dict[str, Any]) -> dict[str, list[str]]:
+    """The columns of a table that a model has learned from, by role."""
+    roles: dict[str, list[str]] = {}
+    for name, role, *_ in records["columns"]:
+        roles.setdefault(role, []).append(name)
+    return roles
 
 
 def asking_of(active: dict[str, Any]) -> dict[str, Any]:
@@ -119,6 +128,10 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     if "classes" in facts:
         lines["classes"] = listed(facts["classes"])
     lines["features"] = f"{facts['features']:,}" + (" with names" if facts["named"] else ", by number from 0")
+    if "columns" in facts:
+        from aggro.cli.table_report import columns_line
+
+        lines["columns"] = columns_line(facts["columns"])
     lines["rows"] = f"{facts['rows']:,}"
     lines["mean loss"] = f"{facts['mean_loss']:.6g}"
     if "error" in facts:

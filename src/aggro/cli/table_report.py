@@ -29,7 +29,7 @@ def how_it_is_read(stream: Stream) -> list[str]:
             lines.append(f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}")
     for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
         lines.append(f"left out: {column.name!r} ({column.why})")
-    if stream.header is not None:
+    if getattr(stream, "header", None) is not None:
         said = "as said" if stream.header_said else "guessed"
         lines.append("header: " + (f"the first line ({said})" if stream.header else f"none ({said})"))
     return lines

@@ -155,7 +155,7 @@ class Conversation:
         from aggro.cli.progress_lines import patience
 
         session = self.session
-        texts = tuple(session.walk.stream.options["text"])
+        texts = text_columns(session.walk.stream)
         while True:
             try:
                 with patience(self.screen.say):
@@ -227,8 +227,10 @@ class Conversation:
         self.screen.say(f"{ENDS[end]} Every answer is kept.{go_on}")
 
     def _result(self, end: str, standing: Standing) -> dict[str, Any]:
+        from aggro.cli.labelling.session import asker_of
+
         session, gain, mistakes = self.session, standing.gain, standing.mistakes
-        active = session.active
+        active = asker_of(session.active)
         inner = getattr(active, "estimator_", active.estimator)
         known = math.isfinite(mistakes.error)
         return {
@@ -250,6 +252,13 @@ class Conversation:
             "classes": inner.classes_.tolist() if session.learned else [],
             "bad_lines": session.walk.stream.bad_lines,
         }
+
+
+def text_columns(stream: Any) -> tuple[str, ...]:
+    """The columns of running text."""
+    if stream.raw:
+        return tuple(column.name for column in stream.columns.values() if column.role == "text")
+    return tuple(stream.options["text"])
 
 
 def summary(result: dict[str, Any], standing: Standing) -> str:

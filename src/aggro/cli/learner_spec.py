@@ -88,12 +88,12 @@ def split_settings(written: str, settings: list[str]) -> tuple[list[str], list[s
     return [s for s in settings if s not in of_records], of_records
 
 
-def records_around(learner: Any, settings: list[str]) -> Any:
+def records_around(learner: Any, settings: list[str], parameters: Mapping[str, Any] | None = None) -> Any:
     """A learner that takes raw tables and records, around this one."""
     from aggro.learners.records import RecordLearner
 
     constraints = constraints_of(RecordLearner)
-    values = {}
+    values = dict(parameters or {})
     for setting in settings:
         name, given, text = setting.partition("=")
         if not given:

@@ -155,6 +155,8 @@ class Rows:
             return chunk._replace(y=None)
         if chunk.y is None:
             raise Mistake(f"{self.stream.sources[0].title} has no label column. Name it with --label.")
+        if self.task == "regression" and chunk.y.dtype.kind in "UO":
+            chunk = chunk._replace(y=as_targets(chunk.y))
         labelled = ~missing(chunk.y)
         if not labelled.all():
             self.unlabelled += int((~labelled).sum())
@@ -263,6 +265,16 @@ class LabelOrder:
             f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so errors "
             "counted while learning mean little. Shuffle the rows."
         )
+
+
+def as_targets(y: np.ndarray) -> np.ndarray:
+    """Words as numbers, NaN for those that are none; as they are if none is a number."""
+    from aggro.streams.tables.roles import as_number
+
+    numbers = [None if label is None else as_number(label) for label in y.tolist()]
+    if all(number is None for number in numbers):
+        return y
+    return np.array([np.nan if number is None else number for number in numbers])
 
 
 def missing(y: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.console import console, shown, visible
+from aggro.learners.shared.inside import innermost
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.answers import Choices
@@ -52,8 +53,8 @@ def question_of(active: Any, row: Row, texts: tuple[str, ...]) -> Question:
     parts: dict[Any, float] = {}
     inner = getattr(active, "estimator_", None)
     if inner is not None:
-        guess, score, parts = guess_of(inner, row.x)
-    reasons = [] if hasattr(inner, "kernel") else reasons_of(parts, words)
+        guess, score, parts = guess_of(active if hasattr(active, "columns_") else inner, row.x)
+    reasons = [] if hasattr(innermost(active), "kernel") else reasons_of(parts, words)
     columns = [(name, value, part_of(name, value, parts) if reasons else None) for name, value in seen.items()]
     columns.sort(key=lambda column: -abs(column[2] or 0.0))
     return Question(row.number, columns, words, guess, score, sorted(reasons, key=lambda reason: -abs(reason.part)))
@@ -80,8 +81,10 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
 
     words: dict[str, str] = {}
     for column, text in texts.items():
+        of = "" if len(texts) == 1 else f"{column} "
+        named = [part for part in parts if isinstance(part, str) and part.startswith(f"{column}:")]
+        words.update((part, f"{of}“{part.removeprefix(f'{column}:')}”") for part in named)
         for word, place in places_of(text, WORD_BITS).items():
-            of = "" if len(texts) == 1 else f"{column} "
             words.setdefault(f"{column}~{place}", f"{of}“{word.lower()}”")
     reasons = []
     for feature, part in parts.items():
@@ -94,7 +97,8 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
 def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:
     """The part of a column, whatever features it has become."""
     keys = (name, f"{name}={value}", f"{name}=missing", int(name) if name.isdecimal() else name)
-    return sum(parts[key] for key in dict.fromkeys(keys) if key in parts)
+    of_a_date = [key for key in parts if isinstance(key, str) and key.startswith(f"{name}:")]
+    return sum(parts[key] for key in dict.fromkeys((*keys, *of_a_date)) if key in parts)
 
 
 # On the screen ---------------------------------------------------------------------------------------

@@ -149,8 +149,8 @@ def _label(
     if named_only or not names:
         return None
     first, last = names[0], names[-1]
-    if not _can_be_label(columns[last], sample[last], said.na, labels):
-        if _can_be_label(columns[first], sample[first], said.na, labels):
+    if labels == "classes" and not _can_be_label(columns[last], sample[last], said.na):
+        if _can_be_label(columns[first], sample[first], said.na):
             return Column(first, Role.LABEL, f"the first column; the last one, {last!r}, is {_is(columns[last])}")
     return Column(last, Role.LABEL, "the last column")
 
@@ -161,9 +161,7 @@ def _is(column: Column) -> str:
     )
 
 
-def _can_be_label(column: Column, cells: Sequence[Any], na: Iterable[str], labels: str) -> bool:
-    if labels == "numbers":
-        return column.role is Role.NUMBER
+def _can_be_label(column: Column, cells: Sequence[Any], na: Iterable[str]) -> bool:
     if isinstance(cells, np.ndarray):
         cells = cells[~np.isnan(cells)].tolist()
     present = [cell for cell in cells if not is_missing(cell, na)]

@@ -86,7 +86,7 @@ def test_mistakes(svm, csv, model, tmp_path):
     assert "not an aggro model" in mistake("predict", svm, svm)
     assert "nowhere" in mistake("predict", tmp_path / "nowhere", svm)
     assert "nowhere" in mistake("predict", model, tmp_path / "nowhere.svm")
-    assert "by position, not by name" in mistake("predict", model, csv)
+    assert "knows none of the features" in mistake("predict", model, csv)
     good("train", csv, "--model", tmp_path / "m.aggro")
     assert "by name" in mistake("predict", tmp_path / "m.aggro", svm)
     damaged = tmp_path / "damaged.aggro"

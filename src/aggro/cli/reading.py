@@ -100,6 +100,10 @@ def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: st
             f"{stream.sources[0].title} is {stream.format} text, and the model has learned from tables with the "
             f"columns {names_listed(columns)}. Give it data with these columns."
         )
+    if task in LABELS and reading.label is None and not any(c.role == "label" for c in columns.values()):
+        with blaming_the_data():  # it has learned from answers, or from another program's labels
+            found = open_data(paths, reading, task=task, **more).columns
+        stream.options["label"] = next((c.name for c in found.values() if c.role == "label"), None)
     stream.options["columns"] = columns
     return stream
 

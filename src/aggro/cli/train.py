@@ -68,14 +68,17 @@ def train(
     before, and the share predicted wrongly before it was learned.
     """
     new, reading = starting_learner(learner, set_ or [], from_, reading)
-    from aggro.cli.reading import open_data, open_known, read_again
-    from aggro.cli.table_report import check_classes
+    from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again
+    from aggro.cli.table_report import check_classes, check_usable
     from aggro.cli.scoring import evaluate, task_of
 
     task = task_of(new)
     stream = open_data(data, reading, task=task) if from_ is None else open_known(data, reading, new, task=task)
     if from_ is None:
         new = for_data(new, stream, reading)
+    elif stream.raw:
+        with blaming_the_data():
+            check_usable(stream)
     if not read_again(stream):
         for said, what in ((checkpoint, "--checkpoint"), (resume, "--resume"), (passes > 1, "--passes")):
             if said:

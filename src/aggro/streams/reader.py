@@ -37,7 +37,7 @@ class Stream:
         cells: bool = False,
         raw: bool = False,
     ) -> None:
-        self.sources = [Source(name) for name in files]
+        self.sources = [Source(name, options["encoding"]) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
         self.start, self.threads, self.options, self.cells = start, threads, options, cells
         self.n_features: int | None = options["n_features"]
@@ -66,6 +66,16 @@ class Stream:
                 raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
             self._columns = self._format.columns(self)
         return self._columns
+
+    @property
+    def header(self) -> bool | None:
+        """Does the first line of a CSV file name the columns? None for other formats."""
+        return None if self._format.header is None else self._format.header(self)
+
+    @property
+    def header_said(self) -> bool:
+        """Was that said, and not guessed?"""
+        return self.options["header"] is not None
 
     @property
     def files(self) -> list[str]:
@@ -97,6 +107,7 @@ DEFAULTS: dict[str, Any] = {
     "na": (),
     "columns": None,
     "labels": None,
+    "encoding": "utf-8",
     "header": None,
     "delimiter": None,
     "zero_based": False,
@@ -117,6 +128,7 @@ def open(
     label: str | bool | None = None,
     weight: str | None = None,
     text: str | Sequence[str] = (),
+    encoding: str = "utf-8",
     header: bool | None = None,
     delimiter: str | None = None,
     zero_based: bool = False,
@@ -159,8 +171,11 @@ def open(
         tables: the column of weights, if any.
     text
         tables: columns of running text, to be read as bags of words hashed into 2^18 places.
+    encoding
+        text: the encoding of the files, one of Python's, such as "latin-1" or "cp1252". UTF-16 is known by its
+        byte-order mark.
     header
-        csv: whether the first line names the columns; None for yes unless it is all numbers.
+        csv: whether the first line names the columns; None to guess from what stands below.
     delimiter
         csv: what separates fields; None for a tab in .tsv files, else the commonest of comma, tab, semicolon.
     zero_based
@@ -223,6 +238,7 @@ def open(
         "na": _names(na),
         "columns": columns,
         "labels": labels,
+        "encoding": encoding,
         "header": header,
         "delimiter": delimiter,
         "zero_based": zero_based,

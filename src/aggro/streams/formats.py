@@ -29,7 +29,8 @@ class Format(NamedTuple):
     """How to know a format and how to read it.
 
     ``options`` are the parameters of ``open`` that mean something to it, besides those for all formats. ``columns``
-    settles what the columns of a table are for; None where there is no table.
+    settles what the columns of a table are for; None where there is no table. ``header`` is whether
+    the first line is one, where there may be one.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Format(NamedTuple):
     read: Callable[[Stream], Iterator[Chunk]]
     options: frozenset[str]
     columns: Callable[[Stream], dict[str, Column]] | None = None
+    header: Callable[[Stream], bool] | None = None
 
 
 def _first_line(head: bytes) -> bytes:
@@ -103,7 +105,7 @@ FORMATS = {
             (".jsonl", ".ndjson"),
             lambda head: _first_line(head).startswith(b"{"),
             _table("json_tables", "read_json"),
-            TABLE,
+            TABLE | {"encoding"},
             _table("json_tables", "json_columns"),
         ),
         Format(
@@ -111,22 +113,23 @@ FORMATS = {
             (".svm", ".svml", ".svmlight", ".libsvm"),
             lambda head: SVMLIGHT_LINE.fullmatch(_first_line(head)) is not None,
             _svmlight,
-            frozenset({"zero_based", "n_features"}),
+            frozenset({"zero_based", "n_features", "encoding"}),
         ),
         Format(
             "vw",
             (".vw",),
             lambda head: VW_LINE.match(_first_line(head)) is not None,
             _vw,
-            frozenset({"bits", "named"}),
+            frozenset({"bits", "named", "encoding"}),
         ),
         Format(
             "csv",
             (".csv", ".tsv"),
             lambda head: re.search(rb"[,;\t]", _first_line(head)) is not None and b"\0" not in head,
             _table("csv_tables", "read_csv"),
-            TABLE | {"delimiter", "header"},
+            TABLE | {"delimiter", "header", "encoding"},
             _table("csv_tables", "csv_columns"),
+            _table("csv_tables", "csv_header"),
         ),
     )
 }

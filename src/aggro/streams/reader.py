@@ -37,7 +37,7 @@ class Stream:
         cells: bool = False,
         raw: bool | None = False,
     ) -> None:
-        self.sources = [Source(name) for name in files]
+        self.sources = [Source(name, options["encoding"]) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
         self.start, self.threads, self.options, self.cells = start, threads, options, cells
         self.n_features: int | None = options["n_features"]
@@ -70,6 +70,16 @@ class Stream:
         return self._columns
 
     @property
+    def header(self) -> bool | None:
+        """Does the first line of a CSV file name the columns? None for other formats."""
+        return None if self._format.header is None else self._format.header(self)
+
+    @property
+    def header_said(self) -> bool:
+        """Was that said, and not guessed?"""
+        return self.options["header"] is not None
+
+    @property
     def files(self) -> list[str]:
         return [source.name for source in self.sources]
 
@@ -99,6 +109,7 @@ DEFAULTS: dict[str, Any] = {
     "na": (),
     "columns": None,
     "labels": None,
+    "encoding": "utf-8",
     "header": None,
     "delimiter": None,
     "zero_based": False,
@@ -119,6 +130,7 @@ def open(
     label: str | bool | None = None,
     weight: str | None = None,
     text: str | Sequence[str] = (),
+    encoding: str = "utf-8",
     header: bool | None = None,
     delimiter: str | None = None,
     zero_based: bool = False,
@@ -161,8 +173,11 @@ def open(
         tables: the column of weights, if any.
     text
         tables: columns of running text, to be read as bags of words hashed into 2^18 places.
+    encoding
+        text: the encoding of the files, one of Python's, such as "latin-1" or "cp1252". UTF-16 is known by its
+        byte-order mark.
     header
-        csv: whether the first line names the columns; None for yes unless it is all numbers.
+        csv: whether the first line names the columns; None to guess from what stands below.
     delimiter
         csv: what separates fields; None for a tab in .tsv files, else the commonest of comma, tab, semicolon.
     zero_based
@@ -225,6 +240,7 @@ def open(
         "na": _names(na),
         "columns": columns,
         "labels": labels,
+        "encoding": encoding,
         "header": header,
         "delimiter": delimiter,
         "zero_based": zero_based,

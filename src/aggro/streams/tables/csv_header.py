@@ -29,7 +29,15 @@ def has_header(top: Sequence[str], rows: Rows) -> bool:
     named = [field for field in top if field]
     if len(set(named)) < len(named):
         return False
-    return not any(_is_a_cell(field, cells) for field, cells in zip(top, below, strict=True))
+    count = _count([int(field) for field in top if field.isdecimal()])
+    return not any(
+        _is_a_cell(field, cells) for field, cells in zip(top, below, strict=True) if not (count and field.isdecimal())
+    )
+
+
+def _count(numbers: list[int]) -> bool:
+    """Whole numbers that count up, as years and the columns' own numbers do, are names."""
+    return len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _names_numbers(field: str, cells: Sequence[str]) -> bool:
@@ -44,8 +52,8 @@ def _is_a_cell(field: str, cells: Sequence[str]) -> bool:
     """A value like those below, and no name of theirs."""
     if not field or is_missing(field):
         return False
-    if NUMBER.fullmatch(field):
-        return not field.isdigit()  # 1990 may be a name, 5.1 hardly
+    if NUMBER.fullmatch(field) and not field.isdecimal():
+        return True  # 1990 may be a name, 5.1 hardly
     if cells.count(field) >= (1 if len(cells) < FEW else 2):
         return True
     if len(field) > LONGEST_NAME or len(field.split()) >= SENTENCE:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggro.streams.bad_lines import bad_header, shortened
+from aggro.streams.io.encodings import TRY
 from aggro.streams.io.files import Source
 from aggro.streams.io.lines import after_newline
 from aggro.streams.parse.csv_rows import QUOTE, last_row_end
@@ -30,6 +31,8 @@ class Layout:
         first = first_line(text)
         if not first:
             raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
+        if b"\0" in first:
+            raise bad_header('there are NUL bytes. If this is UTF-16 text, say so: encoding="utf-16-le"', source.title)
         self.delimiter = _checked(delimiter) or _delimiter(source.name, first)
         self.quoting = self.delimiter != "\t"
         fields = self.fields(first, source.title)
@@ -58,7 +61,12 @@ class Layout:
         """The fields of a first line."""
         if b"\r" in line:
             raise bad_header("the lines end with carriage returns (CR) alone. Convert it: tr '\\r' '\\n'", title)
-        text = line.decode("utf-8", "replace")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise bad_header(
+                f"{line[error.start - 20 if error.start > 20 else 0 :][:40]!r} is not UTF-8. {TRY}", title
+            ) from error
         if not self.quoting:
             return text.split("\t")
         try:

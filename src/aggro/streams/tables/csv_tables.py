@@ -4,8 +4,9 @@ Whether a file has a header is guessed, unless ``header=`` says it. The first li
 
 - if a field of it that is no number stands above a column of numbers;
 - unless all its fields are numbers or empty; or two of them are the same; or one of them is a value and no name: it
-  comes again in its own column (twice, or once among fewer than twenty rows), it is a number with a point or a sign, or
-  it has five words or 64 letters and more, and its column is running text.
+  comes again in its own column (twice, or once among fewer than twenty rows; whole numbers that count up by one are
+  names all the same), it is a number with a point or a sign, or it has at least five words or more than 64 letters, and
+  its column is running text.
 
 Two hundred rows are looked at. Without a header the columns are called «column1» and so on, and so are those without a
 name if there are several. Fields are separated by ``delimiter=``: by default a tab in files called .tsv, else the one
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.streams.bad_lines import bad_header
+from aggro.streams.bad_lines import bad_header, bad_line
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.lines import BOM, whole_lines
@@ -62,6 +63,11 @@ def read_csv(stream: Stream) -> Iterator[Chunk]:
     return read_tables(stream, reader, blocks)
 
 
+def csv_header(stream: Stream) -> bool:
+    """Has the first line the names of the columns?"""
+    return layout_of(stream).header
+
+
 def csv_columns(stream: Stream) -> dict[str, Column]:
     """What the columns are for."""
     names = layout_of(stream).names
@@ -80,16 +86,26 @@ def _sample(stream: Stream) -> Any:
 
     reader = RawCsvReader(stream, {})
     texts, all_of_it = sample_texts(stream, reader.layout.rows_end, LONGEST_ROW)
-    tables = [reader.read(Block.of(text)._replace(file=number)).table for number, text in texts]
-    tables = [table.select(reader.layout.names) for table in tables if table.num_rows]
+    tables = []
+    first_wrong = None
+    for number, text in texts:
+        table, bad = reader.read(Block.of(text)._replace(file=number))
+        tables += [table.select(reader.layout.names)] if table.num_rows else []
+        if bad:
+            first_wrong = first_wrong or bad_line(bad[0][1], stream.sources[number].title, bad[0][0] + 1, 1)
     if not tables:
+        if first_wrong is not None:
+            raise first_wrong
         if stream.options["columns"] is None:
-            raise ValueError(
-                f"{stream.sources[0].title} has a line with the names of the columns, and no row below it."
-            )
+            raise no_rows(stream)
         tables = [pa.table({name: pa.array([], pa.string()) for name in reader.layout.names})]
     table = pa.concat_tables(tables)
     return table.take(looked_at(table.num_rows, all_of_it))
+
+
+def no_rows(stream: Stream) -> ValueError:
+    title = stream.sources[0].title
+    return ValueError(f"{title} has a line with the names of the columns, and no row below it. Expected rows.")
 
 
 class CsvReader:
@@ -100,7 +116,10 @@ class CsvReader:
         source, options, names = stream.sources[0], stream.options, self.layout.names
         self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
         self.label = self.roles.label
-        self._types = self._settle(first_rows(source, self.layout.rows_end, LONGEST_ROW))
+        sample = first_rows(source, self.layout.rows_end, LONGEST_ROW)
+        if len(stream.sources) == 1 and not sample[self.layout.header_end(np.frombuffer(sample, np.uint8)) :].strip():
+            raise no_rows(stream)
+        self._types = self._settle(sample)
 
     def _look(self, stream: Stream) -> None:
         import pyarrow.csv as pa_csv

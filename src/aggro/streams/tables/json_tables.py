@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from aggro.streams.bad_lines import bad_line, reason_of, shortened
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import Block
+from aggro.streams.io.encodings import TRY
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
 from aggro.streams.tables.encode import EXACT, Roles, check_columns, encode
@@ -41,7 +42,7 @@ DEEPEST = 64  # brackets within brackets; pyarrow goes down as deep as the text 
 TOO_DEEP = f"the brackets are nested more than {DEEPEST} deep"
 
 
-HALF_PAIR = re.compile(rb"\\\\u[dD][89a-fA-F]")
+HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def read_json(stream: Stream) -> Iterator[Chunk]:
@@ -201,8 +202,9 @@ class RawJsonReader(JsonReader):
         self._ignores_new, self._all = not stream.cells, stream.cells
         types = {name: kind for name in wanted(columns) if (kind := stream.sample.get(name)) is not None}
         self._schema = pa.schema(list(types.items()))
-        strict = [name for name in (self.label, of_role(columns, Role.WEIGHT)) if name in types]
-        self._strict = pa.schema([(name, types[str(name)]) for name in strict])
+        strict = {self.label, of_role(columns, Role.WEIGHT)}
+        # A label that is now a number, now a word, is read as words.
+        self._strict = pa.schema([(n, kind) for n, kind in types.items() if n in strict and kind != pa.string()])
 
     def rows(self, table: Any) -> tuple:
         """(X, y, weight, names)"""
@@ -214,10 +216,15 @@ class RawJsonReader(JsonReader):
         with suppress(pa.ArrowInvalid):
             text = block.bytes()
             table = self._parse(text, self._schema)
-            return Table(
-                exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self._schema, kind))), []
-            )
+            table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self._schema, kind)))
+            return Table(self._in_order(table), [])
         return self._by_python(block.bytes())
+
+    def _in_order(self, table: Any) -> Any:
+        if not self._all:
+            return table
+        known = [name for name in self.columns if name in table.column_names]
+        return table.select(known + [name for name in table.column_names if name not in self.columns])
 
     def _by_python(self, text: bytes) -> Table:
         """The same line by line, for what pyarrow refuses: a field whose type changes is one of strings here."""
@@ -241,7 +248,7 @@ class RawJsonReader(JsonReader):
             names += [name for name in dict.fromkeys(name for row in rows for name in row) if name not in names]
         columns = {name: [row.get(name) for row in rows] for name in names}
         arrays = {name: _array(cells, self._kind(name, cells), name == self.label) for name, cells in columns.items()}
-        return Table(pa.table(arrays), bad)
+        return Table(self._in_order(pa.table(arrays)), bad)
 
     def _kind(self, name: str, cells: list[Any]) -> Any:
         known = name in self._schema.names
@@ -254,6 +261,8 @@ def _object(line: bytes) -> dict[str, Any] | str:
         return TOO_DEEP
     try:
         row = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        return f"{line[max(0, error.start - 20) :][:40]!r} is not UTF-8. {TRY}"
     except ValueError as error:
         return f"this is not JSON ({error})"
     if not isinstance(row, dict):

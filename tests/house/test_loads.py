@@ -10,9 +10,9 @@ import pytest
 
 import aggro
 
-FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "uniclass"}
+FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "records", "uniclass"}
 BATCHES = ["aggro.engine.solve", "aggro.learners.linear.minibatch"]
-UPSTAIRS = [f"aggro.{part}" for part in ("cli", "evaluate", "interop", "streams", "testing", "theory")]
+UPSTAIRS = [f"aggro.{part}" for part in ("cli", "encoding", "evaluate", "interop", "streams", "testing", "theory")]
 TWO_ROWS = ".partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])"
 
 

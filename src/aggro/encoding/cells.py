@@ -215,7 +215,8 @@ def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
         if found is not None:
             return found
         column = column.to_pylist()
-    pattern, seen = known.pattern or ISO, {}
+    pattern = known.pattern or ISO
+    seen: dict[str, float] = {}
     values, strays = np.full(len(column), np.nan), 0
     for i, cell in enumerate(column):
         if is_missing(cell, na):

@@ -18,8 +18,11 @@ DAY = 86400.0
 EPOCH = datetime(1970, 1, 1)
 MILLISECONDS = 1e11  # numbers beyond are no seconds: the year would be 5138
 FURTHEST = 1e12  # seconds, the year 33658: what is beyond is no date
-MONTHS = tuple("January February March April May June July August September October November December".split())
-WEEKDAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 NUMBERS = ("days", "year")
 CHOICES = tuple(f"month={month}" for month in MONTHS) + tuple(f"weekday={day}" for day in WEEKDAYS)
 CHOICES += tuple(f"hour={hour}" for hour in range(24))

@@ -47,6 +47,7 @@ from aggro.streams.tables.roles import (
     ISO,
     LOOKED_AT,
     MISSING,
+    NOTHING_SAID,
     USED,
     Column,
     Role,
@@ -187,7 +188,8 @@ class Encoder:
         """Give a column that was never seen its role, from its first cells."""
         role = self.said.roles().get(name)
         if role in (*USED, Role.IGNORE):
-            self._assign(name, settle({name: cells}, Said(**{role.value: (name,)}))[name])
+            one: dict[str, Any] = {role.value: (name,)}
+            self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
         else:
             self._assign(name, guess(name, cells, self.na))
 

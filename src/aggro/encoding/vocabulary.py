@@ -74,11 +74,12 @@ class Vocabulary:
         table, n = self.table, len(self)
         if n + features > table.keys.shape[0]:
             size = 2 ** int(np.ceil(np.log2(n + features)))
-            table = Table(
-                np.zeros(2 * size, np.uint32),
-                *(grown(array, n, size) for array in (table.keys, table.kinds, table.columns, table.ends)),
-                table.letters,
-                table.sizes,
+            table = table._replace(
+                slots=np.zeros(2 * size, np.uint32),
+                keys=grown(table.keys, n, size),
+                kinds=grown(table.kinds, n, size),
+                columns=grown(table.columns, n, size),
+                ends=grown(table.ends, n, size),
             )
             place_all(table)
         used = int(table.sizes[LETTERS])

@@ -26,7 +26,7 @@ from aggro.streams.tables.roles import LOOKED_AT, Column, Role
 
 PREFIX = "records."
 KEYS = {"parameters", "columns", "numbers", "dates", "rows", "strays", "sample", "sampled"}
-VOCABULARY = {
+VOCABULARY: dict[str, np.dtype[Any]] = {
     "keys": np.dtype(np.uint64),
     "kinds": np.dtype(np.uint8),
     "columns": np.dtype(np.uint32),

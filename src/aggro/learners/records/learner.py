@@ -18,8 +18,8 @@ from aggro.learners.shared.inside import task_of
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NESTED
 from aggro.learners.shared.one_row import Explanation, as_weight
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
-from aggro.streams.tables.roles import USED, Column, Said
+from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number, check_params
+from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
 
 NONE = Kind(None, "None")
 ASKING = ("ask", "query_one", "query_chunk")  # what an ActiveLearner inside has, and takes rows for
@@ -339,7 +339,8 @@ class RecordLearner:
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             warnings.warn(
-                f"The table lacks {len(missing)} of the columns that were learned from, and they count as missing: {shown}.",
+                f"The table lacks {len(missing)} of the columns that were learned from, and they count as missing: "
+                f"{shown}.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -497,8 +498,9 @@ class RecordLearner:
 
     def new_encoder(self) -> Encoder:
         """An encoder that knows nothing yet, as the parameters are now."""
-        roles = {role: names_of(getattr(self, role)) for role in ("number", "category", "text", "date", "ignore", "na")}
-        said = Said(**roles)
+        said_of = ("number", "category", "text", "date", "ignore", "na")
+        roles: dict[str, Any] = {role: names_of(getattr(self, role)) for role in said_of}
+        said = NOTHING_SAID._replace(**roles)
         said.roles()  # refuses a column with two of them
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 

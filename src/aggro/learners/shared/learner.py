@@ -19,6 +19,7 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
+from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
@@ -173,6 +174,12 @@ class Learner(OneRow, Columns, Counted):
         raise NotImplementedError
 
     # Parameters -----------------------------------------------------------------------------------
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Refuse parameters by their name before ``__init__`` does, which could not say what to do."""
+        if named:
+            check_names(cls, named)
+        return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -60,7 +60,8 @@ def _vw(stream: Stream) -> Iterator[Chunk]:
     from aggro.streams.parse import vw
 
     bits, named = stream.options["bits"], stream.options["named"]
-    parse = partial(vw.parse, bits=bits, named=named, skip_bad=stream.skip_bad)
+    words = vw.labels_are_words(stream.sources[0].head())
+    parse = partial(vw.parse, bits=bits, named=named, words=words, skip_bad=stream.skip_bad)
     return read_lines(stream, parse, 0 if named else 2**bits)
 
 

@@ -19,6 +19,7 @@ from aggro.engine.jit.dicts import CAN_READ_DICTS, SAFE
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR
 
+INFINITY = float("inf")
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
 PLANS = 64
 WORTH_A_PLAN = 4  # times a key order must come before it is remembered
@@ -174,14 +175,19 @@ class Features:
         self.index[name] = len(self.names) - 1
         self.n = max(self.n, len(self.names))
 
-    def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:
-        """One dict as a sparse row in index order; features not known are added, or left out."""
+    def pack(self, x: Mapping[Any, Any], grow: bool, least: float = -INFINITY) -> Pinned:
+        """One dict as a sparse row in index order; features not known are added, or left out.
+
+        What is left out is looked at all the same: a row that is refused when it is to be learned is refused when
+        it is to be scored. Values must not be below ``least``; those of known features are the kernel's to look at.
+        """
         keys, values = keys_and_values(x)
         try:
             positions = [self.index[key] for key in keys]
         except KeyError:
             positions = self.positions(keys, grow).tolist()
         if -1 in positions:
+            check_left_out(keys, values, positions, least)
             known = [k for k, position in enumerate(positions) if position >= 0]
             keys, values = tuple(keys[k] for k in known), tuple(values[k] for k in known)
             positions = [positions[k] for k in known]
@@ -219,20 +225,23 @@ class Features:
                     self._plans.clear()
                 self.plan = self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
 
-    def pair(self, indices: Any, values: Any, grow: bool) -> Pinned:
-        """One row from (indices, values); indices that are not known are added, or left out."""
+    def pair(self, indices: Any, values: Any, grow: bool, least: float = -INFINITY) -> Pinned:
+        """One row from (indices, values); indices that are not known are added, or left out, as in ``pack``."""
         where, what = checked_pair(indices, values)
         if where.shape[0]:
             top = int(where[-1])
             limit = len(self.names) if self.names is not None else self.reserved
             if limit is not None and top >= limit:
-                known = "names" if self.names is not None else "n_features"
-                raise ValueError(f"Index {top} is outside the {limit} features that {known} allows.")
+                by = "names" if self.names is not None else "n_features"
+                raise ValueError(f"Index {top} is outside the {limit} features that {by} allows.")
             if top >= self.n:
                 if grow:
                     self.n = top + 1
                 else:
-                    where, what = where[where < self.n], what[where < self.n]
+                    known = where < self.n
+                    if allowed(what[known], least).all():  # else the kernel finds those first
+                        check_values(where[~known].tolist(), what[~known], least)
+                    where, what = where[known], what[known]
         return self._row(where, what)
 
 
@@ -249,6 +258,34 @@ def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:
 def repeated(keys: tuple, positions: list[int]) -> Any:
     """The first feature whose position came before."""
     return next(keys[k] for k in range(len(keys)) if positions[k] in positions[:k])
+
+
+def check_left_out(keys: tuple, values: tuple, positions: list[int], least: float) -> None:
+    """Refuse a row for the features that are not known, at -1 among the positions, as if it were to be learned."""
+    try:
+        numbers = np.frombuffer(array("d", values))
+    except (TypeError, OverflowError) as error:
+        raise not_a_number(zip(keys, values, strict=True)) from error
+    left_out = np.array(positions) < 0
+    names = [key for key, out in zip(keys, left_out.tolist(), strict=True) if out]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"Feature {twice!r} comes more than once in a row. Give it once.")
+    if allowed(numbers[~left_out], least).all():  # else the kernel finds those first
+        check_values(names, numbers[left_out], least)
+
+
+def allowed(values: np.ndarray, least: float) -> np.ndarray:
+    """Which values are finite and large enough."""
+    return np.asarray(np.isfinite(values) & (values >= least))
+
+
+def check_values(names: Sequence[Any], values: np.ndarray, least: float) -> None:
+    """Refuse values of one row that no kernel will see; ``names`` are those of their features."""
+    if not allowed(values, least).all():
+        from aggro.learners.shared.inputs import bad_value  # which stands on this module
+
+        raise bad_value(frozen(values[None, :]), 0, list(names), least)
 
 
 def not_a_number(features: Iterable[tuple[Any, Any]]) -> Exception:

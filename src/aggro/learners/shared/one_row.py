@@ -185,6 +185,8 @@ class OneRow:
         except BaseException:
             model.go_back(moment)
             raise
+        finally:
+            model.may_go_back = False
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         """Learn one row that came through the doors. Needs the guard."""

@@ -217,6 +217,7 @@ class Learner(OneRow, Columns, Counted):
         params = self._bound(model, params)
         model.balanced = getattr(self, "class_weight", None) == "balanced"
         model.averaged = bool(getattr(self, "average", False))
+        model.least = self._least()
         model.params, model.pinned = params, None
 
     def _models(self, classes: int) -> int:
@@ -384,6 +385,8 @@ class Learner(OneRow, Columns, Counted):
             except BaseException:
                 model.go_back(moment)
                 raise
+            finally:
+                model.may_go_back = False
         return self
 
     def _learn_chunk(

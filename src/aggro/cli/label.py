@@ -138,7 +138,11 @@ class Conversation:
         self.session, self.screen, self.as_json = session, screen, as_json
         self.answers = answers_of(interrupts, screen.prompt)
         self.prints = as_json and not isinstance(self.answers, Keys)
-        self.choices = choices_of(given, session.active.classes_.tolist() if session.learned else [])
+        self.choices = choices_of(given, self._known())
+
+    def _known(self) -> list[Any]:
+        """The classes that the model knows."""
+        return self.session.active.classes_.tolist() if self.session.learned else []
 
     def greet(self) -> None:
         """Where it goes on."""
@@ -205,6 +209,8 @@ class Conversation:
         if event is None:
             self.screen.echo("There is nothing to take back.")
         else:
+            if event.do == "answer" and event.label not in self._known():
+                self.choices.drop(event.label)  # it was the only one
             what = f"the answer {shown(event.label)}" if event.do == "answer" else "a skip"
             self.screen.echo(f"took back {what}")
 

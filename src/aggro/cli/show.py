@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from aggro.cli.console import console, json_text, listed, shown
+from aggro.cli.console import facts as as_lines
 from aggro.cli.model_files import blaming_the_file, load_model
 from aggro.cli.options import Json, Model, Plugins
+from aggro.cli.tables import Column, Row, print_table
 
 
 def show(
@@ -83,29 +84,19 @@ def asking_of(active: dict[str, Any]) -> dict[str, Any]:
 
 def print_facts(facts: dict[str, Any]) -> None:
     """The facts for people."""
-    from rich import box
-    from rich.table import Table
-
-    screen = console()
-    for name, text in lines_of(facts).items():
-        first, *more = textwrap.wrap(shown(text), max(20, screen.width - 11), break_on_hyphens=False) or [""]
-        print(f"{name:<10} {first}")
-        for line in more:
-            print(f"{'':<10} {line}")
+    print(as_lines(lines_of(facts)))
     if not facts["weights"]:
         return
+    classes = "classes" in facts
+    columns = [Column("feature"), *([Column("for class")] if classes else []), Column("weight", number=True)]
+    rows = []
+    for weight in facts["weights"]:
+        named = [shown(weight["class"])] if classes else []
+        rows.append(Row([shown(weight["feature"]), *named, f"{weight['weight']:+.6g}"]))
     mean = ", of the average" if facts["parameters"].get("average") else ""
     what = "The centre, largest" if "outside" in facts else "Largest weights"
-    weights = Table(title=f"{what}{mean}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    weights.add_column("feature", overflow="fold")
-    if "classes" in facts:
-        weights.add_column("for class")
-    weights.add_column("weight", justify="right")
-    for weight in facts["weights"]:
-        named = [shown(weight["class"])] if "classes" in facts else []
-        weights.add_row(shown(weight["feature"]), *named, f"{weight['weight']:+.6g}")
-    screen.print()
-    screen.print(weights)
+    print()
+    print_table(console(), columns, rows, f"{what}{mean}")
 
 
 def checkpoint_line(passes: int, stream: list[int]) -> str:

@@ -47,6 +47,17 @@ class Chunk(NamedTuple):
         """How many rows there are."""
         return int(self.X.shape[0])
 
+    def __repr__(self) -> str:
+        """How much there is, and of what; not the rows themselves."""
+        kind = "dense" if isinstance(self.X, np.ndarray) else type(self.X).__name__
+        if hasattr(self.X, "indptr"):
+            kind = str(self.X.format).upper()
+        sides = zip(getattr(self.X, "shape", ()), ("row", "column"), strict=False)
+        size = " × ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in sides)
+        parts = {"labels": self.y, "weights": self.weight, "names": self.names, "cells": self.cells}
+        said = (size, kind, *(name for name, part in parts.items() if part is not None))
+        return f"<chunk: {', '.join(filter(None, said))}>"
+
     def some(self, rows: Any) -> Chunk:
         """These rows of it: a slice, or their numbers."""
         y, weight = (None if column is None else column[rows] for column in (self.y, self.weight))

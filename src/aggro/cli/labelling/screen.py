@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.console import console, shown, visible
+from aggro.cli.tables import Column, print_table
+from aggro.cli.tables import Row as TableRow
 from aggro.learners.shared.inside import innermost
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 EVERY_ROW = "(every row)"  # the intercept
 SHORT = 12
+RULE = 4  # the least of a line behind words
 COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each
 
 
@@ -158,42 +161,47 @@ class Screen:
 
         show = self._show
         show()
-        show(Rule(Text(f"row {question.row + 1:,}  ·  {standing.counts}"), align="left", style="dim"))
+        head = Text(f"row {question.row + 1:,}  ·  {standing.counts}")
+        fits = head.cell_len + RULE <= self.console.width  # else it would cut the figures
+        show(Rule(head, align="left", style="dim") if fits else head)
         for name, text in question.texts.items():
             show(Text(line(name), style="dim"))
             show(Padding(Text(clean(text) or "(empty)", overflow="fold"), (0, 2)))
         if question.columns:
-            show(self._table(question))
+            with contextlib.suppress(OSError):
+                self._table(question)
         lines = Table.grid(padding=(0, 1))
         for title, text in self._lines(question, standing).items():
             lines.add_row(Text(title, style="dim"), Text(line(text), overflow="fold"))
         show(lines)
-        keys = Text()
+        keys, used = Text(), 0
         for key, meaning in choices.shown():
-            keys.append(f"[{line(key)}]", style="bold")
-            keys.append(f" {line(meaning)}   ")
+            one = Text.assemble((f"[{line(key)}]", "bold"), f" {line(meaning)}")
+            if used and used + one.cell_len > self.console.width:  # a key stays beside what it means
+                keys.append("\n")
+                used = 0
+            keys.append(one).append("   ")
+            used += one.cell_len + 3
         if self.is_terminal:
-            keys.append("› ")
+            keys.append("\n› " if used + 2 > self.console.width else "› ")
         show(keys, end="" if self.is_terminal else "\n")
         with contextlib.suppress(OSError):
             sys.stderr.flush()
 
-    def _table(self, question: Question) -> Any:
-        from rich import box
-        from rich.table import Table
+    def _table(self, question: Question) -> None:
+        from rich.text import Text
 
         told = question.guess is not None and any(part is not None for *_, part in question.columns)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("column", overflow="fold")
-        table.add_column("value", overflow="fold")
+        columns = [Column("column"), Column("value")]
         if told:
-            table.add_column(line(f"for {question.guess}"), justify="right")
+            columns.append(Column(line(f"for {question.guess}"), number=True))
+        rows = []
         for name, value, part in question.columns[:COLUMNS]:
             cells = [line(name), "" if value is None else line(value)]
-            table.add_row(*cells, *([f"{part or 0.0:+.3f}"] if told else []))
+            rows.append(TableRow([*cells, *([f"{part or 0.0:+.3f}"] if told else [])]))
+        print_table(self.console, columns, rows, edge=False)
         if len(question.columns) > COLUMNS:
-            table.caption = f"and {len(question.columns) - COLUMNS:,} more"
-        return table
+            self.console.print(Text(f"and {len(question.columns) - COLUMNS:,} more", style="dim italic"))
 
     def _lines(self, question: Question, standing: Standing) -> dict[str, str]:
         lines = {"guess": "none yet"}

@@ -12,7 +12,7 @@ import aggro
 
 FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "uniclass"}
 BATCHES = ["aggro.engine.solve", "aggro.learners.linear.minibatch"]
-UPSTAIRS = [f"aggro.{part}" for part in ("cli", "evaluate", "interop", "streams", "testing", "theory")]
+UPSTAIRS = [f"aggro.{part}" for part in ("cli", "evaluate", "interop", "plot", "streams", "testing", "theory")]
 TWO_ROWS = ".partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])"
 
 
@@ -57,7 +57,16 @@ def loaded_by(code: str, folder) -> set[str]:
             "aggro.models",
             [*families_but("linear"), *BATCHES, *UPSTAIRS, "aggro.estimators", "sklearn"],
         ),
-        ("import aggro.evaluate", "aggro.evaluate", [*families_but(), "aggro.estimators", "aggro.theory", "sklearn"]),
+        (
+            "import aggro.evaluate",
+            "aggro.evaluate",
+            [*families_but(), "aggro.estimators", "aggro.plot", "aggro.theory", "sklearn"],
+        ),
+        (
+            "import aggro; aggro.plot.weights",
+            "aggro.plot",
+            [*families_but(), "aggro.estimators", "aggro.evaluate", "matplotlib", "sklearn"],
+        ),
         (
             "import aggro.streams; list(aggro.streams.open('rows.svm'))",
             "aggro.streams",

@@ -15,13 +15,15 @@ MARGINS = (0.45, 0.5)  # inches at the left and below that Axes have for their t
 def axes_for(ax: Any, height: float) -> Any:
     """The Axes given, or those of a new figure that is this high, in inches."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ImportError as missing:
         raise ImportError(
             "aggro.plot draws with matplotlib, which cannot be imported. Install it: pip install 'aggro[plot]'"
         ) from missing
     if ax is not None:
         return ax
+    from matplotlib import pyplot
+
     return pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Sequence
 
 MOST_LINES = 3
 ELLIPSIS = "…"
+PIECE = re.compile(r"[^\s,(]*[,(]?\s*")  # up to where a line may end
 
 
 def folded(name: str, width: int, most: int = MOST_LINES) -> list[str]:
-    """A name on at most ``most`` lines of ``width`` letters; an ellipsis stands for what does not fit."""
-    lines = textwrap.wrap(name, width, break_on_hyphens=False) or [""]
+    """A name on at most ``most`` lines of ``width`` letters; an ellipsis stands for what does not fit.
+
+    Lines end after words, commas and opening brackets where they can: names are often ``Learner(C=1,average=True)``.
+    """
+    lines = [""]
+    for piece in PIECE.findall(" ".join(name.split())):
+        if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    lines = [line.strip() for line in lines]
     if len(lines) > most:
         lines = [*lines[: most - 1], lines[most - 1][: width - 1].rstrip() + ELLIPSIS]
     return lines

@@ -53,8 +53,9 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     ),
     "estimators": (LEARNERS, "scikit-learn's manners are put around every learner in the same way"),
     "interop": ({"streams", *LEARNERS}, "and so are River's"),
+    "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
-        {"learners.kernel", "streams", *LEARNERS},
+        {"learners.kernel", "plot", "streams", *LEARNERS},
         "every learner is asked the same; it shows kernel_grid",
     ),
     "theory": ({*FAMILIES, *LEARNERS}, "a bound is one of a family's problem"),
@@ -64,7 +65,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"moved", "learners.register", "models", "theory", *FAMILIES, *LEARNERS},
         "the front door: all that users see",
     ),
-    "cli": ({"", "evaluate", "models", "streams", *FAMILIES, *LEARNERS}, "commands use all, and nothing uses them"),
+    "cli": (
+        {"", "evaluate", "models", "plot", "streams", *FAMILIES, *LEARNERS},
+        "commands use all, and nothing uses them",
+    ),
 }
 
 SAVE = "a method that saves: files are above learners"

@@ -12,7 +12,11 @@ import aggro
 
 FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "records", "uniclass"}
 BATCHES = ["aggro.engine.solve", "aggro.learners.linear.minibatch"]
+<<<<<<< HEAD
 UPSTAIRS = [f"aggro.{part}" for part in ("cli", "encoding", "evaluate", "interop", "streams", "testing", "theory")]
+=======
+UPSTAIRS = [f"aggro.{part}" for part in ("cli", "evaluate", "interop", "plot", "streams", "testing", "theory")]
+>>>>>>> site
 TWO_ROWS = ".partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])"
 
 
@@ -57,7 +61,16 @@ def loaded_by(code: str, folder) -> set[str]:
             "aggro.models",
             [*families_but("linear"), *BATCHES, *UPSTAIRS, "aggro.estimators", "sklearn"],
         ),
-        ("import aggro.evaluate", "aggro.evaluate", [*families_but(), "aggro.estimators", "aggro.theory", "sklearn"]),
+        (
+            "import aggro.evaluate",
+            "aggro.evaluate",
+            [*families_but(), "aggro.estimators", "aggro.plot", "aggro.theory", "sklearn"],
+        ),
+        (
+            "import aggro; aggro.plot.weights",
+            "aggro.plot",
+            [*families_but(), "aggro.estimators", "aggro.evaluate", "matplotlib", "sklearn"],
+        ),
         (
             "import aggro.streams; list(aggro.streams.open('rows.svm'))",
             "aggro.streams",

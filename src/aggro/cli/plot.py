@@ -10,6 +10,7 @@ from aggro.cli.console import shown
 from aggro.cli.outputs import writing
 
 MEASURES = {"classification": "Mistakes so far", "regression": "Mean loss so far", "outlier": "Outside so far"}
+LETTERS = 90  # on a line of a picture's title
 COLUMNS = {"classification": "Mistakes", "regression": "Error", "outlier": "Outside"}
 
 
@@ -19,7 +20,7 @@ def draw(
     """Write the curves to a file, in the form that its name says."""
     with writing(path, "the plot") as file:
         if path.suffix.lower() == ".png":
-            draw_png(file, shown(title), curves, task)
+            draw_png(file, shown(title), curves)
         else:
             file.write(page(shown(title), curves, figures, task).encode())
 
@@ -46,26 +47,16 @@ def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[st
     return render("Learners side by side", "", [Section(title, note, table, chart)], f"aggro {__version__}")
 
 
-def draw_png(file: BinaryIO, title: str, curves: Mapping[str, Any], task: str) -> None:
+def draw_png(file: BinaryIO, title: str, curves: Mapping[str, Any]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    from aggro.plot import curves as draw_curves
+    from aggro.plot.label_places import folded
+
+    figure = Figure(figsize=(8.0, max(4.5, 1.5 + 0.25 * len(curves))), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for name, curve in curves.items():
-        late = curve.rows >= min(8, curve.n_rows)  # a mean over fewer rows says nothing
-        axes.plot(curve.rows[late], curve.errors[late], label=name)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("symlog" if any((curve.errors == 0).any() for curve in curves.values()) else "log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    ticks = FuncFormatter(lambda value, _: f"{value:.3g}" if task == "regression" else f"{100 * value:.3g}%")
-    axes.yaxis.set_major_formatter(ticks)
-    axes.yaxis.set_minor_formatter(ticks)
-    axes.set(xlabel="rows seen", ylabel=MEASURES[task])
-    axes.set_title(title, parse_math=False)  # a dollar in a name is a dollar
-    axes.grid(alpha=0.3)
-    for text in axes.legend(frameon=False).get_texts():
-        text.set_parse_math(False)
+    draw_curves({shown(name): curve for name, curve in curves.items()}, ax=figure.add_subplot())
+    text = "\n".join(folded(title, LETTERS))
+    figure.suptitle(text, x=0.01, ha="left", fontsize=11, parse_math=False)  # a dollar in a name is a dollar
     figure.savefig(file, format="png", dpi=150)

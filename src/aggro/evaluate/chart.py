@@ -1,6 +1,7 @@
-"""Error curves as one inline SVG: rows on a log₂ axis, errors on a log axis, a label at every line's end.
+"""Error curves as inline SVG: rows on a log₂ axis, errors on a log axis, a label at every line's end.
 
-Colours are the CSS classes ``s0`` … ``s5`` and ``peer``, which the page defines for light and dark.
+Colours are the CSS classes ``s0`` … ``s5`` and ``peer``, which the page defines for light and dark. A chart is there
+twice, for wide pages and for narrow ones; the page shows one.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from dataclasses import dataclass
 from html import escape
 
 from aggro.evaluate.curve import Curve
+from aggro.plot.colours import SERIES
+from aggro.plot.error_curves import DASHES, FIRST_ROW
+from aggro.plot.label_places import folded, spread
 
-WIDTH, HEIGHT = 880, 400
-LEFT, RIGHT, TOP, BOTTOM = 62, 178, 34, 52
-FIRST_ROW = 8  # a mean over fewer rows says nothing
+WIDE, NARROW = 880, 360
+HEIGHT = 400  # more if the labels take more
+LEFT, TOP, BOTTOM = 54, 34, 52
+LEAD = 24  # from a line's end to its label
+LETTER = 7.0  # pixels that a letter of 12 pixels takes at most, on average
 LABEL_HEIGHT = 15
-COLOURS = 6
-DASHES = ("7 4", "2 3", "10 3 2 3")
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,29 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
 
+@dataclass(frozen=True)
+class Frame:
+    """The chart's size, and where in it the lines are."""
+
+    width: int
+    labels: Sequence[Sequence[str]]  # the lines of each label
+
+    @property
+    def height(self) -> int:
+        return max(HEIGHT, TOP + BOTTOM + LABEL_HEIGHT * sum(map(len, self.labels)))
+
+    @property
+    def base(self) -> int:
+        return self.height - BOTTOM
+
+    @property
+    def right(self) -> float:
+        longest = max(len(line) for lines in self.labels for line in lines)
+        return self.width - LEAD - LETTER * longest - 4.0
+
+
 def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tuple[str, float] | None = None) -> str:
-    """The curves as an ``<svg>`` element.
+    """The curves as two ``<svg>`` elements, of which the page shows the one that fits.
 
     Parameters
     ----------
@@ -58,25 +83,34 @@ def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tu
         A level to compare with, drawn as a thin line.
     """
     lines = [line for line in lines if line.curve.n_rows > FIRST_ROW]
-    if not lines:
-        return ""
-    x, y = scales(lines, floor)
-    parts = [*y_axis(y, percent), *x_axis(x)]
+    return "\n".join(draw_chart(lines, width, measure, percent, floor) for width in (WIDE, NARROW)) if lines else ""
+
+
+def draw_chart(
+    lines: Sequence[Line], width: int, measure: str, percent: bool, floor: tuple[str, float] | None = None
+) -> str:
+    """The curves as one ``<svg>`` element."""
+    frame = Frame(width, [folded(line.name, 26 if width == WIDE else 13) for line in lines])
+    x, y = scales(lines, floor, frame)
+    parts = [*y_axis(y, percent, frame), *x_axis(x, frame)]
     if floor is not None:
         level = y(floor[1])
         parts.append(f'<line class="floor" x1="{LEFT}" x2="{x.stop:.1f}" y1="{level:.1f}" y2="{level:.1f}"/>')
         parts.append(f'<text class="tick" x="{LEFT + 6}" y="{level - 5:.1f}">{escape(floor[0])}</text>')
     styles = list(style_lines(lines))
     parts += [draw_line(line, style, x, y, percent) for line, style in zip(lines, styles, strict=True)]
-    parts += end_labels(lines, styles, x, y)
+    parts += end_labels(lines, styles, x, y, frame)
     parts.append(f'<text class="axis" x="{LEFT}" y="{TOP - 16}">{escape(measure)}</text>')
     middle = (LEFT + x.stop) / 2
-    parts.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">rows seen (log scale)</text>')
+    below = f'x="{middle:.1f}" y="{frame.height - 10}" text-anchor="middle"'
+    parts.append(f'<text class="axis" {below}>rows seen (log scale)</text>')
     title = escape(f"{measure}, by rows seen: " + ", ".join(line.name for line in lines))
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">\n' + "\n".join(parts) + "\n</svg>"
+    kind = "wide" if width == WIDE else "narrow"
+    head = f'<svg class="{kind}" viewBox="0 0 {width} {frame.height}" role="img" aria-label="{title}">'
+    return head + "\n" + "\n".join(parts) + "\n</svg>"
 
 
-def scales(lines: Sequence[Line], floor: tuple[str, float] | None) -> tuple[Scale, Scale]:
+def scales(lines: Sequence[Line], floor: tuple[str, float] | None, frame: Frame) -> tuple[Scale, Scale]:
     most_rows = max(line.curve.n_rows for line in lines)
     shown = [
         float(e) for line in lines for n, e in zip(line.curve.rows, line.curve.errors, strict=True) if n >= FIRST_ROW
@@ -85,8 +119,8 @@ def scales(lines: Sequence[Line], floor: tuple[str, float] | None) -> tuple[Scal
     high = max(shown) or 1.0
     low = min((e for e in shown if e > 0.0), default=high)
     low = max(min(low, high / 2.0), high / 1e4)  # no errors at all would be infinitely far down
-    x = Scale(FIRST_ROW, most_rows, LEFT, WIDTH - RIGHT)
-    return x, Scale(low / 1.12, high * 1.06, HEIGHT - BOTTOM, TOP)
+    x = Scale(FIRST_ROW, most_rows, LEFT, frame.right)
+    return x, Scale(low / 1.12, high * 1.06, frame.base, TOP)
 
 
 def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
@@ -97,7 +131,7 @@ def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
     ]
 
 
-def y_axis(y: Scale, percent: bool) -> list[str]:
+def y_axis(y: Scale, percent: bool, frame: Frame) -> list[str]:
     parts = []
     for exponent in range(math.floor(math.log10(y.low)), math.ceil(math.log10(y.high)) + 1):
         for digit in (1, 2, 3, 5, 7):
@@ -106,16 +140,17 @@ def y_axis(y: Scale, percent: bool) -> list[str]:
                 continue
             at = y(value)
             label = f"{100.0 * value:g}%" if percent else f"{value:g}"
-            parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{frame.right:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>')
             parts.append(f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
     return parts
 
 
-def x_axis(x: Scale) -> list[str]:
+def x_axis(x: Scale, frame: Frame) -> list[str]:
     first, last = math.ceil(math.log2(x.low)), math.floor(math.log2(x.high))
-    every = 2 if last - first > 8 else 1
-    base = HEIGHT - BOTTOM
-    parts = [f'<line class="base" x1="{LEFT}" x2="{x.stop}" y1="{base}" y2="{base}"/>']
+    most = max(1, int((x.stop - x.start) / (LETTER * (len(f"{2**last:,}") + 2))))
+    every = max(1, math.ceil((last - first + 1) / most))
+    base = frame.base
+    parts = [f'<line class="base" x1="{LEFT}" x2="{x.stop:.1f}" y1="{base}" y2="{base}"/>']
     for power in range(first, last + 1):
         at = x(2.0**power)
         parts.append(f'<line class="base" x1="{at:.1f}" x2="{at:.1f}" y1="{base}" y2="{base + 5}"/>')
@@ -132,7 +167,7 @@ def style_lines(lines: Sequence[Line]) -> list[tuple[str, str]]:
             styles.append(("peer", DASHES[peers % len(DASHES)]))
             peers += 1
         else:
-            styles.append((f"s{own % COLOURS}", "none" if own < COLOURS else DASHES[0]))
+            styles.append((SERIES[own % len(SERIES)], dash_of(own // len(SERIES))))
             own += 1
     return styles
 
@@ -144,33 +179,26 @@ def draw_line(line: Line, style: tuple[str, str], x: Scale, y: Scale, percent: b
     return f'<polyline class="{style[0]}" stroke-dasharray="{style[1]}" points="{path}"><title>{tip}</title></polyline>'
 
 
-def end_labels(lines: Sequence[Line], styles: Sequence[tuple[str, str]], x: Scale, y: Scale) -> list[str]:
+def dash_of(turn: int) -> str:
+    """Lines that have a colour for the second, third … time are dashed."""
+    return DASHES[(turn - 1) % len(DASHES)] if turn else "none"
+
+
+def end_labels(lines: Sequence[Line], styles: Sequence[tuple[str, str]], x: Scale, y: Scale, frame: Frame) -> list[str]:
     """Names at the right, each near its line's end, moved apart where they would overlap."""
     ends = [points(line.curve, x, y)[-1] for line in lines]
-    wanted = [end[1] for end in ends]
+    heights = [float(LABEL_HEIGHT * len(label)) for label in frame.labels]
     parts = []
-    for k, at in enumerate(spread(wanted, TOP, HEIGHT - BOTTOM)):
+    for k, at in enumerate(spread([end[1] for end in ends], heights, TOP, frame.base)):
         colour, dash = styles[k]
         px, py = ends[k]
-        left = x.stop + 24
+        left = x.stop + LEAD
+        words = []
+        for number, words_of_line in enumerate(frame.labels[k]):
+            down = at + LABEL_HEIGHT * (number - (len(frame.labels[k]) - 1) / 2.0) + 4.0
+            words.append(f'<text class="{colour} name" x="{left:.1f}" y="{down:.1f}">{escape(words_of_line)}</text>')
         parts.append(
             f'<polyline class="{colour} lead" stroke-dasharray="{dash}" '
-            f'points="{px:.1f},{py:.1f} {left - 14:.1f},{at:.1f} {left - 3:.1f},{at:.1f}"/>'
-            f'<text class="{colour} name" x="{left:.1f}" y="{at + 4:.1f}">{escape(lines[k].name)}</text>'
+            f'points="{px:.1f},{py:.1f} {left - 14:.1f},{at:.1f} {left - 3:.1f},{at:.1f}"/>' + "".join(words)
         )
     return parts
-
-
-def spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """The wanted heights, moved as little as a single sweep can so that labels do not overlap."""
-    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
-    placed = list(wanted)
-    least = top
-    for k in order:
-        placed[k] = max(placed[k], least)
-        least = placed[k] + LABEL_HEIGHT
-    most = bottom
-    for k in reversed(order):
-        placed[k] = min(placed[k], most)
-        most = placed[k] - LABEL_HEIGHT
-    return placed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class Curve:
     rows: np.ndarray
     errors: np.ndarray
     seconds: float  # predicting and learning, without reading the stream
+    measure: str = "mistakes"  # what the errors are; else "loss" or "outside"
 
     @property
     def n_rows(self) -> int:
@@ -37,6 +39,26 @@ class Curve:
         """Speed; 0 if there was nothing to measure."""
         return self.n_rows / self.seconds if self.seconds > 0.0 else 0.0
 
+    def plot(self, name: str = "", *, ax: Any = None) -> Any:
+        """Draw the curve with matplotlib; for several at once see :func:`aggro.plot.curves`.
+
+        Parameters
+        ----------
+        name : str, default=""
+            What to write at the line's end; the error there if empty.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None. Axes with curves take more of them.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Where it was drawn.
+        """
+        from aggro.plot import curves
+
+        error = f"{self.error:.3g}" if self.measure == "loss" else f"{self.error:.2%}"
+        return curves({name or error: self}, ax=ax)
+
 
 class Points:
     """Gathers a curve, point by point, in memory that grows with the logarithm of the rows."""
@@ -52,5 +74,5 @@ class Points:
         self.rows.append(rows)
         self.errors.append(total / rows)
 
-    def curve(self, seconds: float) -> Curve:
-        return Curve(np.array(self.rows, np.int64), np.array(self.errors, np.float64), seconds)
+    def curve(self, seconds: float, measure: str) -> Curve:
+        return Curve(np.array(self.rows, np.int64), np.array(self.errors, np.float64), seconds, measure)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from aggro.plot.colours import DARK, LIGHT, SERIES, css
+
 STYLE = """
 :root { color-scheme: light dark;
-  --ground: #ffffff; --card: #f6f7f9; --ink: #1a1d23; --soft: #5b6472; --rule: #dfe3e8;
-  --s0: #1f5fd6; --s1: #c2410c; --s2: #15803d; --s3: #a21caf; --s4: #0e7490; --s5: #b91c4c; --peer: #707885; }
+  LIGHT }
 @media (prefers-color-scheme: dark) { :root {
-  --ground: #14161a; --card: #1c1f25; --ink: #e8eaee; --soft: #a0a8b4; --rule: #30353e;
-  --s0: #78acff; --s1: #ff9f68; --s2: #62d393; --s3: #e391f2; --s4: #56cfe1; --s5: #ff8aa5; --peer: #9aa2ae; } }
+  DARK } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 960px; margin: 0 auto; padding: 40px 20px 64px; }
@@ -22,6 +22,8 @@ p { margin: 0 0 1rem; max-width: 46rem; }
 .lead { font-size: 1.1rem; } p.note, footer { color: var(--soft); }
 figure { margin: 0 0 1rem; padding: 12px; background: var(--card); border-radius: 10px; overflow-x: auto; }
 svg { display: block; width: 100%; min-width: 620px; height: auto; font: 12px system-ui, sans-serif; }
+svg.narrow { display: none; min-width: 300px; }
+@media (max-width: 640px) { svg.narrow { display: block; } svg.wide { display: none; } }
 svg text { fill: var(--ink); } svg .tick, svg .axis { fill: var(--soft); }
 svg .grid { stroke: var(--rule); } svg .base { stroke: var(--soft); }
 svg .floor { stroke: var(--soft); stroke-dasharray: 1 4; stroke-linecap: round; stroke-width: 2; }
@@ -32,14 +34,15 @@ SERIES
 table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; }
-td.number { white-space: nowrap; }
+td { overflow-wrap: anywhere; } td.number, th.number { white-space: nowrap; }
 tr.peer td { color: var(--soft); } tr td.best { font-weight: 700; color: var(--ink); }
 footer { margin-top: 3rem; font-size: .88rem; }
 """
-NAMES = ("s0", "s1", "s2", "s3", "s4", "s5", "peer")
-SERIES = "\n".join(
-    f"svg polyline.{name} {{ stroke: var(--{name}); }} svg text.{name} {{ fill: var(--{name}); }}" for name in NAMES
+NAMES = "\n".join(
+    f"svg polyline.{name} {{ stroke: var(--{name}); }} svg text.{name} {{ fill: var(--{name}); }}"
+    for name in (*SERIES, "peer")
 )
+STYLE = STYLE.replace("SERIES", NAMES).replace("LIGHT", css(LIGHT)).replace("DARK", css(DARK))
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str) -> s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
-<style>{STYLE.replace("SERIES", SERIES)}</style>
+<style>{STYLE}</style>
 </head>
 <body><main>
 <h1>{escape(title)}</h1>

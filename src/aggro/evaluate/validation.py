@@ -86,13 +86,14 @@ def compare(
             start = time.perf_counter()
             run.take(chunk)
             seconds[name] += time.perf_counter() - start
-    return {name: run.points.curve(seconds[name]) for name, run in runs.items()}
+    return {name: run.points.curve(seconds[name], run.measure) for name, run in runs.items()}
 
 
 class Run(Protocol):
     """One estimator on its way through a stream."""
 
     points: Points
+    measure: str
 
     def take(self, chunk: Chunk) -> None: ...
 
@@ -112,6 +113,7 @@ class Counting:
         self.learner = learner
         self.points = Points()
         self.column = "mistakes" if isinstance(learner, Classifier | Detector) else "loss"
+        self.measure = "outside" if isinstance(learner, Detector) else self.column
         self.before = self.now() if model_of(learner) is not None else (0, 0.0)
         self.last = self.before[0]
 
@@ -148,6 +150,7 @@ class Asking:
         self.names: list[Any] | None = None
         self.rows, self.total = 0, 0.0
         self.classifies, self.detects = kind_of(estimator)
+        self.measure = "mistakes" if self.classifies else "outside" if self.detects else "loss"
         self.epsilon = 0.0 if self.classifies or self.detects else float(getattr(estimator, "epsilon", 0.0))
 
     def take(self, chunk: Chunk) -> None:

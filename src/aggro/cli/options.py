@@ -99,7 +99,6 @@ class Reading:
             given["delimiter"] = "\t"
         return {name: value for name, value in given.items() if value not in (None, False, []) or name == "header"}
 
-
     def for_later(self) -> dict[str, Any] | None:
         """What a model file keeps, so that it need not be said again; None if nothing was said."""
         said = {name: value for name, value in asdict(self).items() if name in KEPT and value not in (None, False, [])}
@@ -109,7 +108,9 @@ class Reading:
 
     def or_as(self, before: dict[str, Any]) -> Reading:
         """The same, with what was said before where nothing is said now."""
-        unsaid = {name: value for name, value in before.items() if name in KEPT and getattr(self, name) in (None, False)}
+        unsaid = {
+            name: value for name, value in before.items() if name in KEPT and getattr(self, name) in (None, False)
+        }
         if self.header is not None:
             unsaid.pop("header", None)
         return replace(self, **unsaid)

@@ -35,7 +35,14 @@ def how_it_is_read(stream: Stream) -> list[str]:
     return lines
 
 
-TITLES = {"label": "label", "weight": "weight", "number": "numbers", "category": "categories", "text": "text", "date": "dates"}
+TITLES = {
+    "label": "label",
+    "weight": "weight",
+    "number": "numbers",
+    "category": "categories",
+    "text": "text",
+    "date": "dates",
+}
 
 
 def _spoken(column: Any) -> str:

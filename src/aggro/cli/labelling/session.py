@@ -410,7 +410,6 @@ class Run:
             raise Mistake(f"{', '.join(self.seeds)}: there is no row with a label.")
         return count
 
-
     def _open_seeds(self) -> Any:
         """Rows with labels, read as the others are; which column has the labels, they show themselves."""
         if not self.stream.raw:

@@ -32,9 +32,7 @@ PyDict_Next = types.ExternalFunction("PyDict_Next", types.int32(object_, types.i
 PyDict_SetItem = types.ExternalFunction("PyDict_SetItem", types.int32(object_, object_, object_))
 PyList_Append = types.ExternalFunction("PyList_Append", types.int32(object_, object_))
 PyList_GetItem = types.ExternalFunction("PyList_GetItem", object_(object_, types.intp))
-PyList_SetSlice = types.ExternalFunction(
-    "PyList_SetSlice", types.int32(object_, types.intp, types.intp, object_)
-)
+PyList_SetSlice = types.ExternalFunction("PyList_SetSlice", types.int32(object_, types.intp, types.intp, object_))
 PyList_Size = types.ExternalFunction("PyList_Size", types.intp(object_))
 PyLong_FromLongLong = types.ExternalFunction("PyLong_FromLongLong", object_(types.int64))
 PyLong_AsLongLong = types.ExternalFunction("PyLong_AsLongLong", types.int64(object_))

@@ -82,8 +82,8 @@ def test_train_says_how_it_reads_a_table_before_it_learns(trained):
         "header: the first line",
     ):
         assert words in said[:table]
-    assert "Read as missing, being neither numbers nor dates: " in said
-    assert "in 'income'" in said
+    assert "Missing numbers and dates: " in said
+    assert "stray words)" in said
     assert "always the same: 'country'" in said
 
 
@@ -93,7 +93,11 @@ def test_results_for_programs_have_the_columns(files, rows, tmp_path):
     assert result["columns"]["id"] == ["id"]
     assert result["columns"]["number"] == ["age", "income"]
     strays = sum(row["income"] in ("-", "unknown") for row in rows[1])
-    assert result["strays"] == {"income": strays} and strays > 10
+    assert result["strays"] == {"income": strays}
+    gaps = sum(row["income"] in ("", "n/a") for row in rows[1])
+    ages = sum(row["age"] in ("", "?") for row in rows[1])
+    assert result["missing"] == {"age": ages, "income": strays + gaps}
+    assert min(strays, gaps, ages) > 10
 
 
 def test_predict_needs_no_flag_that_train_was_told(rows, tmp_path):
@@ -105,9 +109,11 @@ def test_predict_needs_no_flag_that_train_was_told(rows, tmp_path):
     told += ("--na", "unknown", "--text", "column8")
     model = tmp_path / "m.aggro"
     result = good("train", data, "--model", model, *told, "--json").json
-    assert result["rows"] == 2000 and set(result["classes"]) == {"yes", "no"}
+    assert result["rows"] == 2000
+    assert set(result["classes"]) == {"yes", "no"}
     out = good("predict", model, data, "--format", "csv").out.split()
-    assert len(out) == 2000 and set(out) == {"yes", "no"}
+    assert len(out) == 2000
+    assert set(out) == {"yes", "no"}
 
 
 def test_predict_and_python_agree_with_each_other(trained, files, rows):
@@ -129,7 +135,8 @@ def test_a_file_whose_columns_do_not_match_is_refused(trained, tmp_path):
     other.write_text("colour,size\nred,1\nblue,2\n")
     said = mistake("predict", model, other)
     assert "none of the columns that the model has learned from" in said
-    assert "'signup'" in said and "'colour', 'size'" in said
+    assert "'signup'" in said
+    assert "'colour', 'size'" in said
     said = mistake("train", other, "--from", model, "--model", tmp_path / "n.aggro")
     assert "no column to learn from: 'colour' is ignore (not known to the model)" in said
 
@@ -172,7 +179,8 @@ def test_the_first_column_of_a_file_of_messages_is_its_label(tmp_path):
 
 def test_as_many_classes_as_rows_cannot_be_meant(files, tmp_path):
     said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "note")
-    assert "can hardly be the label" in said and "--label with one of 'id'" in said
+    assert "can hardly be the label" in said
+    assert "--label with one of 'id'" in said
     said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "id")
     assert "--learner PARegressor" in said
     assert not (tmp_path / "m.aggro").exists()
@@ -180,14 +188,16 @@ def test_as_many_classes_as_rows_cannot_be_meant(files, tmp_path):
 
 def test_one_class_cannot_be_meant(files, tmp_path):
     said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "country")
-    assert "every row has the label 'EU'" in said and "--label" in said
+    assert "every row has the label 'EU'" in said
+    assert "--label" in said
     assert not (tmp_path / "m.aggro").exists()
 
 
 def test_no_column_to_learn_from_is_said(rows, tmp_path):
     data = write_csv(tmp_path / "a.csv", rows[1], ("id", "churn"))
     said = mistake("train", data, "--model", tmp_path / "m.aggro")
-    assert "no column to learn from: 'id' is id" in said and "--category" in said
+    assert "no column to learn from: 'id' is id" in said
+    assert "--category" in said
 
 
 def test_a_column_that_dominates_is_said(tmp_path):
@@ -200,13 +210,7 @@ def test_a_column_that_dominates_is_said(tmp_path):
 def test_roles_that_are_said_count(files, tmp_path):
     options = ("--category", "age", "--ignore", "signup,city", "--text", "plan", "--number", "id")
     result = good("train", files[1], "--model", tmp_path / "m.aggro", *options, "--json").json
-    assert result["columns"] == {
-        "number": ["id", "income"],
-        "ignore": ["signup", "city"],
-        "category": ["age", "country"],
-        "text": ["plan", "note"],
-        "label": ["churn"],
-    } or {role: sorted(names) for role, names in result["columns"].items()} == {
+    assert {role: sorted(names) for role, names in result["columns"].items()} == {
         "number": ["id", "income"],
         "ignore": ["city", "signup"],
         "category": ["age", "country"],

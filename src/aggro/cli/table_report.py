@@ -102,14 +102,29 @@ def dominating(learner: Any, X: Any) -> list[str]:
 def what_turned_out(learner: Any) -> list[str]:
     """Lines about the columns of a table, once it was learned."""
     lines = []
-    strays = {name: count for name, count in learner.strays_.items() if count}
-    if strays:
-        each = ", ".join(f"{count:,} in {name!r}" for name, count in strays.items())
-        lines.append(f"Read as missing, being neither numbers nor dates: {each}.")
+    strays, missing = learner.strays_, missing_in(learner.encoder_)
+    each = [
+        f"{missing.get(name, 0):,} in {name!r}" + (f" ({strays[name]:,} stray words)" if strays.get(name) else "")
+        for name in {**missing, **strays}
+        if missing.get(name) or strays.get(name)
+    ]
+    if each:
+        lines.append(f"Missing numbers and dates: {', '.join(each)}.")
     constant = constant_columns(learner.encoder_)
     if constant:
         lines.append(f"Note: always the same: {names_listed(constant)}. Such columns teach nothing.")
     return lines
+
+
+def missing_in(encoder: Any) -> dict[str, int]:
+    """How many cells of each column of numbers and dates were missing, as far as that was counted."""
+    found: dict[str, int] = {}
+    for k, slot in enumerate(encoder.numbers):
+        if slot.name in ("", "days") and encoder.options.scale:
+            there = int(encoder.moments.counts[k])
+            if 0 < there < encoder.counts.rows:
+                found[encoder.order[slot.column]] = encoder.counts.rows - there
+    return found
 
 
 def constant_columns(encoder: Any) -> list[str]:

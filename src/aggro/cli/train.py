@@ -234,7 +234,7 @@ class Run:
 
     def result(self) -> dict[str, Any]:
         from aggro.cli.progress_lines import counts
-        from aggro.cli.table_report import columns_of
+        from aggro.cli.table_report import columns_of, missing_in
 
         learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
         columns = columns_of(learner)
@@ -249,7 +249,11 @@ class Run:
             **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
             "updates": now.updates,
             "features": inner.n_features_in_,
-            **({"columns": columns, "strays": learner.strays_} if columns is not None else {}),
+            **(
+                {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}
+                if columns is not None
+                else {}
+            ),
             **({"offset": learner.offset_} if detects else {}),
             **({"classes": learner.classes_.tolist()} if classifies else {}),
             **({"sorted_labels": self.order is not None} if classifies else {}),

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from aggro import __version__, cli
+from aggro.cli import application
 from aggro.cli.console import Mistake
 
 
@@ -56,11 +57,11 @@ def test_what_is_not_the_users_mistake_is_not_hidden(monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(application, "app", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         cli.main([])
 
 
 def test_a_mistake_knows_its_line():
-    assert cli.mistake_in(Mistake("no such file")) == "no such file"
-    assert cli.mistake_in(ValueError("x")) is None
+    assert application.mistake_in(Mistake("no such file")) == "no such file"
+    assert application.mistake_in(ValueError("x")) is None

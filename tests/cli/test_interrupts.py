@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -181,3 +182,50 @@ def test_a_signal_that_python_drops_comes_again(number):
     with signals(), pytest.raises(KeyboardInterrupt):
         work()
     assert sys.unraisablehook is hook
+
+
+WHILE_IMPORTING = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from aggro.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("module", ["aggro.cli.application", "typer", "aggro.cli.train", "aggro.cli.demo"])
+def test_ctrl_c_while_the_command_line_itself_is_imported(module, tmp_path):
+    line = [sys.executable, "-c", WHILE_IMPORTING, module, "train", "rows.svm", "--model", "m.aggro"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    said = "aggro: Stopped before it began; nothing was changed. The same command begins anew.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", said)
+
+
+@pytest.mark.parametrize("module", ["aggro.models", "numpy", "aggro.streams", "aggro.cli.progress_lines"])
+def test_ctrl_c_while_a_command_imports_what_it_needs(module, svm, tmp_path):
+    line = [sys.executable, "-c", WHILE_IMPORTING, module, "train", str(svm), "--model", "m.aggro"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert ran.returncode == 130
+    assert ran.stderr.startswith("aggro: Stopped. m.aggro was not written.")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_little_is_imported_before_ctrl_c_is_answered():
+    heavy = ("typer", "rich", "numpy", "aggro.cli.application")
+    script = f"import sys, aggro.cli; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_what_there_is_to_do_after_ctrl_c(svm, model, monkeypatch):
+    interrupting(monkeypatch, sys.modules["aggro.cli.predict"], "label_lines", 0)
+    said = stopped(run("predict", model, svm))
+    assert said == "aggro: Stopped. Nothing is kept: the same command begins anew."

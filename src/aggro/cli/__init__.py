@@ -1,146 +1,71 @@
-"""The command ``aggro``: one file for each of its commands.
+"""The command ``aggro``: one file for each of its commands; ``application.py`` lists them.
 
-Results go to stdout, progress to stderr. A user's mistake ends with status 2 and one line that says
-what to do. What is heavy, scikit-learn above all, is imported by the command that needs it.
+Little is imported here, so that Ctrl-C is answered in one line from the first moment on, also while the rest is
+imported.
 """
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import os
 import signal
 import sys
 import threading
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from aggro.cli.commands import App, Unread
-from aggro.cli.compare import compare
-from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
-from aggro.cli.data import data
-from aggro.cli.demo import demo
-from aggro.cli.help import Group, ListsLearners, help_width
-from aggro.cli.label import label
-from aggro.cli.predict import predict
-from aggro.cli.show import show
-from aggro.cli.train import train
+if TYPE_CHECKING:
+    from aggro.cli.application import app as app
 
 __all__ = ["app", "main"]
 
-INTERRUPTED, UNREAD = 130, 141  # as shells count: 128 and the signal
-
-app = App(
-    cls=Group,
-    rich_markup_mode=None,  # plain help: it wraps its lines, and fits a narrow terminal
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(short_help="Learners beside each other on a built-in stream.")(demo)
-app.command(short_help="Learn from files and save the model.", cls=ListsLearners)(train)
-app.command(short_help="Label rows by hand, those that the model asks about.", cls=ListsLearners)(label)
-app.command(short_help="What a model says of each row.")(predict)
-app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
-app.command(short_help="What is in a model file.")(show)
-app.add_typer(data, name="data", short_help="The named data sets.")
-
-
-def show_version(wanted: bool) -> None:
-    if wanted:
-        from aggro import __version__
-
-        print(f"aggro {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def aggro(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Online passive-aggressive learning: one pass, constant memory, exact updates, no learning rate."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
+INTERRUPTED = 130  # as shells count: 128 and the signal
+NOT_BEGUN = b"aggro: Stopped before it began; nothing was changed. The same command begins anew.\n"
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
-    with doors():
-        sys.exit(status_of(arguments))
-
-
-def status_of(arguments: list[str] | None) -> int:
-    """Run the command line; what there is to say about how it ended is one line."""
+    atexit.register(end_quietly)
     try:
-        status = app(arguments, prog_name="aggro", standalone_mode=False, terminal_width=help_width())
-        sys.stdout.flush()
-        if status == INTERRUPTED:  # before a command began
-            raise Stopped("Stopped.", signal.SIGINT)
-    except (Unread, BrokenPipeError):  # the reader, such as head, has seen enough
-        leave(sys.stdout)
-        return UNREAD
-    except (Exception, KeyboardInterrupt) as error:
-        end = end_of(error)
-        if end is None:
-            raise
-        say(end[1])
-        return end[0]
-    return status if isinstance(status, int) else 0
+        with ending_at_once():
+            from aggro.cli.application import run
+        run(arguments)
+    except KeyboardInterrupt:  # between two moments that have more to say
+        print("aggro: Stopped.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
-def say(message: str) -> None:
-    """The last line on stderr. No second Ctrl-C comes between, and what cannot be written is left."""
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is sys.stderr:
-                line = f"aggro: {shown(message)}"
-                print(fitted(line, stream) if stream.isatty() else line, file=stream)
-            stream.flush()
-        except (OSError, ValueError):
-            leave(stream)
-    if main:
-        signal.signal(signal.SIGINT, before)
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Inside, where modules are imported, Ctrl-C ends the process: there is nothing yet to put in order."""
+    own = threading.current_thread() is threading.main_thread()
+    if not own or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, end_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def leave(stream: Any) -> None:
-    """Let nothing that is still to be written reach a closed pipe or a full disk."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+def end_at_once(number: int, frame: Any) -> None:
+    try:
+        os.write(2, NOT_BEGUN)
+    finally:
+        os._exit(INTERRUPTED)
 
 
-def end_of(error: BaseException) -> tuple[int, str] | None:
-    """Status and line for an error of a known kind; None for any other, which is a fault of ours."""
-    if isinstance(error, Stopped):
-        return error.status, str(error)
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return INTERRUPTED, "Stopped."
-    message = mistake_in(error) if isinstance(error, Exception) else None
-    return None if message is None else (2, message)
+def end_quietly() -> None:
+    """While Python takes itself apart, Ctrl-C changes nothing: all is done and said, the status too."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def mistake_in(error: Exception) -> str | None:
-    """What the user can put right, in one line; None if it was not the user."""
-    if isinstance(error, Mistake):
-        return str(error)
-    if type(error).__module__.startswith("numba."):  # a plugin's rule; the library's own are compiled by its tests
-        from aggro.engine.jit.errors import reason
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from aggro.cli.application import app
 
-        return f"A rule of the plugin cannot be compiled: {reason(error)}"
-    # Typer's errors have this method, whichever version of it and of Click they come from.
-    if hasattr(error, "format_message"):
-        return " ".join(error.format_message().split())
-    if isinstance(error, OSError):
-        where = "What was printed could not be written" if error.filename is None else error.filename
-        return f"{os.fsdecode(where) if isinstance(where, bytes) else where}: {error.strerror or error}."
-    if isinstance(error, MemoryError):
-        how = f" ({error})" if str(error) else ""
-        return f"There is not enough memory{how}. Take fewer features or classes."
-    if isinstance(error, UnicodeEncodeError):
-        return f"What is to be printed is not all in {error.encoding}. Set PYTHONUTF8=1, or write to a file."
-    if isinstance(error, UnicodeError):
-        return f"There is text that cannot be read ({error})."
-    return None
+        return app
+    raise AttributeError(f"module 'aggro.cli' has no attribute {name!r}")

@@ -96,8 +96,8 @@ def label(
     """
     from aggro.cli.labelling.answers import Interrupted, Interrupts, classes_given
     from aggro.cli.labelling.journal import Journal
+    from aggro.cli.labelling.run import Run, taken_up
     from aggro.cli.labelling.screen import Screen
-    from aggro.cli.labelling.session import Run, taken_up
     from aggro.cli.progress_lines import patience
 
     given = classes_given(classes)
@@ -165,6 +165,8 @@ class Conversation:
                 with patience(self.screen.say):
                     row = session.next()
                 if row is None:
+                    if session.end == "data" and not session.place.row:
+                        raise Mistake(f"{session.walk.stream.sources[0].title}: there is no row to label.")
                     return session.end
                 question = question_of(session.active, row, texts)
                 self._ask(question)

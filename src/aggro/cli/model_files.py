@@ -19,6 +19,8 @@ def blaming_the_file(path: Path) -> Iterator[None]:
         yield
     except ModelFileError as error:
         raise Mistake(str(error)) from error
+    except PermissionError as error:
+        raise Mistake(f"{path}: {error.strerror}. Give yourself the right to read it, or take a copy.") from error
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror or error}.") from error
 

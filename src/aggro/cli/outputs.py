@@ -26,6 +26,7 @@ Identity = tuple[int, int]  # of a file: its device and its number there
 HEAD, FOOT = 4096, 65536  # bytes at its ends that tell what a file is
 PNG = b"\x89PNG\r\n\x1a\n"
 OURS = re.compile(rb"<footer>[^<]*\baggro \d")  # a page of ours
+ANEW = "the same command begins anew."
 OTHERS = (PNG, b"<!doctype html", b"<html", b'{"run":')  # text, some of it, but no predictions
 
 
@@ -233,8 +234,14 @@ def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]
     before = {path: identity_of(path) for _, path, _ in outputs_of(uses, values)}
 
     def left() -> str:
-        same = [path for path, identity in before.items() if identity_of(path) == identity]
-        return " ".join(f"{path} {'was not written' if before[path] is None else 'is as it was'}." for path in same)
+        if not before:
+            return f"Nothing is kept: {ANEW}"
+        now = {path: identity_of(path) for path in before}
+        said = (
+            f"{path} {'is written' if now[path] != was else 'was not written' if was is None else 'is as it was'}."
+            for path, was in before.items()
+        )
+        return " ".join((*said, ANEW.capitalize())) if now == before else " ".join(said)
 
     with kept(left):
         yield
@@ -244,12 +251,11 @@ def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]
 def checked(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
     """Inside, nothing is written over that should not be, and nobody else writes what takes long to write."""
     check(uses, values)
-
-    from aggro.models.atomic import Held, holding
-
     with ExitStack() as stack:
         for name, path, use in outputs_of(uses, values):
             if use.held:
+                from aggro.models.atomic import Held, holding
+
                 try:
                     stack.enter_context(holding(os.fspath(path)))
                 except Held:

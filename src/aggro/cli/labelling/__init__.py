@@ -1,5 +1,6 @@
 """The parts of ``aggro label``.
 
-``journal`` is what the person said, ``walk`` the rows, ``session`` the model that follows from both; ``reasons`` and
-``gain`` are what there is to say about a question, ``keys`` and ``screen`` how it is asked and answered.
+``journal`` is what the person said, ``rows`` the data, ``session`` the model that follows from both, and ``run`` how a
+session begins or is taken up again; ``estimate`` is what there is to say about the model, ``screen`` and ``answers``
+how it asks and is answered.
 """

@@ -1,0 +1,273 @@
+"""How a run of labelling begins, and is taken up again: with what was said about it, and with the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aggro.cli.checkpoints import fingerprint
+from aggro.cli.console import Mistake
+from aggro.cli.labelling.journal import Journal, digest
+from aggro.cli.labelling.rows import Place, Walk, hidden_column, open_rows, row_of
+from aggro.cli.labelling.session import LABELLING, Moment, Session, asker_of
+from aggro.cli.learner_spec import make_learner, records_around, split_settings
+from aggro.cli.model_files import load_with_position, save_model
+from aggro.cli.options import Reading
+from aggro.cli.reading import Rows, blaming_the_data, one_line, open_data
+from aggro.learners.shared.inside import check_params, model_of, parameters_of
+
+if TYPE_CHECKING:
+    from aggro.streams import Stream
+
+AGAIN = "Give the command that began it, or move {journal} away to begin anew."
+OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0}
+
+
+class Run:
+    """Everything that was said about a run."""
+
+    def __init__(
+        self,
+        model: Path,
+        data: list[str],
+        reading: Reading,
+        learner: str | None,
+        settings: list[str],
+        asking: dict[str, Any],
+        seeds: list[str],
+        journal: Journal,
+        say: Callable[[str], None],
+    ) -> None:
+        self.model, self.reading, self.learner, self.settings = model, reading, learner, settings
+        self.asking, self.seeds = asking, seeds  # delta, strategy and target_rate, as far as they were said
+        self.loaded = load_with_position(model)[0] if model.exists() else None
+        begun = journal.run["run"] if journal.run is not None and journal.begun else None
+        self.fresh: Any = None  # a learner that knows nothing, if the run begins now, with one
+        self.stream: Stream = open_rows(data, reading, self.loaded, begun, say)
+
+    @property
+    def origin(self) -> Path:
+        """Where the model is kept as it was at the start."""
+        return self.model.with_name(f"{self.model.name}.start")
+
+    def begin(self, journal: Journal) -> None:
+        """Make what a new run begins with, the model or a new learner, and write the journal's first line."""
+        loaded = self.loaded
+        if loaded is None:
+            begun = self.gated_anew()
+        elif self.learner or self.settings:
+            raise Mistake(f"{self.model} is there, with its learner and parameters: leave --learner and --set out.")
+        else:
+            begun = gated(loaded, self.asking)
+        seeded = self._learn_seeds(begun)
+        origin: list[int] | None = None
+        if loaded is not None or seeded > 0:
+            save_model(begun, self.origin)
+            origin = fingerprint(str(self.origin))
+        else:
+            self.origin.unlink(missing_ok=True)
+            self.fresh = begun
+        journal.begin({**self.described(), "settings": settings_of(begun), "origin": origin, "seeds": seeded})
+
+    def gated_anew(self) -> Any:
+        """A new active learner; around it, for a table, one that takes raw records."""
+        name = self.learner or "PAClassifier"
+        own, of_records = split_settings(name, self.settings)
+        active = gated(make_learner(name, own), self.asking, hashed=self.bits())
+        if not self.stream.raw:
+            if of_records:
+                raise Mistake(f"The data are no table: leave --set {of_records[0]} out.")
+            return active
+        around = records_around(active, of_records)
+        around.na = list(self.stream.options["na"]) or None
+        return around.settle(self.stream.columns)
+
+    def described(self) -> dict[str, Any]:
+        """What tells this run from another."""
+        import aggro
+
+        run = {
+            "data": [fingerprint(name) for name in self.stream.files],
+            "names": self.stream.files,
+            "options": asdict(self.reading),
+            "text": list(self.stream.options["text"]),
+            "named": self.stream.options["named"],
+            "chunk_bytes": self.stream.chunk_bytes,
+        }
+        if self.stream.raw:
+            run["columns"] = [[c.name, c.role.value, c.why, c.said, c.pattern] for c in self.stream.columns.values()]
+        model = fingerprint(str(self.model)) if self.model.exists() else None
+        return {"run": run, "model": model, "aggro": aggro.__version__}
+
+    def check(self, journal: Journal) -> None:
+        """Refuse a journal that belongs to another run."""
+        assert journal.run is not None
+        then, now = journal.run["run"], self.described()["run"]
+        advice = AGAIN.format(journal=journal.path)
+        if then["data"] != now["data"]:
+            raise Mistake(f"{journal.path} has answers to other data, {', '.join(then['names'])}. {advice}")
+        for name, was in then["options"].items():
+            if was != now["options"].get(name):
+                spoken = f"--{name.replace('_', '-')}"
+                raise Mistake(f"{journal.path} was begun with {spoken} {was}, not {now['options'].get(name)}. {advice}")
+        for name in ("text", "named", "chunk_bytes"):
+            if then[name] != now[name]:
+                raise Mistake(f"{journal.path}: the data were read with {name}={then[name]}, now {now[name]}. {advice}")
+        settings = journal.run["settings"]
+        for name, value in self.asking.items():
+            if settings["asking"][name] != value:
+                spoken = f"--{name.replace('_', '-')}"
+                raise Mistake(
+                    f"{journal.path} was begun with {spoken} {settings['asking'][name]}, not {value}. {advice}"
+                )
+        if self.learner or self.settings:
+            wanted = settings_of(self.gated_anew())
+            if any(settings[name] != wanted[name] for name in ("learner", "parameters")) and not journal.run["origin"]:
+                raise Mistake(f"{journal.path} was begun with another learner or other parameters. {advice}")
+
+    def start(self, journal: Journal) -> Any:
+        """The learner as it was before the first question."""
+        assert journal.run is not None
+        if not journal.run["origin"]:
+            return self.fresh or made_again(journal.run["settings"], self.stream)
+        from aggro.models import ModelFileError, load
+
+        try:
+            if fingerprint(str(self.origin)) != journal.run["origin"]:
+                raise Mistake(
+                    f"{self.origin} is not the model that {journal.path} began with: something else has written it. "
+                    f"Put the right one there, or move {journal.path} away to begin anew."
+                )
+            return load(self.origin, shell=False)
+        except (ModelFileError, OSError) as error:
+            raise Mistake(f"{one_line(error)} The model cannot be made again without it.") from error
+
+    def saved_moment(self, journal: Journal) -> Moment | None:
+        """The model in its file, if it is one that this journal has led to; None if it must be made again."""
+        assert journal.run is not None
+        if not self.model.exists():
+            return None
+        learner, position = load_with_position(self.model)
+        kept = position.get(LABELLING) if isinstance(position, dict) else None
+        if kept is None or kept.get("run") != journal.name:
+            if fingerprint(str(self.model)) == journal.run["model"]:
+                return None  # as it was when the run began
+            raise Mistake(
+                f"{self.model} is not the model that {journal.path} has led to: something else has written it. "
+                "Move either away: without the answers, labelling begins anew with that model; without the model, "
+                "it is made again."
+            )
+        events = kept["events"]
+        if events > len(journal.events) or digest(journal.events[:events]) != kept["digest"]:
+            return None  # answers in it were taken back later
+        return Moment(learner, Place(tuple(kept["chunk"]), kept["within"], kept["row"]), events)
+
+    def bits(self) -> int | None:
+        """How many bits features are hashed to, if they are."""
+        hashed = self.stream.format == "vw" and not self.stream.options["named"]
+        return int(self.stream.options["bits"]) if hashed else None
+
+    def _learn_seeds(self, active: Any) -> int:
+        if not self.seeds:
+            return 0
+        stream = self._open_seeds()
+        rows, count = Rows(stream, "classification"), 0
+        for chunk in rows:
+            for i, label in enumerate(chunk.y.tolist()):
+                x, weight = row_of(chunk, i)
+                if weight != 0.0:
+                    with blaming_the_data():
+                        active.learn_one(x, label, weight)
+                    count += 1
+        if not count:
+            raise Mistake(f"{', '.join(self.seeds)}: there is no row with a label.")
+        return count
+
+    def _open_seeds(self) -> Any:
+        """Rows with labels, read as the others are; which column has the labels, they show themselves."""
+        if not self.stream.raw:
+            stream = open_data(self.seeds, self.reading, raw=False)
+            for name in ("text", "named", "bits"):
+                stream.options[name] = self.stream.options[name]
+            return stream
+        stream = open_data(self.seeds, self.reading, task="classification")
+        if not stream.raw:
+            raise Mistake(f"{stream.sources[0].title} is no table, and the data are one.")
+        with blaming_the_data():
+            label = next((c.name for c in stream.columns.values() if c.role == "label"), None)
+        stream = open_data(self.seeds, self.reading, task="classification")
+        stream.options["columns"], stream.options["label"] = self.stream.columns, label
+        return stream
+
+
+def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> Any:
+    """An active learner around any classifier, also one that has learned; or the one it is, asking as was said."""
+    from aggro.learners.active.learner import ActiveLearner
+    from aggro.learners.shared.tasks import Classifier
+
+    if hasattr(learner, "columns_"):  # which has learned: what takes records stays around the one that asks
+        inner = learner.estimator_
+        return learner.go_on_with(gated(inner, asking), learner.encoder_)
+    if isinstance(learner, ActiveLearner):
+        active = learner
+        for name, value in asking.items():
+            setattr(active, name, value)
+    else:
+        if not isinstance(learner, Classifier):
+            raise Mistake(f"{type(learner).__name__} does not tell classes apart. Take a classifier.")
+        if hashed is not None and parameters_of(learner)["n_features"] is None:
+            setattr(learner, "n_features", 2**hashed)  # noqa: B010  which says how to hash, to whoever reads the model
+        active = ActiveLearner(learner, **{**OF_A_PERSON, **asking})
+    active.budget = None  # the command counts answers itself
+    try:
+        check_params(active)
+        if active is not learner and model_of(learner) is not None:
+            active.go_on_with(learner)  # from what it knows
+    except (TypeError, ValueError) as error:
+        raise Mistake(one_line(error)) from error
+    return active
+
+
+def settings_of(active: Any) -> dict[str, Any]:
+    """A learner as JSON, as far as it was made and not learned."""
+    from aggro.models.codec import encode
+
+    asker = asker_of(active)
+    inner = getattr(asker, "estimator_", asker.estimator)
+    parameters = {name: encode(value) for name, value in parameters_of(inner).items()}
+    asking = {name: encode(asker.__dict__[name]) for name in OF_A_PERSON}
+    settings = {"learner": type(inner).__name__, "parameters": parameters, "asking": asking}
+    if asker is not active:
+        settings["records"] = {name: encode(value) for name, value in parameters_of(active).items()}
+    return settings
+
+
+def made_again(settings: dict[str, Any], stream: Any) -> Any:
+    """The learner of such settings, for such data."""
+    from aggro.learners.active.learner import ActiveLearner
+    from aggro.learners.registry import find
+    from aggro.models.codec import decode
+
+    with blaming_the_data():
+        kind = find(settings["learner"]).load()
+        inner = kind(**{name: decode(value) for name, value in settings["parameters"].items()})
+        active = ActiveLearner(inner, **{name: decode(value) for name, value in settings["asking"].items()})
+        if "records" not in settings:
+            return active
+        parameters = {name: decode(value) for name, value in settings["records"].items()}
+        return records_around(active, [], parameters).settle(stream.columns)
+
+
+def taken_up(journal: Journal, run: Run) -> Session:
+    """A session, new or gone on with; it is not yet where the journal ends."""
+    saved = None
+    if journal.begun:
+        run.check(journal)
+        saved = run.saved_moment(journal)
+    else:
+        run.begin(journal)
+    walk = Walk(run.stream, hidden_column(run.stream))
+    return Session(walk, journal, partial(run.start, journal), saved, run.model, run.reading.for_later() or {})

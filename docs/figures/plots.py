@@ -1,6 +1,6 @@
 """Draw the pictures of the page on plots, by its own examples.
 
-    python docs/figures/plots.py
+python docs/figures/plots.py
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ from typing import Any
 
 import griffe
 
-CHOICES = re.compile(r'\{([^}]+)\}, default=("[^"]*")')
+CHOICES = re.compile(r'\{([^}]+)\}([^,\n]*), default=("[^"]*")')
 
 
 def default_first(match: re.Match[str]) -> str:
     words = match[1].split(", ")
-    words.sort(key=lambda word: word != match[2])
-    return "{" + ", ".join(words) + "}"
+    words.sort(key=lambda word: word != match[3])
+    return "{" + ", ".join(words) + "}" + match[2]
 
 
 class DefaultFirst(griffe.Extension):

@@ -9,6 +9,7 @@ from typing import Any
 from aggro.learners.registry import ACTIVE, LEARNERS, Entry
 
 MARK = "<!-- learners -->"
+FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
 PAGES = Path(__file__).parent / "learners"
 
 
@@ -38,3 +39,12 @@ def on_config(config: Any) -> Any:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace(MARK, table())
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """What the theme would fetch for pages opened from the disk is our own: the network is not needed."""
+    return output.replace(FETCHED, "../" * page.url.count("/") + OWN)
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    return output_content.replace(FETCHED, OWN)

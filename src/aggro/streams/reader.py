@@ -35,7 +35,7 @@ class Stream:
         threads: int,
         options: dict[str, Any],
         cells: bool = False,
-        raw: bool = False,
+        raw: bool | None = False,
     ) -> None:
         self.sources = [Source(name, options["encoding"]) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
@@ -45,6 +45,10 @@ class Stream:
         self.first_bad: BadLine | None = None
         self._format = find_format(self.sources[0], format)
         self.format = self._format.name
+        if raw is None:
+            raw = self._format.columns is not None
+            if not raw:
+                options |= {"labels": None, "columns": None}
         for name, value in options.items():
             if name not in self._format.options and value != DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
@@ -136,7 +140,7 @@ def open(
     bits: int = 18,
     named: bool = False,
     cells: bool = False,
-    raw: bool = False,
+    raw: bool | None = False,
     number: str | Sequence[str] = (),
     category: str | Sequence[str] = (),
     date: str | Sequence[str] = (),
@@ -191,7 +195,7 @@ def open(
     raw
         tables: ``chunk.X`` is a pyarrow table of the columns as they come, and ``chunk.columns`` says what each
         column of the file is for. Columns of no use (ids, empty ones, those to ignore) are not read; ``cells=True``
-        brings them. The parameters that follow are for raw tables.
+        brings them. The parameters that follow are for raw tables. None is for True where the files are tables.
     number, category, date, ignore
         raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
     na

@@ -1,4 +1,4 @@
-"""``aggro data``: the named data sets."""
+"""``aggro data``: the named data sets, and how a file of one's own is read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import typer
 from aggro.cli.commands import App
 from aggro.cli.console import Mistake, console, download_bar, fitted, json_text, kept, shown
 from aggro.cli.help import Group
-from aggro.cli.options import Json
+from aggro.cli.options import Data, Json, Reading, reads_data
 from aggro.cli.outputs import check_writable
 from aggro.cli.tables import Column, Row, print_table
 
 KEPT = "What has come is kept; the same command goes on."
 
-ABOUT = "The named data sets: list them, fetch them, or say where they are."
+ABOUT = "The named data sets, and how a table of yours is read."
 
 data = App(cls=Group, help=ABOUT, rich_markup_mode=None)
 
@@ -45,7 +45,7 @@ def found(call: Callable[..., Any], *arguments: Any) -> Any:
 
 @data.callback(invoke_without_command=True)
 def data_alone(context: typer.Context) -> None:
-    """The named data sets: list them, fetch them, or say where they are."""
+    """The named data sets: list them, fetch them, or say where they are. And how a table of yours is read."""
     if context.invoked_subcommand is None:
         show_list(None, False)
 
@@ -165,3 +165,76 @@ def wrong_with(file: str, part: Any) -> str | None:
     if digest.lines != part.rows:
         return f"what came has {digest.lines:,} lines, and should have {part.rows:,}"
     return None
+
+
+@data.command()
+@reads_data
+def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
+    """Show how a file is read: what each column is for and what is in it, over all rows."""
+    from aggro.cli.reading import blaming_the_data, open_data
+
+    stream = open_data(paths, reading, raw=None, labels="classes")
+    with blaming_the_data():
+        told = described_table(stream, tuple(reading.na or ())) if stream.raw else described_rows(stream)
+    told = {"files": stream.files, "format": stream.format, **told, "bad_lines": stream.bad_lines}
+    if as_json:
+        print(json_text(told, indent=2))
+        return
+    for line in description(told, max(24, console().width)):
+        print(line)
+
+
+def described_table(stream: Any, na: tuple[str, ...]) -> dict[str, Any]:
+    from aggro.streams.tables.describe import summaries
+
+    rows, columns = summaries(stream, stream.columns, na)
+    return {"rows": rows, "header": stream.header, "header_said": stream.header_said, "columns": columns}
+
+
+def described_rows(stream: Any) -> dict[str, Any]:
+    """Rows without columns: how many, how wide, and their labels."""
+    from aggro.streams.tables.describe import Summary
+    from aggro.streams.tables.roles import Column, Role
+
+    labels = Summary(Column("label", Role.LABEL, "the first number of a line"))
+    rows = width = 0
+    names: set[str] = set()
+    for chunk in stream:
+        rows, width = rows + chunk.n_rows, max(width, chunk.X.shape[1])
+        names.update(chunk.names or ())
+        if chunk.y is not None:
+            labels.add(chunk.y)
+    return {"rows": rows, "features": len(names) or width, "columns": [labels.as_dict()]}
+
+
+def description(told: dict[str, Any], width: int) -> list[str]:
+    """The lines to print, no longer than the screen is wide where words allow it."""
+    from aggro.streams.tables.describe import in_words
+
+    head = f"{told['format']}, {told['rows']:,} rows"
+    if "features" in told:
+        head += f", {told['features']:,} features"
+    if told.get("header") is not None:
+        what = "the first line names the columns" if told["header"] else "no line names the columns"
+        head += f"; {what} ({'as said' if told['header_said'] else 'guessed'})"
+    if told["bad_lines"]:
+        head += f"; {told['bad_lines']:,} malformed lines left out"
+    lines = wrapped(head, width, "")
+    order = ("label", "weight", "number", "category", "text", "date", "id", "ignore")
+    columns = sorted(told["columns"], key=lambda column: order.index(column["role"]))
+    widest = min(24, max((len(shown(column["name"])) for column in columns), default=0))
+    for column in columns:
+        title = f"{column['role']:<8}  {shown(column['name']):<{widest}}"
+        if width < 60:
+            lines += [title.rstrip(), *wrapped(shown(in_words(column)), width, "  ", "  ")]
+        else:
+            lines += wrapped(f"{title}  {shown(in_words(column))}", width, " " * (12 + widest))
+    return lines
+
+
+def wrapped(text: str, width: int, indent: str, first: str = "") -> list[str]:
+    from textwrap import TextWrapper
+
+    wrapper = TextWrapper(width, initial_indent=first, subsequent_indent=indent, drop_whitespace=True)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.wrap(text)

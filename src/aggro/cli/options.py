@@ -78,6 +78,16 @@ class Reading:
         list[str] | None,
         option("--text", metavar="COLUMN", help="tables: running text, as bags of words; repeatable."),
     ] = None
+    number: Annotated[list[str] | None, option("--number", metavar="COLUMN", help="tables: numbers.")] = None
+    category: Annotated[list[str] | None, option("--category", metavar="COLUMN", help="tables: categories.")] = None
+    date: Annotated[list[str] | None, option("--date", metavar="COLUMN", help="tables: dates.")] = None
+    ignore: Annotated[list[str] | None, option("--ignore", metavar="COLUMN", help="tables: to be left out.")] = None
+    na: Annotated[
+        list[str] | None, option("--na", metavar="WORD", help="tables: a word for a missing cell; repeatable.")
+    ] = None
+    encoding: Annotated[
+        str | None, option("--encoding", metavar="NAME", help="text: such as latin-1 or cp1252 (utf-8).")
+    ] = None
     delimiter: Annotated[str | None, option("--delimiter", metavar="CHAR", help="csv: what separates fields.")] = None
     header: Annotated[
         bool | None, option("--header/--no-header", help="csv: whether the first line names the columns.")
@@ -93,8 +103,9 @@ class Reading:
         """What was set, as ``aggro.streams.open`` calls it."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         given["bits"] = given.pop("hash")
-        if given["text"]:
-            given["text"] = [name for names in given["text"] for name in names.split(",")]
+        for role in ("text", "number", "category", "date", "ignore"):
+            if given[role]:
+                given[role] = [name for names in given[role] for name in names.split(",")]
         if given["delimiter"] in ("\\t", "tab"):
             given["delimiter"] = "\t"
         return {name: value for name, value in given.items() if value not in (None, False, []) or name == "header"}

@@ -47,6 +47,8 @@ class Stream:
         self.format = self._format.name
         if raw is None:
             raw = self._format.columns is not None
+            if not raw:
+                options |= {"labels": None, "columns": None}
         for name, value in options.items():
             if name not in self._format.options and value != DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
@@ -193,7 +195,7 @@ def open(
     raw
         tables: ``chunk.X`` is a pyarrow table of the columns as they come, and ``chunk.columns`` says what each
         column of the file is for. Columns of no use (ids, empty ones, those to ignore) are not read; ``cells=True``
-        brings them. The parameters that follow are for raw tables.
+        brings them. The parameters that follow are for raw tables. None is for True where the files are tables.
     number, category, date, ignore
         raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
     na

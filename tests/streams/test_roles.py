@@ -1,44 +1,198 @@
-"""The quick way of the rule, for floats, says what the rule says."""
+"""The rule by which columns get their roles, sentence by sentence."""
 
 from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from aggro.streams.tables.roles import Role, guess, settle
+from aggro.streams.tables.roles import (
+    ISO,
+    MISSING,
+    NOTHING_SAID,
+    Role,
+    as_number,
+    guess,
+    is_missing,
+    settle,
+)
 
-RNG = np.random.default_rng(0)
+WORDS = ["red", "green", "blue"]
+
+
+def role_of(cells, name="column", **more):
+    return guess(name, cells, **more).role
+
+
+@pytest.mark.parametrize("cells", [[], [None], ["", " ", "\t"], [float("nan"), "NaN", None], sorted(MISSING)])
+def test_a_column_without_cells_is_ignored(cells):
+    assert guess("column", cells)[1:3] == (Role.IGNORE, "empty")
+
+
+def test_words_for_missing_do_not_count():
+    assert role_of(["1", "2", *["?"] * 50]) is Role.NUMBER
+    assert role_of(["1", "2", *["-"] * 50]) is Role.CATEGORY
+    assert role_of(["1", "2", *["-"] * 50], na=("-",)) is Role.NUMBER
+    assert role_of(["-", " - "], na=("-",)) is Role.IGNORE
 
 
 @pytest.mark.parametrize(
-    "numbers",
+    ("cells", "role"),
     [
-        np.arange(50.0),
-        np.arange(50.0)[::-1],
-        np.concatenate([np.arange(1000.0), np.arange(1000.0, 9000.0, 8)]),
-        np.concatenate([np.arange(1000.0), np.arange(1000.0, 0, -1)]),
-        RNG.normal(size=100),
-        RNG.integers(0, 3, 100).astype(float),
-        np.full(10, np.nan),
-        np.where(np.arange(100) % 3 == 0, np.nan, np.arange(100.0)),
-        RNG.permutation(200).astype(float),
+        ([True, False, True], Role.NUMBER),
+        ([date(2024, 1, 1), date(2024, 1, 2)], Role.DATE),
+        ([datetime(2024, 1, 1)], Role.DATE),
+        ([[1], [2]], Role.IGNORE),
+        ([{"a": 1}], Role.IGNORE),
+        ([object()], Role.IGNORE),
+        ([np.float32(1.5), Decimal("2.5")], Role.NUMBER),
+        ([1, 2.5, "3.5"], Role.NUMBER),
     ],
 )
-@pytest.mark.parametrize("name", ["a", "order_id"])
-def test_floats(numbers, name):
-    cells = [None if np.isnan(number) else repr(float(number)) for number in numbers]
-    assert guess(name, numbers) == guess(name, cells)
+def test_by_the_kind_of_cell(cells, role):
+    assert role_of(cells) is role
 
 
-def test_rows_that_are_spread_over_the_table_do_not_hide_that_it_counts():
-    counted = np.concatenate([np.arange(1000.0), np.arange(1000.0, 9000.0, 8)])
-    assert guess("n", counted).role is Role.ID
-    assert guess("n", np.concatenate([np.arange(1000.0), np.arange(1000.0)])).role is Role.NUMBER
+def test_nineteen_of_twenty_numbers_are_enough():
+    assert role_of([1.5] * 19 + ["x"]) is Role.NUMBER
+    assert role_of([1.5] * 18 + ["x", "y"]) is Role.CATEGORY
+    assert guess("column", [1.5] * 19 + ["x"]).why == "1 of 20 cells are no numbers"
 
 
-def test_a_label_of_floats():
-    few = np.arange(200.0) % 3
-    columns = settle({"a": RNG.normal(size=200), "b": few}, labels="classes")
-    assert columns["b"].role is Role.LABEL
-    columns = settle({"b": few, "a": RNG.normal(size=200)}, labels="classes")
-    assert columns["b"].role is Role.LABEL
+@pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "1.", "1e5", " 7 ", "1E-3", "007"])
+def test_text_that_reads_as_a_number(text):
+    assert as_number(text) == float(text)
+    assert role_of([text, text]) is Role.NUMBER
+
+
+@pytest.mark.parametrize("text", ["1,5", "1_0", "0x1F", "inf", "nan", "1e400", "٣", "1 2", "e5", ".", "", "\xa01"])
+def test_text_that_does_not(text):
+    assert as_number(text) is None
+
+
+def test_numbers_that_count_are_an_id():
+    assert role_of(range(20)) is Role.ID
+    assert role_of(range(40, 20, -1)) is Role.ID
+    assert role_of([*map(str, range(20))]) is Role.ID
+    assert role_of(range(19)) is Role.NUMBER  # too few to tell
+    assert role_of(range(0, 40, 2)) is Role.NUMBER
+    assert role_of([*range(20), 20.5]) is Role.NUMBER
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["id", "ID", "key", "uuid", "row", "index", "order_id", "orderId", "order id", "order-key", "Unnamed: 0", ""],
+)
+def test_a_name_can_say_that_it_is_an_id(name):
+    assert role_of([5, 3, 9], name) is Role.ID
+    assert role_of([5, 3, 5, 5], name) is Role.NUMBER  # values come again
+    assert role_of(["x7", "x2", "x9"], name) is Role.ID
+    assert role_of([0.5, 0.25], name) is Role.NUMBER
+
+
+@pytest.mark.parametrize("name", ["paid", "grid", "monkey", "video", "idea"])
+def test_a_name_that_only_ends_so_says_nothing(name):
+    assert role_of([5, 3, 9], name) is Role.NUMBER
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("2024-02-29", ISO),
+        ("2024-02-29 10:11", ISO),
+        ("2024-02-29T10:11:12Z", ISO),
+        ("29.02.2024", "%d.%m.%Y"),
+        ("29.02.2024 10:11", "%d.%m.%Y %H:%M"),
+        ("02/29/2024", "%m/%d/%Y"),
+        ("29/02/2024", "%d/%m/%Y"),
+        ("2024/02/29", "%Y/%m/%d"),
+        ("29-02-2024", "%d-%m-%Y"),
+        ("2024.02.29 10:11:12", "%Y.%m.%d %H:%M:%S"),
+    ],
+)
+def test_dates_by_one_pattern(text, pattern):
+    column = guess("column", [text] * 19 + ["soon"])
+    assert (column.role, column.pattern) == (Role.DATE, pattern)
+    assert role_of([text] * 18 + ["soon", "later"]) is Role.CATEGORY
+
+
+def test_dates_by_two_patterns_are_none():
+    assert role_of(["29.02.2024", "2024-02-29"] * 5) is Role.CATEGORY
+
+
+def test_three_words_on_average_are_text():
+    assert role_of(["one two three", "one two three"]) is Role.TEXT
+    assert role_of(["one two three", "one two"]) is Role.CATEGORY
+    assert role_of(["a b c d e", "x"]) is Role.TEXT
+
+
+def test_what_comes_once_is_an_id_from_twenty_cells_on():
+    assert role_of([f"t{i}" for i in range(20)]) is Role.ID
+    assert role_of([f"t{i}" for i in range(19)]) is Role.CATEGORY
+    assert role_of([f"t{i}" for i in range(18)] + ["t0", "t1"]) is Role.ID
+    assert role_of([f"t{i}" for i in range(17)] + ["t0", "t1", "t2"]) is Role.CATEGORY
+
+
+def test_all_else_is_a_category():
+    assert guess("column", WORDS * 3)[1:3] == (Role.CATEGORY, "3 values")
+
+
+def test_missing_cells_of_all_kinds():
+    pandas = pytest.importorskip("pandas")
+    for cell in (
+        None,
+        float("nan"),
+        np.nan,
+        np.datetime64("NaT"),
+        pandas.NaT,
+        pandas.NA,
+        "",
+        "  ",
+        "n/a",
+        Decimal("NaN"),
+    ):
+        assert is_missing(cell)
+    for cell in (0, False, "x", [], np.zeros(2), "\xa0", 0.0):
+        assert not is_missing(cell)
+
+
+# Labels -----------------------------------------------------------------------------------------------------------
+
+
+def label_of(sample, labels="classes", **said):
+    columns = settle(sample, NOTHING_SAID._replace(**said), labels=labels)
+    return next((name for name, column in columns.items() if column.role is Role.LABEL), None)
+
+
+@pytest.mark.parametrize("name", ["label", "target", "y", "class", "Label", "TARGET"])
+def test_the_label_by_its_name(name):
+    assert label_of({name: WORDS, "b": WORDS, "c": WORDS}) == name
+
+
+def test_the_label_is_the_last_column_or_the_first():
+    texts = ["this is a text", "and another one", "and one more"]
+    assert label_of({"a": WORDS, "b": WORDS}) == "b"
+    assert label_of({"a": WORDS, "b": texts}) == "a"
+    assert label_of({"a": texts, "b": texts}) == "b"  # neither can be: the last
+    assert label_of({"a": WORDS, "b": [*map(str, range(3))], "note": texts}) == "a"
+    assert label_of({"a": WORDS * 20, "b": [i + 0.5 for i in range(60)]}) == "a"  # many different values
+    assert label_of({"a": WORDS, "b": [1.5, 2.5, 3.5]}, "numbers") == "b"
+    assert label_of({"a": [1.5, 2.5, 3.5], "b": WORDS}, "numbers") == "a"
+    assert label_of({"a": WORDS, "b": WORDS}, None) is None
+
+
+def test_what_was_said_counts():
+    sample = {"a": WORDS, "b": ["1", "2", "3"], "label": WORDS}
+    columns = settle(sample, NOTHING_SAID._replace(category=("b",), label="a"), labels="classes")
+    assert [(column.role, column.said) for column in columns.values()] == [
+        (Role.LABEL, True),
+        (Role.CATEGORY, True),
+        (Role.CATEGORY, False),
+    ]
+    with pytest.raises(ValueError, match=r"has no column 'c'. Its columns are 'a', 'b', 'label'"):
+        settle(sample, NOTHING_SAID._replace(text=("c",)))
+    with pytest.raises(ValueError, match="both number and text"):
+        settle(sample, NOTHING_SAID._replace(text=("a",), number=("a",)))
+    assert label_of(sample, label=False) is None

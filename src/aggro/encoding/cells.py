@@ -7,13 +7,15 @@ from a column depends on its role alone, and comes out the same for all three fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.encoding.dates import from_number, seconds_of
+from aggro.encoding.dates import FURTHEST, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
 from aggro.streams.parse.words64 import PADDING
-from aggro.streams.tables.roles import ISO, LOOKED_AT, MISSING, NUMBER, Column, as_number, is_missing
+from aggro.streams.tables.roles import BLANKS, ISO, LOOKED_AT, MISSING, NUMBER, Column, as_number, is_missing
 
 LONGEST_SAMPLE = 200  # letters of a cell that a guess is made from
 
@@ -115,12 +117,18 @@ def _series(column: Any) -> Any:
 def sample_of(column: Any, most: int = LOOKED_AT) -> list[Any]:
     """The first cells as plain values, which JSON can hold: what a guess is made from."""
     if hasattr(column, "to_pylist"):
-        cells = column.slice(0, most).to_pylist()
-    else:
-        cells = column[:most].tolist() if isinstance(column, np.ndarray) else column[:most]
-        if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-            cells = [None if text == "NaT" else text for text in column[:most].astype(str).tolist()]
+        column = column.slice(0, most)
+        column = arrow_moments(column) if _is_moments(column) else column.to_pylist()
+    cells = column[:most]
+    if isinstance(cells, np.ndarray):
+        cells = in_reach(cells).tolist() if cells.dtype.kind == "M" else cells.tolist()
     return [plain(cell) for cell in cells]
+
+
+def _is_moments(column: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_date(column.type) or pa.types.is_timestamp(column.type))
 
 
 def plain(cell: Any) -> Any:
@@ -131,6 +139,8 @@ def plain(cell: Any) -> Any:
         return cell[:LONGEST_SAMPLE]
     if is_missing(cell):
         return None
+    if isinstance(cell, np.datetime64):
+        cell = in_reach(np.array([cell]))[0].item()
     if hasattr(cell, "isoformat"):
         return cell.isoformat()
     number = as_number(cell) if hasattr(cell, "__float__") and not hasattr(cell, "__len__") else None
@@ -185,30 +195,42 @@ def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
         kind = column.type
     if of.is_null(kind):
         return Numbers(np.full(len(column), np.nan), 0)
-    if of.is_floating(kind) or of.is_integer(kind) or of.is_boolean(kind) or of.is_decimal(kind):
+    if of.is_decimal(kind):  # by way of text, which rounds as Python does
+        column = pc.cast(pc.cast(column, pa.string()), pa.float64())
+        kind = column.type
+    if of.is_floating(kind) or of.is_integer(kind) or of.is_boolean(kind):
         if kind != pa.float64():
             column = pc.cast(column, pa.float64(), safe=False)
         array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
         return _finite(np.require(array, np.float64, ["A"]))
     if not (of.is_string(kind) or of.is_large_string(kind)):
         return None
-    text = pc.ascii_trim_whitespace(column)
+    text = pc.ascii_trim(column, characters=BLANKS)
     reads = pc.fill_null(pc.match_substring_regex(text, f"^({NUMBER.pattern})$"), False)
     words = pa.array(sorted({*MISSING, *na}), text.type)
     missing = pc.or_(pc.is_null(text), pc.fill_null(pc.is_in(text, value_set=words), True))
     numbers = pc.if_else(reads, pc.replace_substring_regex(text, r"^\+", ""), pa.scalar(None, text.type))
-    found = _finite(pc.cast(numbers, pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64))
+    try:
+        floats = pc.cast(numbers, pa.float64())
+    except pa.ArrowInvalid:  # too large or too small for a float
+        return None
+    array = floats.to_numpy(zero_copy_only=False) if isinstance(floats, pa.Array) else floats.to_numpy()
+    found = _finite(np.asarray(array, np.float64))
     strays = pc.sum(pc.invert(pc.or_(reads, missing))).as_py() or 0
     return Numbers(found.values, found.strays + int(strays))
 
 
 def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
     """A column of role date, in seconds since 1970."""
-    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-        micros = column.astype("datetime64[us]")
-        values = micros.astype(np.int64) / 1e6
-        return Numbers(np.where(np.isnat(micros), np.nan, values), 0)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
+    found = _moments(column, known, na)
+    far = np.abs(found.values) >= FURTHEST  # no date: so many seconds are something else
+    return Numbers(np.where(far, np.nan, found.values), found.strays + int(far.sum()))
+
+
+def _moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind == "M":
+            return Numbers(seconds_of_array(column), 0)
         column = column.tolist()
     if hasattr(column, "to_pylist"):
         found = _arrow_moments(column, known)
@@ -241,19 +263,32 @@ def _arrow_moments(column: Any, known: Column) -> Numbers | None:
     if of.is_integer(kind) or of.is_floating(kind):
         numbers = as_numbers(column, ())
         return Numbers(np.array([from_number(number) for number in numbers.values.tolist()]), numbers.strays)
+    if of.is_date(kind) or of.is_timestamp(kind):
+        return Numbers(seconds_of_array(arrow_moments(column)), 0)
+    if not (of.is_string(kind) or of.is_large_string(kind)):
+        return None
     try:
-        if of.is_string(kind) or of.is_large_string(kind):
-            if known.pattern in ("", ISO):
-                column = pc.cast(column, pa.timestamp("us"))
-            else:
-                column = pc.strptime(column, format=known.pattern, unit="us")
-        elif not (of.is_date(kind) or of.is_timestamp(kind)):
-            return None
-        micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+        if known.pattern in ("", ISO):
+            column = pc.cast(column, pa.timestamp("us"))
+        else:
+            text, column = column, pc.strptime(column, format=known.pattern, unit="us")
+            again = pc.strftime(column, format=known.pattern)
+            if not (
+                pc.all(pc.equal(text, again)).as_py() or False
+            ):  # Arrow takes the 31st of February, Python does not
+                return None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    values = pc.cast(micros, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return Numbers(np.asarray(values, np.float64) / 1e6, 0)
+    values = seconds_of_array(arrow_moments(column))
+    return None if (values < YEAR_ONE).any() else Numbers(values, 0)
+
+
+def arrow_moments(column: Any) -> np.ndarray:
+    """Dates and times of Arrow as NumPy's; those with a zone as what UTC's clocks show."""
+    import pyarrow as pa
+
+    found = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    return np.asarray(found)
 
 
 def as_strings(column: Any) -> Strings:
@@ -263,6 +298,8 @@ def as_strings(column: Any) -> Strings:
         if found is not None:
             return found
         column = column.to_pylist()
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        column = column.astype("datetime64[us]")
     cells = column.tolist() if isinstance(column, np.ndarray) else column
     texts = [spelled(cell).encode("utf-8", "replace") for cell in cells]
     bounds = np.zeros(len(texts) + 1, np.int64)
@@ -271,13 +308,21 @@ def as_strings(column: Any) -> Strings:
 
 
 def spelled(cell: Any) -> str:
-    """A cell as text: 3 and 3.0 alike, truth values small, nothing for a missing one."""
+    """A cell as text: 3, 3.0 and Decimal("3.00") alike, truth values small, nothing for a missing one."""
     if isinstance(cell, str):
         return cell
     if is_missing(cell):
         return ""
-    if isinstance(cell, bool | np.bool_):
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[us]")
+    if isinstance(cell, np.generic):  # as an array's tolist gives it
+        cell = cell.item()
+    if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, Decimal) and cell.is_finite():
+        return f"{cell.normalize():f}"
+    if isinstance(cell, datetime):
+        return datetime.isoformat(cell)  # to the microsecond
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell)

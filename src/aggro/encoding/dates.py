@@ -16,6 +16,11 @@ from aggro.streams.tables.roles import as_date, as_number
 
 DAY = 86400.0
 EPOCH = datetime(1970, 1, 1)
+EPOCH_UTC = EPOCH.replace(tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+YEAR_ONE, LAST = -62135596800.0, 253402300799.0  # the first and the last second that Python has
+SECONDS_IN = {"Y": 31556952.0, "M": 2629746.0, "W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+SECONDS_IN |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MILLISECONDS = 1e11  # numbers beyond are no seconds: the year would be 5138
 FURTHEST = 1e12  # seconds, the year 33658: what is beyond is no date
 MONTHS = (
@@ -72,15 +77,37 @@ def seconds_of(cell: Any, pattern: str) -> float:
     if isinstance(cell, str):
         cell = as_date(cell, pattern) if pattern else None
     if isinstance(cell, datetime):
-        moment = cell if cell.tzinfo is not None else cell.replace(tzinfo=UTC)
-        return moment.timestamp()
+        since = cell - (EPOCH if cell.tzinfo is None else EPOCH_UTC)
+        return float(since // MICROSECOND) / 1e6
     if isinstance(cell, date):
         return (cell.toordinal() - date(1970, 1, 1).toordinal()) * DAY
     if isinstance(cell, np.datetime64):
-        micros = cell.astype("datetime64[us]")
-        return float("nan") if np.isnat(micros) else float(micros.astype(np.int64)) / 1e6
+        return float(seconds_of_array(np.array([cell]))[0])
     number = None if cell is None else as_number(cell)
     return float("nan") if number is None else from_number(number)
+
+
+def seconds_of_array(moments: np.ndarray) -> np.ndarray:
+    """NumPy's moments, of any unit, to the microsecond below; NaN for none, infinity for what is no date."""
+    unit, count = np.datetime_data(moments.dtype)
+    size = count * SECONDS_IN.get(unit, 0.0)  # 0: less than a nanosecond, which reaches nowhere
+    gone = np.isnat(moments)
+    far = np.abs(moments.astype(np.int64) * size) >= FURTHEST
+    near = np.where(gone | far, np.zeros(1, moments.dtype), moments).astype("datetime64[us]")
+    seconds = near.astype(np.int64).astype(np.float64) / 1e6
+    return np.where(gone, np.nan, np.where(far, np.inf, seconds))
+
+
+def in_reach(moments: np.ndarray) -> np.ndarray:
+    """Moments as Python can hold them, to the microsecond; those outside its years are at their edge."""
+    seconds = seconds_of_array(moments)
+    gone = np.isnan(seconds)
+    kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST)
+    edges = kept.astype(np.int64).astype("datetime64[s]").astype("datetime64[us]")
+    near = np.where(kept == seconds, moments, np.zeros(1, moments.dtype)).astype("datetime64[us]")
+    found = np.where(kept == seconds, near, edges)
+    found[gone] = np.datetime64("NaT")
+    return found
 
 
 def from_number(number: float) -> float:

@@ -14,8 +14,9 @@ Ids, and columns to ignore, have none. Features are numbered in the order in whi
 ``max_features`` are told apart (see ``vocabulary``), so memory is bounded.
 
 Columns get their roles when they first come, from the rows that came with them: see ``streams.tables.roles``. Where
-those were few, the rule looks again at 10, 100 and 1,000 rows, and a column that turns out otherwise is read so from
-there on. With the same roles, the same rows make the same features to the bit, however they are cut.
+those were few, the rule looks again when a column has been there for 10, 100 and 1,000 rows, and one that turns out
+otherwise is read so from there on. With the same roles, the same rows make the same features to the bit, however they
+are cut.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from aggro.encoding.cells import (
     spelled,
 )
 from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
-from aggro.encoding.rows import Cells, Grams, encode_rows, key_of, seed_of
+from aggro.encoding.rows import Cells, Grams, encode_rows, key_of, room_needed, seed_of
 from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
 from aggro.engine.scaling import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
@@ -59,6 +60,8 @@ from aggro.streams.tables.roles import (
 )
 
 LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
+
+MOST_COLUMNS = 2**16
 
 u8 = np.uint64
 
@@ -156,8 +159,7 @@ class Mark(NamedTuple):
     numbers: list[Slot]
     dates: dict[int, int]
     order: list[str]
-    sample: dict[str, list[Any]] | None
-    sampled: int
+    sample: dict[str, list[Any]]
 
 
 class Encoder:
@@ -172,34 +174,43 @@ class Encoder:
         self.numbers: list[Slot] = []
         self.dates: dict[int, int] = {}  # by column: the feature of its first choice
         self.counts = Counts()
-        self.sample: dict[str, list[Any]] | None = {}  # the first cells, while roles may change; then None
-        self.sampled = 0  # rows of the sample
+        self.sample: dict[str, list[Any]] = {}  # the first cells of columns whose roles may change
         self._layout: Layout | None = None
 
     # Columns --------------------------------------------------------------------------------------
 
     def settle(self, columns: Mapping[str, Column]) -> None:
-        """These are the columns: as a stream has found out, or as a user says. No more guesses about them."""
+        """These are the columns, as a stream has found out. No more guesses about them; what the user said counts."""
+        said = self.said.roles()
         for name, column in columns.items():
+            if said.get(name, column.role) is not column.role:
+                column = Column(name, said[name], "as said", True, ISO if said[name] is Role.DATE else "")
             self._assign(name, column)
-        self.sample = None
+        self.sample = {name: cells for name, cells in self.sample.items() if name not in columns}
 
     def _meet(self, name: str, cells: list[Any]) -> None:
         """Give a column that was never seen its role, from its first cells."""
+        if len(self.columns) >= MOST_COLUMNS:
+            raise ValueError(
+                f"There are more than {MOST_COLUMNS:,} columns; the next is {name[:60]!r}. Names of fields that never "
+                "end are data: put them into a field of text."
+            )
         role = self.said.roles().get(name)
         if role in (*USED, Role.IGNORE):
             one: dict[str, Any] = {role.value: (name,)}
             self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
         else:
             self._assign(name, guess(name, cells, self.na))
+            self.sample = {**self.sample, name: []}
 
     def _assign(self, name: str, column: Column) -> None:
         """Let a column have this role from now on."""
-        if name not in self.columns:
+        new = name not in self.columns
+        if new:
             self.order.append(name)
-        number = self.order.index(name)
+        number = len(self.order) - 1 if new else self.order.index(name)
         self.columns[name], self._layout = column, None
-        if column.role is Role.NUMBER and not self._slots(number):
+        if column.role is Role.NUMBER and (new or not self._slots(number)):
             self._new_slot(number, "")
         if column.role is Role.DATE and number not in self.dates:
             for part in NUMBERS:
@@ -226,17 +237,15 @@ class Encoder:
         letters = np.frombuffer(text.encode("utf-8", "replace") + bytes(PADDING), np.uint8)
         return int(key_of(letters, u8(letters.shape[0] - PADDING), u8(seed)))
 
-    def _look_again(self) -> None:
-        """The rule once more, with more rows than the last time."""
-        assert self.sample is not None
+    def _look_again(self, met: Iterable[str]) -> None:
+        """The rule once more, with more rows than the last time; not for those that were met just now."""
         for name, cells in self.sample.items():
-            column = self.columns[name]
-            if not column.said:
-                found = guess(name, cells, self.na)
+            if len(cells) in LOOKS and name not in met:
+                found, column = guess(name, cells, self.na), self.columns[name]
                 if found.role is not column.role or found.pattern != column.pattern:
                     self._assign(name, found)
-        if self.sampled >= LOOKED_AT:
-            self.sample = None
+        if any(len(cells) >= LOOKED_AT for cells in self.sample.values()):
+            self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < LOOKED_AT}
 
     # Rows -----------------------------------------------------------------------------------------
 
@@ -253,12 +262,12 @@ class Encoder:
                 if at == start:
                     self._meet(name, sample_of(cut(columns[name], start, n)))
             here = {name: cut(columns[name], start, stop) for name in columns if name in self.columns}
-            if self.sample is not None:
+            if self.sample:
                 self._remember(here, stop - start)
             pieces.append(self._encode(here, stop - start, learning=True))
             self.counts.rows += stop - start
-            if self.sample is not None and self.sampled in LOOKS:
-                self._look_again()
+            if self.sample:
+                self._look_again(starts)
         return pieces[0] if len(pieces) == 1 else stacked(pieces, self.width)
 
     def transform(self, columns: Columns, n: int) -> Encoded:
@@ -271,10 +280,9 @@ class Encoder:
         return len(self.vocabulary)
 
     def _looks(self, n: int) -> list[int]:
-        """Before which of the next n rows columns are looked at again. The first look is at all that came first."""
-        if self.sample is None or not self.counts.rows:
-            return []
-        return [look - self.sampled for look in LOOKS if self.sampled < look < self.sampled + n]
+        """Before which of the next n rows columns are looked at again."""
+        lengths = {len(cells) for cells in self.sample.values()}
+        return [look - length for length in lengths for look in LOOKS if length < look < length + n]
 
     @property
     def na(self) -> tuple[str, ...]:
@@ -282,15 +290,12 @@ class Encoder:
         return (*self.said.na, *self.options.na)
 
     def _remember(self, columns: Columns, n: int) -> None:
-        """Add the rows to the sample."""
-        assert self.sample is not None
-        room = LOOKED_AT - self.sampled
+        """Add the rows to the samples, which are made anew: ``restore`` may need the old ones."""
         sample: dict[str, list[Any]] = {}
-        for name in {**self.sample, **columns}:
-            before = self.sample.get(name, [None] * self.sampled)
-            cells = sample_of(columns[name], room) if name in columns else [None] * min(n, room)
-            sample[name] = before + cells
-        self.sample, self.sampled = sample, self.sampled + min(n, room)
+        for name, before in self.sample.items():
+            room = LOOKED_AT - len(before)
+            sample[name] = before + (sample_of(columns[name], room) if name in columns else [None] * min(n, room))
+        self.sample = sample
 
     def _encode(self, columns: Columns, n: int, learning: bool) -> Encoded:
         indptr, indices, data, counts = self._sparse(self._cells(columns, n, learning), n, learning)
@@ -352,9 +357,12 @@ class Encoder:
     def _new_layout(self) -> Layout:
         slots: list[int] = []
         numbers, dates, strings = [], [], []
+        slots_of: dict[int, list[int]] = {}
+        for k, slot in enumerate(self.numbers):
+            slots_of.setdefault(slot.column, []).append(k)
         for number, name in enumerate(self.order):
             role = self.columns[name].role
-            own = [k for k, slot in enumerate(self.numbers) if slot.column == number]
+            own = slots_of.get(number, [])
             if role is Role.NUMBER:
                 numbers.append((name, len(slots)))
                 slots += [k for k in own if not self.numbers[k].name]
@@ -390,12 +398,16 @@ class Encoder:
 
     def learn_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """(features, values) of one record; what is new about it becomes known."""
-        new = self.sample is not None or any(name not in self.columns for name in record)
-        if new:
+        if self.sample or not self._knows(record):
             X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
             return X.indices, X.data
         self.counts.rows += 1
         return self._encode_one(record, True)
+
+    def _knows(self, record: Mapping[str, Any]) -> bool:
+        """Whether all columns that have something in this record have been met."""
+        new = [cell for name, cell in record.items() if name not in self.columns]
+        return all(is_missing(cell, self.na) for cell in new)
 
     def transform_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """(features, values) of one record; nothing becomes known."""
@@ -463,10 +475,8 @@ class Encoder:
         return indptr, indices, data, counts
 
     def _make_room(self, cells: Cells, row: int) -> None:
-        letters = int((cells.bounds[:, row + 1] - cells.bounds[:, row]).sum())
-        needed = cells.numbers.shape[1] + cells.bounds.shape[0] + self.options.ngrams * (letters + 1)
-        needed = max(min(needed, self.vocabulary.most - self.width), 0)
-        self.vocabulary.make_room(needed, needed * 100)
+        features, letters = room_needed(self.vocabulary.table, cells, self.layout().grams, row)
+        self.vocabulary.make_room(int(features), int(letters))
 
     # All or nothing -------------------------------------------------------------------------------
 
@@ -481,7 +491,6 @@ class Encoder:
             dict(self.dates),
             list(self.order),
             self.sample,
-            self.sampled,
         )
 
     def restore(self, mark: Mark) -> None:
@@ -489,7 +498,7 @@ class Encoder:
         self.vocabulary.forget_from(mark.vocabulary)
         self.moments, self.counts, self.columns = mark.moments, mark.counts, mark.columns
         self.numbers, self.dates, self.order = mark.numbers, mark.dates, mark.order
-        self.sample, self.sampled, self._layout = mark.sample, mark.sampled, None
+        self.sample, self._layout = mark.sample, None
 
     def copy(self) -> Self:
         """The same, apart."""
@@ -497,6 +506,13 @@ class Encoder:
         other.restore(self.mark())
         other.vocabulary = self.vocabulary.copy()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_layout": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # arrays that come from elsewhere may be read-only
+        self.vocabulary, self.moments = self.vocabulary.copy(), self.moments.copy()
 
     # Names ----------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ u8 = np.uint64
 KNOWN, UNKNOWN = range(2)  # counts of categories and words
 ABSENT_KEY = u8(0xA5A5A5A5A5A5A5A5)
 GRAM_KEY = u8(0x632BE59BD9B4E019)
+WORD_KEY = u8(0x8CB92BA72F3D8DD7)  # a column may have had categories before it turned out to be text
 
 
 class Cells(NamedTuple):
@@ -160,14 +161,29 @@ def next_word(grams, key, start):
 @exact_part
 def has_room(table, cells, grams, i):
     """Whether the vocabulary has room for all that row i could bring."""
-    needed, strings = np.int64(cells.numbers.shape[1]), cells.bounds.shape[0]
-    for j in range(u8(strings)):
-        needed += 1 + ((cells.bounds[j, i + 1] - cells.bounds[j, i] + 1) // 2) * grams.n
-    needed = min(needed, max(table.sizes[MOST] - table.sizes[FEATURES], 0))
+    needed, letters = room_for(table, cells, grams, i)
     return (
         table.sizes[FEATURES] + needed <= table.keys.shape[0]
-        and table.sizes[LETTERS] + needed * LONGEST_NAME <= table.letters.shape[0]
+        and table.sizes[LETTERS] + letters <= table.letters.shape[0]
     )
+
+
+@exact_part
+def room_for(table, cells, grams, i):
+    """How many features row i could bring, and how many letters their names could have."""
+    needed, letters = np.int64(cells.numbers.shape[1]), np.int64(0)
+    for j in range(u8(cells.bounds.shape[0])):
+        length = cells.bounds[j, i + u8(1)] - cells.bounds[j, i]
+        needed += 1 + ((length + 1) // 2) * grams.n
+        letters += length * (grams.n * (grams.n + 1) // 2)  # a letter is in one word, two pairs, three triples …
+    needed = min(needed, max(table.sizes[MOST] - table.sizes[FEATURES], 0))
+    return needed, min(letters, needed * LONGEST_NAME)
+
+
+@kernel
+def room_needed(table, cells, grams, i):
+    """The same, for Python."""
+    return room_for(table, cells, grams, u8(i))
 
 
 @kernel
@@ -227,7 +243,7 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                         p += step
                         continue
                     first, p = p, end_of_word(cells.letters, p, end)
-                    next_word(grams, hash_bytes(cells.letters, first, p, seed), first)
+                    next_word(grams, hash_bytes(cells.letters, first, p, seed ^ WORD_KEY), first)
                     for k in range(u8(grams.n)):
                         if grams.keys[k] == u8(0):
                             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
 
 def _largest(container: Container, header: Header, count: int) -> list[Weight]:
     """The largest weights of the model that predicts, as the learner shows them; none if it has no such thing."""
-    learner = build(container, replace(header, active=None, records=None), shell=False)
+    learner = build(container, header, shell=False, bare=True)
     shown = getattr(learner, "coef_", None)
     if shown is None:
         shown = getattr(learner, "center_", None)

@@ -82,8 +82,8 @@ def load_checkpoint(path: Path, *, shell: bool = True) -> tuple[Any, Any]:
         return build(container, header, shell), header.position
 
 
-def build(container: Container, header: Header, shell: bool) -> Any:
-    """The learner in an open file."""
+def build(container: Container, header: Header, shell: bool, bare: bool = False) -> Any:
+    """The learner in an open file; ``bare`` without those that are around it."""
     try:
         entry = find(header.learner)
     except ValueError as error:
@@ -91,7 +91,7 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     learner = _learner(entry, header.parameters, shell)
     labels = _labels(entry, header)
     features = _features(container, header)
-    apart = RECORDS_ARRAYS
+    apart = () if header.records is None else RECORDS_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
     wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
@@ -106,11 +106,11 @@ def build(container: Container, header: Header, shell: bool) -> Any:
         give_model(learner, model)
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
-    if header.active is not None:
+    if header.active is not None and not bare:
         from aggro.models.active_header import revived  # with the active learner, which others do not need
 
         learner = revived(learner, header.active, shell)
-    if header.records is not None:
+    if header.records is not None and not bare:
         from aggro.models.record_header import with_records  # with the encoder, which others do not need
 
         learner = with_records(learner, header.records, container, shell)

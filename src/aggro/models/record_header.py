@@ -6,7 +6,6 @@ Compiled code reads the vocabulary without a check of its own, so everything is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +24,7 @@ from aggro.models.errors import Flaw
 from aggro.streams.tables.roles import LOOKED_AT, Column, Role
 
 PREFIX = "records."
-KEYS = {"parameters", "columns", "numbers", "dates", "rows", "strays", "sample", "sampled"}
+KEYS = {"parameters", "columns", "numbers", "dates", "rows", "strays", "sample"}
 VOCABULARY: dict[str, np.dtype[Any]] = {
     "keys": np.dtype(np.uint64),
     "kinds": np.dtype(np.uint8),
@@ -45,8 +44,7 @@ def records_of(learner: RecordLearner) -> tuple[dict[str, Any], dict[str, np.nda
         "dates": sorted([column, first] for column, first in encoder.dates.items()),
         "rows": encoder.counts.rows,
         "strays": dict(encoder.counts.strays),
-        "sample": None if encoder.sample is None else {name: encode(cells) for name, cells in encoder.sample.items()},
-        "sampled": encoder.sampled,
+        "sample": {name: encode(cells) for name, cells in encoder.sample.items()},
     }
     arrays = {**encoder.vocabulary.arrays(), **encoder.moments._asdict()}
     return part, {PREFIX + name: array for name, array in arrays.items()}
@@ -105,7 +103,7 @@ def _fill(encoder: Encoder, part: Any, container: Container) -> None:
     encoder.dates = dict(_date(entry, encoder) for entry in _list(part["dates"]))
     encoder.moments = _moments(container, len(encoder.numbers))
     _check_slots(encoder)
-    encoder.sample, encoder.sampled = _sample(part, encoder)
+    encoder.sample = _sample(part, encoder)
 
 
 def _list(value: Any) -> list[Any]:
@@ -199,18 +197,15 @@ def _check_slots(encoder: Encoder) -> None:
             raise Flaw(f"its column {name[:60]!r} lacks its parts")
 
 
-def _sample(part: Any, encoder: Encoder) -> tuple[dict[str, list[Any]] | None, int]:
-    sampled = _whole(part["sampled"], LOOKED_AT)
-    sample: Mapping[str, Any] | None = part["sample"]
-    if sample is None:
-        return None, sampled
+def _sample(part: Any, encoder: Encoder) -> dict[str, list[Any]]:
+    sample: Any = part["sample"]
     if not isinstance(sample, dict) or not set(sample) <= set(encoder.columns):
         raise Flaw("its sample is of columns that it does not have")
     cells = {name: decode(column) for name, column in sample.items()}
     for column in cells.values():
-        if not isinstance(column, list) or len(column) != sampled or not all(map(_is_cell, column)):
+        if not isinstance(column, list) or len(column) >= LOOKED_AT or not all(map(_is_cell, column)):
             raise Flaw("its sample is not whole")
-    return cells, sampled
+    return cells
 
 
 def _is_cell(cell: Any) -> bool:

@@ -14,7 +14,7 @@ from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
 from aggro.learners.shared.forks import Turn, turn_of
 from aggro.learners.shared.inputs import as_weights
-from aggro.learners.shared.inside import task_of
+from aggro.learners.shared.inside import model_of, task_of
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NESTED
 from aggro.learners.shared.one_row import Explanation, as_weight
@@ -181,13 +181,15 @@ class RecordLearner:
 
     def predict_one(self, x: Any) -> Any:
         """The label, or the number, of one record; None if nothing was learned yet."""
-        row = self._row(x)
-        return self._inside().predict_one({} if row is None else row)
+        record = as_record(x)
+        with self._asked(record) as (inner, row):
+            return inner.predict_one(row)
 
     def decision_one(self, x: Any) -> Any:
         """The score of one record, as the learner inside gives it."""
-        row = self._row(x)
-        return self._inside().decision_one({} if row is None else row)
+        record = as_record(x)
+        with self._asked(record) as (inner, row):
+            return inner.decision_one(row)
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """What each part of one record has to do with its score, in the record's own terms.
@@ -205,25 +207,25 @@ class RecordLearner:
             Contributions by feature, the largest first: "age", "plan=basic", "note:refund". With ``intercept`` they
             sum to ``score``.
         """
-        row = self._row(x)
-        inner = self._inside()
-        more = () if label is None else (label,)
-        found = inner.explain_one({} if row is None else row, *more)
-        parts: dict[str, float] = {}
-        for feature, part in found.items():
-            name = self._encoder.name(feature) if isinstance(feature, int) else feature
-            parts[name] = parts.get(name, 0.0) + part
+        record, more = as_record(x), () if label is None else (label,)
+        with self._asked(record) as (inner, row):
+            found = inner.explain_one(row, *more)
+            parts: dict[str, float] = {}
+            for feature, part in found.items():
+                name = self._encoder.name(feature)
+                parts[name] = parts.get(name, 0.0) + part
         return Explanation(parts, found.intercept, found.score, found.label)
 
-    def _row(self, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """One record as the learner inside takes it; None if nothing is known yet."""
-        record = as_record(x)
+    @contextmanager
+    def _asked(self, record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+        """The learner inside and one record as it takes it, while no other thread learns."""
         if "_encoder" not in self.__dict__:
             self._check_params()
-            return None
-        with self._turn() as (encoder, _):
+            yield self._copy_of_estimator(), {}
+            return
+        with self._turn() as (encoder, inner):
             self._check_known(encoder, record, "record has no field")
-            return encoder.transform_one(record)
+            yield inner, encoder.transform_one(record)
 
     # Many -----------------------------------------------------------------------------------------
 
@@ -275,9 +277,14 @@ class RecordLearner:
         self : object
             The learner.
         """
+        return self._go_on(X, y, classes, sample_weight, {})
+
+    def _go_on(self, X: Any, y: Any, classes: Any, sample_weight: Any, columns: Mapping[str, Column]) -> Self:
         with self._turn() as (encoder, inner):
             mark = encoder.mark()
             try:
+                if columns and not encoder.columns:
+                    encoder.settle(columns)
                 rows = self._learned(encoder, X, y, sample_weight)
                 if classes is None:
                     inner.learn_chunk(rows)
@@ -292,18 +299,17 @@ class RecordLearner:
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Learn a raw chunk of a stream: ``aggro.streams.open(path, raw=True)``."""
-        with self._turn() as (encoder, _):
-            if not encoder.columns and getattr(chunk, "columns", None):
-                encoder.settle(chunk.columns)
-        return self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+        return self._go_on(chunk.X, chunk.y, None, chunk.weight, getattr(chunk, "columns", None) or {})
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted label, or number, of each row."""
-        return np.asarray(self._inside().predict_chunk(self._rows(X)))
+        with self._asked_about(X) as (inner, rows):
+            return np.asarray(inner.predict_chunk(rows))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row, as the learner inside gives them."""
-        return np.asarray(self._inside().decision_chunk(self._rows(X)))
+        with self._asked_about(X) as (inner, rows):
+            return np.asarray(inner.decision_chunk(rows))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The predicted label, or number, of each row of a raw chunk."""
@@ -322,35 +328,49 @@ class RecordLearner:
 
     def encoded(self, X: Any) -> Encoded:
         """Rows as the learner inside sees them, and how many of their categories and words are known to it."""
-        columns, n = columns_of(X)
-        if not n:
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         self._known()
+        columns, n = self._table(X)
         with self._turn() as (encoder, _):
             self._check_known(encoder, columns, "table has no column")
             return encoder.transform(columns, n)
 
-    def _rows(self, X: Any) -> Rows:
-        if "_encoder" not in self.__dict__:
-            self._inside()._fitted()  # says that nothing was learned yet
-        encoded = self.encoded(X)
-        names = columns_of(X)[0]
-        missing = [name for name, column in self.columns_.items() if column.role in USED and name not in names]
+    def _table(self, X: Any) -> tuple[Columns, int]:
+        columns, n = columns_of(X)
+        if not n:
+            raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(self).__name__}.")
+        return columns, n
+
+    @contextmanager
+    def _asked_about(self, X: Any) -> Iterator[tuple[Any, Rows]]:
+        """The learner inside and the rows as it takes them, while no other thread learns."""
+        if model_of(self) is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit', 'partial_fit' or 'learn_one' with "
+                "appropriate arguments before using this estimator."
+            )
+        columns, n = self._table(X)
+        with self._turn() as (encoder, inner):
+            self._check_known(encoder, columns, "table has no column")
+            self._warn_of_missing(encoder, columns)
+            yield inner, Rows(encoder.transform(columns, n).X)
+
+    @staticmethod
+    def _warn_of_missing(encoder: Encoder, names: Columns) -> None:
+        missing = [name for name, column in encoder.columns.items() if column.role in USED and name not in names]
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             warnings.warn(
                 f"The table lacks {len(missing)} of the columns that were learned from, and they count as missing: "
                 f"{shown}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
-        return Rows(encoded.X)
 
     def _learned(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows as features, learned by the encoder; without those of weight 0."""
-        columns, n = columns_of(X)
-        if not n:
-            raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(self).__name__}.")
+        columns, n = self._table(X)
         if y is not None and hasattr(y, "__len__") and len(y) != n:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
         weights = as_weights(sample_weight, n)
@@ -359,7 +379,7 @@ class RecordLearner:
             if not there.size:
                 raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
             columns = {name: taken(column, there) for name, column in columns.items()}
-            y = None if y is None else np.asarray(y)[there]
+            y = None if y is None else taken(y if isinstance(y, list) else np.asarray(y), there)
             weights, n = weights[there], there.size
         X = encoder.learn(columns, n).X
         if not encoder.width:
@@ -432,11 +452,13 @@ class RecordLearner:
     def _query_one(self, x: Any) -> bool:
         record = as_record(x)
         with self._turn() as (encoder, inner):
+            self._check_known(encoder, record, "record has no field")
             return bool(inner.query_one(encoder.transform_one(record)))
 
     def _ask(self, id: Any, x: Any) -> bool:
         record = as_record(x)
         with self._turn() as (encoder, inner):
+            self._check_known(encoder, record, "record has no field")
             return bool(inner.ask(id, encoder.transform_one(record)))
 
     def _query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
@@ -515,9 +537,6 @@ class RecordLearner:
 
         return clone(self.estimator)
 
-    def _inside(self) -> Any:
-        return self.estimator_ if "estimator_" in self.__dict__ else self._copy_of_estimator()
-
     def _check_params(self) -> None:
         check_params(type(self).__name__, self._constraints, self.__dict__)
         if self.estimator is not None:
@@ -534,7 +553,7 @@ class RecordLearner:
         self.estimator_._begin_pass(model, number)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_encoder" in self.__dict__
+        return model_of(self) is not None
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

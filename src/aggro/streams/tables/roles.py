@@ -34,7 +34,8 @@ LOOKED_AT = 1000
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
 LABEL_NAMES = ("label", "target", "y", "class")
 ID_NAME = re.compile(r"(?i:id|ids|key|uuid|guid|row|index|unnamed: \d+|)|.*[ _.-](?i:id|uuid|guid|key)|.*[a-z]I[dD]")
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BLANKS = "".join(map(chr, range(33)))  # what may stand around the text of a cell
 MOSTLY, NEARLY_ALL = 0.9, 0.95
 WORDS = 3.0  # running text has so many words in a cell, on average
 ENOUGH = 20  # cells, to call a column an id by its values alone
@@ -233,7 +234,7 @@ def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
     if cell is None:
         return True
     if isinstance(cell, str):
-        text = cell.strip()
+        text = cell.strip(BLANKS)
         return text in MISSING or text in na
     try:
         return bool(cell != cell)  # NaN and NaT; pandas.NA refuses to be asked
@@ -244,7 +245,8 @@ def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
 def as_number(cell: Any) -> float | None:
     """The number in a cell, None if there is none; infinity is no number."""
     if isinstance(cell, str):
-        return float(cell) if NUMBER.fullmatch(cell) and math.isfinite(float(cell)) else None
+        text = cell.strip(BLANKS)
+        return float(text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
     if isinstance(cell, date):
         return None
     try:

@@ -203,6 +203,10 @@ def test_models_are_the_same_whatever_the_labels_are_in(classes):
     expected = PAClassifier().partial_fit(X, y)
     for given in (*forms(labels).values(), labels, pd.Series(labels), pd.Series(labels, dtype="category")):
         chunk = SimpleNamespace(X=X, y=given, weight=None, names=None)
-        for model in (PAClassifier().fit(X, given), PAClassifier().partial_fit(X, given), PAClassifier().learn_chunk(chunk)):
+        for model in (
+            PAClassifier().fit(X, given),
+            PAClassifier().partial_fit(X, given),
+            PAClassifier().learn_chunk(chunk),
+        ):
             assert model.coef_.tobytes() == expected.coef_.tobytes()
             assert model.classes_.tolist() == [f"class {k}" for k in expected.classes_]

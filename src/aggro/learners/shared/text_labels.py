@@ -13,7 +13,16 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel, quick
 from aggro.engine.jit.dicts import KIND, word_at
-from aggro.engine.jit.text import CAN_READ_TEXT, FLAGS, FLAGS_MASK, LENGTH, flags_of, head_of, is_as_expected, letters_of
+from aggro.engine.jit.text import (
+    CAN_READ_TEXT,
+    FLAGS,
+    FLAGS_MASK,
+    LENGTH,
+    flags_of,
+    head_of,
+    is_as_expected,
+    letters_of,
+)
 
 u8 = np.uint64
 ENTRIES = 512  # more labels are looked up by Python

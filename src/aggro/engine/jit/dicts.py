@@ -109,7 +109,7 @@ class DictReader(NamedTuple):
     cell: np.ndarray
     safe: np.ndarray  # as in SAFE
     names: int  # the address of the list of all features
-    index: int  # the address of the dict of their positions
+    lookup: int  # the address of the dict of their positions
     plain: int  # whether all names are plain text or whole numbers: then no code of a user's compares them
 
 
@@ -167,7 +167,7 @@ def take_back(reader, n_names):
     """Forget the features from this number on."""
     size = PyList_Size(reader.names)
     for k in range(n_names, size):
-        if PyDict_DelItem(reader.index, PyList_GetItem(reader.names, k)) != 0:
+        if PyDict_DelItem(reader.lookup, PyList_GetItem(reader.names, k)) != 0:
             PyErr_Clear()
     if size > n_names and PyList_SetSlice(reader.names, n_names, size, 0) != 0:
         PyErr_Clear()
@@ -181,7 +181,7 @@ def add_names(reader, n, n_names):
         if reader.positions[k] == -1:
             number = PyLong_FromLongLong(position)
             added = number != 0 and PyList_Append(reader.names, reader.keys[k]) == 0
-            added = added and PyDict_SetItem(reader.index, reader.keys[k], number) == 0
+            added = added and PyDict_SetItem(reader.lookup, reader.keys[k], number) == 0
             if number != 0:
                 Py_DecRef(number)
             if not added:
@@ -226,7 +226,7 @@ def read_dict(address, reader, least, room):
         if not found:
             same = False
             cell[ENTRIES] = -1
-            position = position_of(key, reader.index, reader.plain, safe)
+            position = position_of(key, reader.lookup, reader.plain, safe)
             positions[n] = position
             if position < 0:
                 if position < -1 or not (number >= least and abs(number) < np.inf):

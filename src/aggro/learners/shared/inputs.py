@@ -20,6 +20,7 @@ import numpy as np
 
 from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.features import MAX_FEATURES, frozen
+from aggro.learners.shared.labels import MANY, unpacked
 
 Rows = np.ndarray | CSR
 
@@ -254,13 +255,22 @@ def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
 
 def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
     """Class labels, one a row."""
-    labels = _as_column(y, n, owner)
+    labels = _as_column(unpacked(y), n, owner)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN." if np.isnan(labels).any() else "Input y contains infinity.")
-    if labels.dtype.kind == "O" and not {*map(type, labels.tolist())} <= {str, int, bool}:
+    if labels.dtype.kind == "O" and not are_texts(labels) and not {*map(type, labels.tolist())} <= {str, int, bool}:
         if any(label is None or label != label for label in labels):
             raise ValueError("Input y contains NaN.")
     return labels
+
+
+def are_texts(labels: np.ndarray) -> bool:
+    """Whether many objects are all plain texts; False where that cannot be said soon."""
+    if labels.shape[0] < MANY:
+        return False
+    from aggro.learners.shared.text_labels import all_texts
+
+    return all_texts(labels)
 
 
 def as_targets(y: Any, n: int, owner: str) -> np.ndarray:

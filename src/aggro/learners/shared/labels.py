@@ -19,6 +19,7 @@ PLAIN = (str, bool, int, float)
 AS_PLAIN: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}  # bool has no subclasses
 EXACT = 2.0**53  # below this, floats are whole numbers one by one
 LETTERS = 64  # of a label in an array; longer ones are compared as objects
+MANY = 1000  # texts, for which a table pays
 
 
 @kernel
@@ -125,6 +126,8 @@ class Labels:
         result = None
         if y.dtype.kind in "iufb":
             result = self._encode_numbers(y, weights)
+        elif y.shape[0] >= MANY and y.dtype.kind in "UO":
+            result = self._encode_many(y, weights)
         elif y.dtype.kind == "U":
             result = self._encode_text(y, weights)
         codes, added, firsts = result if result is not None else self._encode_any(y, weights)
@@ -145,6 +148,15 @@ class Labels:
         known = np.zeros(SEARCHED, np.int64)
         known[: len(seen)] = seen
         return self._search(y, np.ascontiguousarray(y, np.int64), known, weights)
+
+    def _encode_many(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
+        """For many texts; a table of those that are known has to be made first."""
+        from aggro.learners.shared.text_labels import number_array, number_texts
+
+        numbered = (number_array if y.dtype.kind == "U" else number_texts)(y, weights, self.codes)
+        if numbered is None:
+            return None
+        return numbered.codes, numbered.added, np.array(numbered.firsts, np.int64)
 
     def _encode_text(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
         seen = list(self.codes)
@@ -188,6 +200,31 @@ class Labels:
             whole[live] = codes
             codes, firsts = whole, live[firsts]
         return codes, added, firsts
+
+
+def unpacked(y: Any) -> Any:
+    """Labels in an array, where that can be had sooner than NumPy and pandas give it: the same array as theirs."""
+    if type(y) is list and len(y) >= MANY and type(y[0]) is str:
+        texts = np.array(y, object)
+        numbered = NO_LABELS._encode_many(texts, np.empty(0)) if texts.ndim == 1 else None
+        if numbered is not None:
+            return np.array(numbered[1])[numbered[0].astype(np.intp)]
+    dtype = getattr(y, "dtype", None)
+    if hasattr(y, "factorize") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") == "O":
+        codes, names = y.factorize()  # columns of categories, or of texts in pyarrow's memory
+        if codes.shape[0] and codes.min() >= 0:  # none is missing
+            return np.asarray(names)[codes]
+    return y
+
+
+def all_same(y: np.ndarray) -> bool:
+    """Whether all labels are the first one; most arrays tell soon."""
+    start, size = 0, 64
+    while start < y.shape[0]:
+        if not (y[start : start + size] == y[0]).all():
+            return False
+        start, size = start + size, 2 * size
+    return True
 
 
 def plain_labels(y: np.ndarray) -> list[Any]:

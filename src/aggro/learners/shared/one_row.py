@@ -45,12 +45,12 @@ def is_pair(x: Any) -> bool:
 
 def as_vector(x: Any) -> np.ndarray:
     """A row that is neither a dict nor a pair, as an array of numbers."""
-    x = np.asarray(x)
-    if x.ndim != 1:
-        raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
-    if x.dtype.kind not in "iufb":
-        raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
-    return x
+    row = np.asarray(x)
+    if row.ndim != 1:
+        raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {row.shape}.")
+    if row.dtype.kind not in "iufb":
+        raise TypeError(f"The values of a row must be real numbers, got {row.dtype}.")
+    return row
 
 
 class OneRow:
@@ -75,7 +75,7 @@ class OneRow:
         if isinstance(x, Mapping):
             return model.features.pack(x, learning, self._least())
         if is_pair(x):
-            return model.features.pair(*x, learning, self._least())
+            return model.features.pair(x[0], x[1], learning, self._least())
         return self._dense_row(model, x, learning)
 
     def _dense_row(self, model: Model, x: Any, learning: bool) -> Pinned:
@@ -100,7 +100,7 @@ class OneRow:
         if isinstance(x, Mapping):
             Features().pack(x, False, self._least())
         elif is_pair(x):
-            Features().pair(*x, False, self._least())
+            Features().pair(x[0], x[1], False, self._least())
         else:
             x = as_vector(x)
             Features().pair(np.arange(x.shape[0]), x, False, self._least())

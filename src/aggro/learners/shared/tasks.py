@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import as_float
-from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.labels import Labels, all_same
 from aggro.learners.shared.learner import NONE, Learner
 from aggro.learners.shared.model import INFINITY, NESTED, Model
 from aggro.learners.shared.one_row import Explanation
@@ -159,7 +159,7 @@ class Classifier(Learner):
 
     def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
         live = targets[weights > 0.0] if weights.shape[0] else targets
-        if live.shape[0] == 0 or (live == live[0]).all():
+        if live.shape[0] == 0 or all_same(live):
             seen = len(self._model.labels.codes) if self.__dict__["warm_start"] and "_model" in self.__dict__ else 0
             if seen < 2:
                 raise ValueError(

@@ -1,0 +1,278 @@
+"""Labels that are text, numbered by compiled code: those of arrays of letters, and those of arrays of objects.
+
+Each known label is an entry of a table, as the words of memory that it is made of. A label is found by a sum over its
+words, each times a number of its own, and then compared word by word. What is not in the table is looked at by Python,
+which adds it; so the loops stop there, and go on behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.jit.compile import inline, kernel, quick
+from aggro.engine.jit.dicts import KIND, word_at
+from aggro.engine.jit.text import (
+    CAN_READ_TEXT,
+    FLAGS,
+    FLAGS_MASK,
+    LENGTH,
+    flags_of,
+    head_of,
+    is_as_expected,
+    letters_of,
+)
+
+u8 = np.uint64
+ENTRIES = 512  # more labels are looked up by Python
+SLOTS_LOG = 12
+WORDS = 64  # of a label; longer ones are compared by Python
+SHIFT = u8(64 - SLOTS_LOG)
+MASK = u8(2**SLOTS_LOG - 1)
+BLOCK = 2**20  # labels, after which other threads may run
+TEXT = id(str)
+
+
+def odd_numbers(count: int) -> np.ndarray:
+    """Odd numbers of 64 bits whose products spread well."""
+    return np.random.default_rng(0).integers(2**62, size=count, dtype=np.uint64) * u8(4) + u8(2**61 + 1)
+
+
+class Table(NamedTuple):
+    """The labels that are known, for compiled code: rows of letters, or texts as they are in memory."""
+
+    slots: np.ndarray  # by the upper bits of the sum: the number of an entry, -1 for none; then those behind it
+    words: np.ndarray  # (entries, words); a word is a letter, or eight bytes
+    codes: np.ndarray  # the label's number
+    kinds: np.ndarray  # of each entry: its place in ``forms``
+    odd: np.ndarray  # a factor for each word
+    columns: np.ndarray  # of letters: how many of them are summed up, and then which
+    # Objects of one length and with the same flags have their letters at the same place, in as many words.
+    forms: np.ndarray  # (forms, 5): length, flags, bytes before the letters, words, mask of the last one
+
+
+LENGTH_IS, FLAGS_ARE, HEAD, N_WORDS, LAST = range(5)
+
+
+@inline
+def sum_of(rows, i, table):
+    """The sum over the letters of row i that tell the known labels apart."""
+    total = u8(0)
+    for c in range(u8(table.columns[0])):
+        total += u8(rows[i, u8(table.columns[c + u8(1)])]) * table.odd[c]
+    return total
+
+
+@kernel
+def add_letters(table, n):
+    """Put the label that stands behind the n others of the table where it will be found."""
+    for entry in range(u8(n)):
+        differs, told = u8(0), False
+        for c in range(u8(table.columns[0])):
+            j = u8(table.columns[c + u8(1)])
+            told |= table.words[entry, j] != table.words[u8(n), j]
+        if not told:  # one letter more is needed
+            while table.words[entry, differs] == table.words[u8(n), differs]:
+                differs += u8(1)
+            table.columns[0] += 1
+            table.columns[u8(table.columns[0])] = differs
+    table.slots[:] = -1
+    for entry in range(u8(n) + u8(1)):
+        slot = sum_of(table.words, entry, table) >> SHIFT
+        while table.slots[slot] >= 0:
+            slot = (slot + u8(1)) & MASK
+        table.slots[slot] = entry
+
+
+@kernel
+def number_letters(letters, weights, table, codes, start):
+    """Number rows of letters from ``start`` on; the first that is not in the table, or how many there are."""
+    width = u8(letters.shape[1])
+    for i in range(u8(start), u8(letters.shape[0])):
+        if weights.shape[0] and weights[i] == 0.0:
+            codes[i] = 0.0
+            continue
+        slot = sum_of(letters, i, table) >> SHIFT
+        while True:
+            entry = table.slots[slot]
+            if entry < 0:
+                return np.int64(i)
+            j = u8(0)
+            while j < width and letters[i, j] == table.words[u8(entry), j]:
+                j += u8(1)
+            if j == width:
+                break
+            slot = (slot + u8(1)) & MASK
+        codes[i] = table.codes[u8(entry)]
+    return np.int64(letters.shape[0])
+
+
+@quick
+def number_objects(address, stride, n, weights, table, n_forms, codes, start, text):
+    """The same for the objects whose addresses are ``stride`` bytes apart; ``text`` is the address of their type."""
+    form = u8(0)
+    for i in range(start, n):
+        if weights.shape[0] and weights[u8(i)] == 0.0:
+            codes[u8(i)] = 0.0
+            continue
+        found = word_at(address + i * stride)
+        if found == 0 or word_at(found + KIND) != text:
+            return np.int64(i)
+        length, flags = word_at(found + LENGTH), word_at(found + FLAGS) & FLAGS_MASK
+        if not (table.forms[form, LENGTH_IS] == length and table.forms[form, FLAGS_ARE] == flags):
+            form = u8(0)
+            while form < u8(n_forms):
+                if table.forms[form, LENGTH_IS] == length and table.forms[form, FLAGS_ARE] == flags:
+                    break
+                form += u8(1)
+            if form == u8(n_forms):
+                return np.int64(i)
+        head, words = found + table.forms[form, HEAD], u8(table.forms[form, N_WORDS])
+        last = u8(table.forms[form, LAST])
+        total = form
+        for j in range(words):
+            word = u8(word_at(head + 8 * np.int64(j)))
+            total += (word if j + u8(1) < words else word & last) * table.odd[j]
+        slot = (total * table.odd[u8(WORDS)]) >> SHIFT
+        while True:
+            entry = table.slots[slot]
+            if entry < 0:
+                return np.int64(i)
+            other = u8(table.kinds[u8(entry)]) ^ form
+            for j in range(words):
+                word = u8(word_at(head + 8 * np.int64(j)))
+                other |= (word if j + u8(1) < words else word & last) ^ table.words[u8(entry), j]
+            if other == u8(0):
+                break
+            slot = (slot + u8(1)) & MASK
+        codes[u8(i)] = table.codes[u8(entry)]
+    return np.int64(n)
+
+
+@quick
+def first_other(address, stride, start, stop, text):
+    """The first of some objects that is not of a type, or ``stop``."""
+    for i in range(start, stop):
+        found = word_at(address + i * stride)
+        if found == 0 or word_at(found + KIND) != text:
+            return np.int64(i)
+    return np.int64(stop)
+
+
+def all_texts(y: np.ndarray) -> bool:
+    """Whether the objects of an array are all plain texts; False if compiled code cannot tell."""
+    if not CAN_READ_TEXT:
+        return False
+    address, stride = y.__array_interface__["data"][0], y.strides[0]
+    ends = [min(start + BLOCK, y.shape[0]) for start in range(0, y.shape[0], BLOCK)]
+    return all(first_other(address, stride, max(0, end - BLOCK), end, TEXT) == end for end in ends)
+
+
+class TextTable:
+    """The table, to which Python adds."""
+
+    def __init__(self, width: int, letters: bool) -> None:
+        self.n = 0
+        self.n_forms = 0
+        self.of: dict[tuple[int, int], int] = {}  # forms by length and flags
+        self.arrays = Table(
+            np.full(2**SLOTS_LOG, -1, np.int64),
+            np.zeros((ENTRIES, width), np.uint32 if letters else np.uint64),
+            np.zeros(ENTRIES),
+            np.zeros(ENTRIES, np.int64),
+            ODD,
+            np.zeros(width + 1, np.int64),
+            np.full((ENTRIES, 5), -1, np.int64),
+        )
+
+    def put_letters(self, letters: Any, code: int) -> bool:
+        """Add a label as a row of letters; False if there is no room."""
+        if self.n == ENTRIES:
+            return False
+        self.arrays.words[self.n, : len(letters)] = letters
+        self.arrays.codes[self.n] = code
+        add_letters(self.arrays, self.n)
+        self.n += 1
+        return True
+
+    def put_object(self, text: str, code: int) -> bool:
+        """Add a label as this text is in memory; False if there is no room, or if it is not as expected."""
+        table, letters, key = self.arrays, letters_of(text), (len(text), flags_of(text))
+        n = -(-len(letters) // 8)
+        form = self.of.get(key)
+        if self.n == ENTRIES or n > WORDS or not is_as_expected(text):
+            return False
+        if form is None:
+            form = self.of[key] = self.n_forms
+            tail = len(letters) % 8 or 8
+            last = np.frombuffer((b"\xff" * tail).ljust(8, b"\0"), np.int64)[0]
+            table.forms[form] = (*key, head_of(text), n, last)
+            self.n_forms += 1
+        words = np.frombuffer(letters.ljust(8 * n, b"\0"), np.uint64)
+        total = sum(int(word) * int(odd) for word, odd in zip(words, ODD, strict=False)) + form
+        slot = (total * int(ODD[WORDS]) & (2**64 - 1)) >> int(SHIFT)
+        while table.slots[slot] >= 0:
+            slot = (slot + 1) & int(MASK)
+        table.words[self.n, :n] = words
+        table.codes[self.n], table.kinds[self.n], table.slots[slot] = code, form, self.n
+        self.n += 1
+        return True
+
+
+ODD = odd_numbers(WORDS + 1)
+
+
+class Numbered(NamedTuple):
+    """Numbers of labels, the labels that are new, and where those first appear."""
+
+    codes: np.ndarray
+    added: list[str]
+    firsts: list[int]
+
+
+def number_array(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> Numbered | None:
+    """Number an array of letters; None if there are too many labels, or too long ones."""
+    width = max(y.dtype.itemsize // 4, 1)
+    if width > WORDS:
+        return None
+    letters = np.ascontiguousarray(y, f"=U{width}").view(np.uint32).reshape(-1, width)
+    table = TextTable(width, True)
+    for label, code in known.items():  # an array holds no longer ones, and none with a NUL at the end
+        if isinstance(label, str) and len(label) <= width and label[-1:] != "\0":
+            if not table.put_letters([ord(letter) for letter in label], code):
+                return None
+    codes, added, firsts = np.empty(y.shape[0]), list[str](), list[int]()
+    start, n = 0, y.shape[0]
+    while (start := int(number_letters(letters, weights, table.arrays, codes, start))) < n:
+        if not table.put_letters(letters[start], len(known) + len(added)):
+            return None
+        added.append(str(y[start]))
+        firsts.append(start)
+    return Numbered(codes, added, firsts)
+
+
+def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> Numbered | None:
+    """Number an array of objects; None if some are not plain texts, or there are too many labels, or too long ones."""
+    if not CAN_READ_TEXT or y.ndim != 1 or not y.shape[0]:
+        return None
+    table = TextTable(WORDS, False)
+    codes, added, firsts = np.empty(y.shape[0]), list[str](), list[int]()
+    numbers = dict(known)
+    start, n = 0, y.shape[0]
+    while start < n:
+        address, stride = y.__array_interface__["data"][0], y.strides[0]
+        end = min(start + BLOCK, n)
+        stop = int(number_objects(address, stride, end, weights, table.arrays, table.n_forms, codes, start, TEXT))
+        if stop < end:
+            label = y[stop]
+            if type(label) is not str:
+                return None
+            if label not in numbers:
+                numbers[label] = len(numbers)
+                added.append(label)
+                firsts.append(stop)
+            if not table.put_object(label, numbers[label]):  # perhaps one more way to write the same text
+                return None
+        start = stop
+    return Numbered(codes, added, firsts)

@@ -1,5 +1,7 @@
 """Settings for the whole suite: the same examples on every run, and no clock in any verdict."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -15,6 +17,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("aggro")
+os.environ.setdefault("AGGRO_QUIET", "1")  # what is on stderr must not depend on what was compiled before
 
 
 @pytest.fixture(autouse=True)

@@ -158,3 +158,73 @@ def test_without_river_the_error_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "aggro.interop.river")
     with pytest.raises(ImportError, match=r"pip install 'aggro\[river\]'"):
         importlib.import_module("aggro.interop.river")
+
+
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+}
+COLUMNS = {
+    "pandas": lambda values: pd.Series(values),
+    "polars": lambda values: pytest.importorskip("polars").Series(values),
+    "pyarrow": lambda values: pytest.importorskip("pyarrow").chunked_array([values]),
+}
+
+
+def stocks(n, seed):
+    """Columns of both kinds of numbers, and words to predict."""
+    rng = np.random.default_rng(seed)
+    columns = {"a": rng.standard_normal(n), "b": rng.integers(0, 9, n), "c": rng.random(n) < 0.5}
+    return columns, np.where(columns["a"] > 0, "up", "down").tolist()
+
+
+@pytest.mark.parametrize("learned", FRAMES)
+@pytest.mark.parametrize("predicted", FRAMES)
+def test_frames_of_every_library(learned, predicted):
+    (columns, y), (others, _) = stocks(200, 0), stocks(50, 1)
+    model, twin = river.PAClassifier(), river.PAClassifier()
+    later = {name: columns[name] for name in ("c", "a")}  # columns may come, go and move
+    for part in (columns, later):
+        model.learn_many(FRAMES[learned](part), COLUMNS[learned](y))
+        for i, label in enumerate(y):
+            twin.learn_one({name: values[i].item() for name, values in part.items()}, label)
+    found = model.predict_many(FRAMES[predicted](others))
+    assert type(found) is type(COLUMNS[predicted](["x"]))
+    rows = [{name: values[i].item() for name, values in others.items()} for i in range(50)]
+    values = found.to_pylist() if predicted == "pyarrow" else found.to_list()
+    assert values == [twin.predict_one(row) for row in rows]
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_frames_of_every_library_and_numbers(library):
+    columns, _ = stocks(100, 0)
+    frame = FRAMES[library](columns)
+    model = river.PARegressor()
+    assert len(model.predict_many(frame)) == 100  # nothing is known yet
+    model.learn_many(frame, COLUMNS[library](columns["a"] * 2))
+    nothing = FRAMES[library]({name: values[:0] for name, values in columns.items()})
+    model.learn_many(nothing, COLUMNS[library](columns["a"][:0]))
+    assert len(model.predict_many(nothing)) == 0
+    assert model.n_seen_ == 100
+    found = np.asarray(model.predict_many(frame))
+    np.testing.assert_allclose(found, model.predict_many(pd.DataFrame(columns)))
+    detector = river.PAUniclass()
+    detector.learn_many(frame)
+    assert detector.n_seen_ == 100
+
+
+def test_an_index_of_pandas_is_kept():
+    frame = pd.DataFrame({"a": [1.0, -1.0]}, index=["x", "y"])
+    model = river.PAClassifier()
+    model.learn_many(frame, pd.Series(["up", "down"], index=["x", "y"]))
+    assert model.predict_many(frame).to_dict() == {"x": "up", "y": "down"}
+
+
+def test_a_table_with_words_or_gaps_is_refused():
+    pa = pytest.importorskip("pyarrow")
+    model = river.PAClassifier()
+    for column in (["x", "y"], [1.0, None]):
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_many(pa.table({"a": column, "b": [1.0, 2.0]}), pa.chunked_array([["up", "down"]]))
+    assert not hasattr(model, "n_seen_") or model.n_seen_ == 0

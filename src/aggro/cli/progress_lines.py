@@ -9,14 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from aggro.cli.console import bar as part
 from aggro.cli.console import console, width_of, words
 from aggro.learners.shared.inside import model_of
 
-PATIENCE = 2.0  # seconds without a word
 COUNTED = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
 
 
@@ -135,23 +133,7 @@ def ledger(task: str) -> Iterator[Ledger]:
 @contextmanager
 def patience(say: Any) -> Iterator[None]:
     """Says after a while why nothing is seen, if compiling is the reason."""
-    done = Event()
+    from aggro.engine.jit.announce import through
 
-    def watch() -> None:
-        while not done.wait(PATIENCE):
-            if compiling():
-                say("Compiling for this computer; only the first start takes so long …")
-                return
-
-    Thread(target=watch, daemon=True).start()
-    try:
+    with through(lambda text: say("Compiling for this computer; only the first start takes so long …")):
         yield
-    finally:
-        done.set()
-
-
-def compiling() -> bool:
-    """Was a kernel not found among those compiled earlier?"""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("aggro.")]
-    kernels = [value for module in modules for value in list(vars(module).values()) if hasattr(value, "stats")]
-    return any(getattr(kernel.stats, "cache_misses", None) for kernel in kernels)

@@ -2,7 +2,8 @@
 
 A model here is the learner itself, with the same parameters, counters and explanations; what differs
 is what River's pipelines and evaluations expect: ``learn_one`` returns nothing and takes the weight
-as ``w``, and ``learn_many`` and ``predict_many`` take data frames whose columns may come and go.
+as ``w``, and ``learn_many`` and ``predict_many`` take data frames whose columns may come and go: of pandas and of
+polars, and tables of pyarrow.
 There is no ``predict_proba_one``: a passive-aggressive score is a margin, not a probability.
 """
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.streams import Chunk
@@ -30,6 +33,11 @@ def detector_of_river() -> type[Any]:
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    Frame = pd.DataFrame | pl.DataFrame | pa.Table
+    Column = pd.Series | pl.Series | pa.ChunkedArray
 
 __all__ = [entry.name for entry in LEARNERS]
 
@@ -41,18 +49,45 @@ class River:
         """Learn one row: features by name, its target, and how much it counts."""
         super().learn_one(x, y, w)  # type: ignore[misc]
 
-    def learn_many(self: Any, X: pd.DataFrame, y: pd.Series) -> None:
+    def learn_many(self: Any, X: Frame, y: Column) -> None:
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         if len(X):
-            self.learn_chunk(Chunk(X.to_numpy(), y, names=list(X.columns)))
+            self.learn_chunk(chunk_of(X, y))
 
-    def predict_many(self: Any, X: pd.DataFrame) -> pd.Series:
-        """The prediction for each row of a frame, as ``predict_one`` would give it."""
-        import pandas as pd
-
+    def predict_many(self: Any, X: Frame) -> Column:
+        """The prediction for each row of a frame, as ``predict_one`` would give it; a column of the same library."""
         if not len(X) or not self.__sklearn_is_fitted__():
-            return pd.Series([self.predict_one({})] * len(X), index=X.index)
-        return pd.Series(self.predict_chunk(Chunk(X.to_numpy(), None, names=list(X.columns))), index=X.index)
+            return column_beside(X, [self.predict_one({})] * len(X))
+        return column_beside(X, self.predict_chunk(chunk_of(X)))
+
+
+def home_of(X: Any) -> str:
+    """The library that a frame is of."""
+    return type(X).__module__.partition(".")[0]
+
+
+def chunk_of(X: Any, y: Any = None) -> Chunk:
+    """The rows of a frame, their columns by name."""
+    if home_of(X) != "pyarrow":
+        return Chunk(X.to_numpy(), y, names=list(X.columns))
+    columns = [column.to_numpy() for column in X.columns]
+    return Chunk(np.column_stack(columns), y, names=list(X.column_names))
+
+
+def column_beside(X: Any, values: Any) -> Any:
+    """Values for the rows of a frame, as a column of the frame's library."""
+    home = home_of(X)
+    if home == "polars":
+        import polars as pl
+
+        return pl.Series(values)
+    if home == "pyarrow":
+        import pyarrow as pa
+
+        return pa.chunked_array([pa.array(values)])
+    import pandas as pd
+
+    return pd.Series(values, index=X.index)
 
 
 class RiverClassifier(River):
@@ -74,7 +109,7 @@ class RiverDetector(River):
         """Learn one row: features by name, and how much it counts."""
         super().learn_one(x, None, w)
 
-    def learn_many(self: Any, X: pd.DataFrame) -> None:  # type: ignore[override]
+    def learn_many(self: Any, X: Frame) -> None:  # type: ignore[override]
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         super().learn_many(X, None)
 

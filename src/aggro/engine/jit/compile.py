@@ -31,6 +31,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import register_jitable
 
+from aggro.engine.jit.announce import announced
 from aggro.engine.jit.private_names import is_there, options_there
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -63,7 +64,50 @@ def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
     if ON_DISK and not is_outside(function) and function.__closure__ is None:
         compiled._cache = KeptCode(function)
         take_turns(compiled)
+    say_what_takes_long(compiled)
     return compiled
+
+
+def say_what_takes_long(compiled: Any) -> None:
+    """Let an entry point say, if compiling it takes long, that it is being compiled: see ``engine.jit.announce``."""
+    compile_or_load = compiled.compile
+
+    def announcing(signature: Any) -> Any:
+        if tuple(getattr(signature, "args", signature)) in compiled.overloads:
+            return compile_or_load(signature)
+        kept: list[Any] = []  # looked for in the thread that waits: it costs time, and most code is there at once
+
+        def compiles() -> bool:
+            """Not if the code is on disk, and reading it takes long."""
+            if not kept:
+                find = getattr(compiled._cache, "path", None)
+                kept.append(find(signature, compiled.targetctx.codegen()) if find else None)
+            return kept[0] is None or not kept[0].exists()
+
+        with announced(lambda: announcement(compiled, signature), compiles):
+            return compile_or_load(signature)
+
+    compiled.compile = announcing
+
+
+def announcement(compiled: Any, signature: Any) -> str:
+    """What is being compiled, in words that somebody knows who does not know the code."""
+    kinds = tuple(getattr(signature, "args", signature))
+    homes = [str(getattr(getattr(kind, "instance_class", None), "__module__", "")) for kind in kinds]
+    learner = next((home.split(".")[2] for home in homes if home.startswith("aggro.learners.")), None)
+    own = next((home for home in homes if home and home.partition(".")[0] not in ("aggro", "builtins")), None)
+    place = str(compiled.py_func.__module__)
+    what = "what learns and predicts"
+    if own is not None:
+        what = f"a rule from {own}"
+    elif learner is not None:
+        sparse = any(getattr(getattr(kind, "instance_class", None), "__name__", "") == "CSR" for kind in kinds)
+        dense = any(isinstance(kind, types.Array) and kind.ndim == 2 for kind in kinds)
+        what = f"the {learner} learners" + (" for sparse rows" if sparse else " for dense rows" if dense else "")
+    elif place.startswith("aggro.streams."):
+        what = "what reads files"
+    once = "once for this machine" if ON_DISK and isinstance(compiled._cache, KeptCode) else "once in this process"
+    return f"compiling {what}, {once}; it takes some seconds …"
 
 
 def quietly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,7 +167,9 @@ def afresh(compiled: Any) -> Any:
     names |= {name: afresh(names[name]) for name in used}
     again = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     settings = {name: value for name, value in compiled.targetoptions.items() if name != "nopython"}
-    return njit(**settings)(again)
+    made = njit(**settings)(again)
+    say_what_takes_long(made)
+    return made
 
 
 def from_python(made: Any) -> Any:

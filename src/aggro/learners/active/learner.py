@@ -25,7 +25,7 @@ from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.shared.forks import turn_of
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import parameters_of
-from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.learner import ASIDE, COMMON
 from aggro.learners.shared.model import NESTED, Model
 from aggro.learners.shared.one_row import as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
@@ -484,6 +484,7 @@ class ActiveLearner(Around):
 
             return PAClassifier()
         parameters = parameters_of(self.estimator)
+        parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in ASIDE}
         return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})
 
     def _seed(self) -> int:

@@ -34,7 +34,7 @@ class Watch:
         self._clock, self._counted, self._learned = 0.0, 0, 0  # when rows were first counted, and how many
         self._size = FIRST
         self._bar: Any = None
-        self._mean = 0.0
+        self._tally: Tally | None = None  # the last that was seen
 
     @classmethod
     def of(cls, learner: Any, rows: int, passes: int = 1) -> Watch | None:
@@ -58,21 +58,23 @@ class Watch:
     def note(self, row: int, tally: Tally) -> None:
         """The rows of this pass before ``row`` are learned."""
         now = monotonic()
-        self._learned = self._number * self.rows + row
+        self._learned, self._tally = self._number * self.rows + row, tally
         if not self._clock:
             self._clock, self._counted = now, self._learned
         if now >= self._next:
-            self._mean = self._mean_loss(tally)
             self._show(row, now)
 
-    def _mean_loss(self, tally: Tally) -> float:
-        return (float(tally.loss[0]) - self._loss) / max(int(tally.rows[SEEN]) - self._seen, 1)
+    def _mean_loss(self) -> float:
+        """Of the rows of this pass, each before it was learned."""
+        if self._tally is None:
+            return 0.0
+        return (float(self._tally.loss[0]) - self._loss) / max(int(self._tally.rows[SEEN]) - self._seen, 1)
 
     def _show(self, row: int, now: float) -> None:
         spent = now - self._clock
         rate = f", {figure((self._learned - self._counted) / spent)} rows/s" if spent > 0.0 else ""
         which = f"pass {self._number + 1} of {self.passes}, " if self.passes > 1 else ""
-        text = f"{which}{row:,} of {self.rows:,} rows, mean loss {self._mean:.4g}{rate}"
+        text = f"{which}{row:,} of {self.rows:,} rows, mean loss {self._mean_loss():.4g}{rate}"
         if self._bar is None:
             self._bar = Bar(self.name) if is_terminal(sys.stderr) else Lines(self.name)
         self._bar.show(self._learned / max(self.rows * self.passes, 1), text)
@@ -90,7 +92,7 @@ class Watch:
             end = f"broken off after {took}; what was known before the call is as it was."
         else:
             passes = f"{self._number + 1} passes over " if self.passes > 1 else ""
-            end = f"{passes}{self.rows:,} rows in {took}, mean loss {self._mean:.4g}."
+            end = f"{passes}{self.rows:,} rows in {took}, mean loss {self._mean_loss():.4g}."
         self._bar.close(f"{self.name}: {end}")
 
 

@@ -1,0 +1,74 @@
+"""Says, once in a process, why a first call takes so long: code is compiled for this machine.
+
+One line on stderr, when compiling has taken a second. ``AGGRO_QUIET=1`` silences it. A command that draws on the
+terminal says it in its own way: see :func:`through`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread, local
+from typing import Any
+
+PATIENCE = 1.0  # seconds before the word
+AGAIN = 0.25  # seconds until it is looked again, if code may still be found on disk
+
+Say = Callable[[str], Any]
+
+
+class Here(local):
+    """In this thread: whether something is being compiled, which may ask for more."""
+
+    busy = False
+
+
+HERE = Here()
+SAID: list[str] = []  # once in a process
+SPEAKERS: list[Say] = []  # the last one says it
+
+
+def on_stderr(text: str) -> None:
+    if sys.stderr is not None:
+        print(f"aggro: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def through(say: Say) -> Iterator[None]:
+    """Let the line be said in another way, meanwhile."""
+    SPEAKERS.append(say)
+    try:
+        yield
+    finally:
+        SPEAKERS.remove(say)
+
+
+@contextmanager
+def announced(what: Callable[[], str], compiles: Callable[[], bool]) -> Iterator[None]:
+    """While this lasts for longer than a second, and ``compiles()``, say ``what()``."""
+    if HERE.busy or SAID or os.environ.get("AGGRO_QUIET", "") not in ("", "0"):
+        yield
+        return
+    done = Event()
+
+    def watch() -> None:
+        wait = PATIENCE
+        while not done.wait(wait):
+            wait = AGAIN
+            if compiles() and not SAID:
+                SAID.append(what())
+                (SPEAKERS[-1] if SPEAKERS else on_stderr)(SAID[0])
+            if SAID:
+                return
+
+    HERE.busy = True
+    watcher = Thread(target=watch, daemon=True, name="aggro-announce")
+    watcher.start()
+    try:
+        yield
+    finally:
+        HERE.busy = False
+        done.set()
+        watcher.join()

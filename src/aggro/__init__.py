@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import aggro.moved  # noqa: F401  # old names of modules are found from here on
-from aggro.learners.registry import ACTIVE, LEARNERS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
 
 if TYPE_CHECKING:  # a family that is not here is Any to type checkers
     from aggro.engine.user_steps import step as step
@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a family that is not here is Any to type checkers
     from aggro.learners.maxout import *  # noqa: F403
     from aggro.learners.means import *  # noqa: F403
     from aggro.learners.multiplicative import *  # noqa: F403
+    from aggro.learners.records import *  # noqa: F403
     from aggro.learners.register import register as register
     from aggro.learners.uniclass import *  # noqa: F403
     from aggro.models import load as load
@@ -25,7 +26,7 @@ __version__ = "0.2.0"
 
 # Nothing heavy is imported until it is asked for.
 _HOMES = {
-    **{entry.name: "aggro.estimators" for entry in (*LEARNERS, ACTIVE)},
+    **{entry.name: "aggro.estimators" for entry in (*LEARNERS, ACTIVE, RECORDS)},
     "fit_until": "aggro.theory.batch_conversion",
     "load": "aggro.models",
     "register": "aggro.learners.register",

@@ -12,11 +12,12 @@ from threading import RLock
 from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils import ClassifierTags, RegressorTags
 
-from aggro.learners.registry import ACTIVE, LEARNERS, OWN, Entry
-from aggro.learners.shared.inside import least_value
+from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORDS, Entry
+from aggro.learners.shared.inside import least_value, task_of
 
-__all__ = [entry.name for entry in (*LEARNERS, ACTIVE)]
+__all__ = [entry.name for entry in (*LEARNERS, ACTIVE, RECORDS)]
 
 
 class Shell(BaseEstimator):
@@ -34,6 +35,21 @@ class Shell(BaseEstimator):
         return dict(super().__getstate__())
 
 
+class OfAnyTask:
+    """Tags of a learner whose task is that of the one inside, and whose rows are raw."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.estimator_type = KINDS[task_of(self)]
+        tags.classifier_tags = ClassifierTags() if tags.estimator_type == "classifier" else None
+        tags.regressor_tags = RegressorTags() if tags.estimator_type == "regressor" else None
+        tags.target_tags.required = tags.estimator_type != "outlier_detector"
+        tags.input_tags.sparse = False
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+
+KINDS = {"classification": "classifier", "regression": "regressor", "outlier": "outlier_detector"}
 MIXINS = {"classification": ClassifierMixin, "regression": RegressorMixin, "outlier": OutlierMixin}
 
 
@@ -53,6 +69,8 @@ def made(entry: Entry) -> type[Any]:
     if entry.own is not None:  # it takes its class's place, where pickle looks for it
         body |= {"__module__": learner.__module__, "__qualname__": learner.__qualname__}
     mixins: tuple[type[Any], ...] = (MIXINS[entry.task],)
+    if entry is RECORDS:
+        mixins = (OfAnyTask,)
     if hasattr(learner, "transform"):
         mixins = (TransformerMixin, *mixins)
         body["transform"] = learner.transform  # scikit-learn wraps what a class itself has
@@ -60,7 +78,7 @@ def made(entry: Entry) -> type[Any]:
 
 
 def __getattr__(name: str) -> Any:
-    for entry in (*LEARNERS, ACTIVE, *OWN.values()):
+    for entry in (*LEARNERS, ACTIVE, RECORDS, *OWN.values()):
         if entry.name == name:
             return shell(entry)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

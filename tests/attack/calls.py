@@ -71,11 +71,12 @@ def misfit(model):
         return ""
     if own.features.n > own.width:
         return f"{own.features.n} features, and room for {own.width}"
-    plan = own.features.plan
-    if plan is not None:
-        row = plan.reader.value[0]
-        if row.indices[: row.indptr[1]].max(initial=0) >= own.features.n:
-            return "a plan reaches beyond the features"
+    reader = own.features.reader
+    if reader is not None and (reader.names is not own.features.names or reader.index is not own.features.index):
+        return "dicts are read by names of another moment"
+    names = own.features.names or []
+    if own.features.index != {name: j for j, name in enumerate(names)}:
+        return "names and their positions differ"
     for name, array in flatten(own.state).items():
         if not (array.flags.writeable and array.flags.c_contiguous):
             return f"the array {name} of the state is read-only, or not in C order"

@@ -92,7 +92,7 @@ def test_from_nothing_to_a_model(label, data, tmp_path):
     assert questions[0].get("guess") is None
     assert questions[0]["seen"].keys() == {"x", "z", "colour", "note"}
     assert questions[-1]["reasons"][0]["part"] != 0.0
-    assert "Reading column 'note' as text." in ran.err
+    assert "text: 'note'" in ran.err
     predicted = good("predict", tmp_path / "m.aggro", data[0]).out.split()
     assert np.mean([a == b for a, b in zip(predicted, data[1], strict=True)]) > 0.85
     active = aggro.load(tmp_path / "m.aggro")
@@ -250,7 +250,7 @@ def test_a_model_that_is_there_goes_on(label, data, tmp_path, monkeypatch):
     monkeypatch.setattr(sessions, "SAVE", 10**9)
     assert "leave --learner and --set out" in mistake("label", path, "--model", model, "--set", "C=1")
     result, questions, ran = label("m.aggro", most=4)
-    assert "Reading column" not in ran.err  # the model says which
+    assert "text: 'note'" not in ran.err  # the model says which
     assert questions[0]["guess"] in ("up", "down")
     assert result["parameters"]["C"] == 0.5
     assert aggro.load(tmp_path / "m.aggro.start").n_seen_ == 0  # rows that came by since it asks
@@ -259,7 +259,7 @@ def test_a_model_that_is_there_goes_on(label, data, tmp_path, monkeypatch):
     assert undone["answered"] == 0
     assert again[-1] == questions[0]
     learner, start = aggro.load(model), aggro.load(tmp_path / "m.aggro.start")
-    assert np.array_equal(learner.estimator_.coef_, start.estimator_.coef_)
+    assert np.array_equal(learner.estimator_.estimator_.coef_, start.estimator_.estimator_.coef_)
 
 
 def test_seed_labels(label, data, tmp_path):
@@ -273,11 +273,11 @@ def test_seed_labels(label, data, tmp_path):
     )
     _, questions, _ = label("m.aggro", most=5, options=["--seed-labels", seeds])
     assert questions[0]["guess"] in ("up", "down")
-    assert aggro.load(tmp_path / "m.aggro").estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
     seeds.unlink()  # what was learned from it is kept
     (tmp_path / "m.aggro").unlink()
     assert label("m.aggro", most=0)[0]["answered"] == 5
-    assert aggro.load(tmp_path / "m.aggro").estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
 
 
 def test_a_budget_counts_answers(label):

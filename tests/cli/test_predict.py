@@ -86,9 +86,9 @@ def test_mistakes(svm, csv, model, tmp_path):
     assert "not an aggro model" in mistake("predict", svm, svm)
     assert "nowhere" in mistake("predict", tmp_path / "nowhere", svm)
     assert "nowhere" in mistake("predict", model, tmp_path / "nowhere.svm")
-    assert "by position, not by name" in mistake("predict", model, csv)
+    assert "knows none of the features" in mistake("predict", model, csv)
     good("train", csv, "--model", tmp_path / "m.aggro")
-    assert "by name" in mistake("predict", tmp_path / "m.aggro", svm)
+    assert "has learned from tables with the columns 'x', 'z'" in mistake("predict", tmp_path / "m.aggro", svm)
     damaged = tmp_path / "damaged.aggro"
     damaged.write_bytes(model.read_bytes()[:-3])
     assert "damaged.aggro: the file is" in mistake("show", damaged)

@@ -140,7 +140,7 @@ def test_text_weights_and_names(tmp_path):
     good("train", path, "--model", tmp_path / "m.aggro", "--text", "body", "--weight", "w")
     learner = load(tmp_path / "m.aggro")
     assert learner.n_seen_ == 10
-    assert all(name.startswith("body~") for name in learner.feature_names_in_)
+    assert all(name.startswith("body:") for name in learner.feature_names_)
     assert good("predict", tmp_path / "m.aggro", path).out.split()[:2] == ["spam", "ham"]
 
 
@@ -198,8 +198,6 @@ def test_mistakes_in_the_command(svm, tmp_path, arguments, said):
         ("a.svm", "1 1:1\n-1 1:2\n1 1:x\n", "a.svm, line 3"),
         ("a.svm", "", "no row to learn from"),
         ("a.svm", "1 1:1\n0.5 1:2\n", "a.svm, line 2: the label 0.5 is not a whole number"),
-        ("a.csv", "x,z,y\n1,2,u\n\n3,inf,v\n", "a.csv, row 2: there is a value that is not finite"),
-        ("a.csv", "x,z,y\n1,2,u\n3,inf,v\n", "a.csv, line 3: there is a value that is not finite"),
         ("a.csv", "x,y\n1,u\n3,v,w\n", "a.csv, line 3"),
         ("a.jsonl", '{"x": 1, "y": "u"}\n{"x": 2, "y"\n', "a.jsonl, line 2"),
         ("a.txt", "what is this\n", "--format"),

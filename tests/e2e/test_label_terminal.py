@@ -79,3 +79,25 @@ def test_keys(table, tmp_path):
     assert result["status"] == 0
     assert "sideways" in result["screen"]
     assert "Traceback" not in result["screen"]
+
+
+@pytest.mark.xdist_group("label")
+def test_escape_cancels_and_arrows_do_not(table, tmp_path):
+    result = play("escape", table, tmp_path, arguments=["--classes", "down=d"])
+    first, second, third = result["rows"]
+    assert first == 1 < second < third
+    assert "[u] takes the last answer back, [q] stops; all is kept" in result["hint"]
+    assert [(entry["do"], entry.get("label")) for entry in result["kept"]] == [("answer", "tür"), ("skip", None)]
+    assert result["status"] == 0
+
+
+@pytest.mark.xdist_group("label")
+def test_a_class_that_was_undone_leaves_the_menu(table, tmp_path):
+    result = play("undone", table, tmp_path, arguments=["--classes", "up=p,down=d"])
+    assert result["status"] == 0
+    given, one, two, one_again, none, answered, back = (menu[menu.rindex("[p]") :] for menu in result["menus"])
+    assert given == none == answered == back
+    assert given.startswith("[p] up   [d] down   [s] skip")  # those that were given stay
+    assert one == one_again
+    assert one.startswith("[p] up   [d] down   [i] sideways   [s] skip")
+    assert two.startswith("[p] up   [d] down   [i] sideways   [o] other   [s] skip")

@@ -30,13 +30,16 @@ SEEDS = {
         b"1 2.0 0.5 'tag|a x:2 y |b:0.5 z:3 x\n-1 |a x\n",
         b"|  u v:1e-3\r\n\r\n'only| w\n1|a x\n",
         b"-1 0.25 |longnamespace averylongfeaturename:0.125 exactly8 a\tb|c d:1 \n",
-        b"0.5\t|f 1:1e200 |g:1e200 2:1e200 \xc3\xa9:1\n",
+        b"0.5 |f 1:1e200 |g:1e200 2:1e200 \xc3\xa9:1\n1\t|a b\n",
+        b"spam 2 |a^b :1 :0.5 colour:red |c:3 town:Nancy :2 t:x|y:z\nham -1 |a b^c :1\n1,2 | a\n0:1:0.5 | a\n",
+        b"| :1 :1 :1 :1 :1 :1 :1 :1 :1 :1 :1 x:e5 y:- z:nan u:-.e w:infinity v:+x\n",
     ],
 }
 PIECES = {
     "svmlight": b"\n|\r\n| |\t|#|:|-|+|.|e|E|0|1|9|00000000|99999999|1e999|1e-999|nan|inf|qid:1|qid:|q|\0|1:1 | 2:2|"
     b"2147483647:|2147483648:|99999999999999999999:|\xff|18446744073709551616|.5|5.|0x1|1_1".split(b"|"),
-    "vw": b"\n,\r\n, ,\t,|,|a ,|a:2 ,:,',-,+,.,e,0,1,99999999,1e999,nan,1e200,\0,\xff,'t|,a:1 ,|:,||,a^b,a".split(b","),
+    "vw": b"\n,\r\n, ,\t,|,|a ,|a:2 ,:,',-,+,.,e,0,1,99999999,1e999,nan,1e200,\0,\xff,'t|,a:1 ,|:,||,a^b,a,:1 ,"
+    b":x,b:x,nan,inf,Infinity,spam ,1:2 ,-1 ,\\,E5,+.".split(b","),
 }
 
 
@@ -83,18 +86,21 @@ def check_svmlight(text: bytes, zero_based: bool, skip_bad: bool) -> None:
 
 
 def check_vw(text: bytes, named: bool, skip_bad: bool) -> None:
-    parsed = vw.parse(Block.of(text), named=named, bits=20, skip_bad=skip_bad)
-    twin = twins.vw(text, skip_bad)
+    words = len(text) % 3 == 0
+    parsed = vw.parse(Block.of(text), named=named, bits=20, words=words, skip_bad=skip_bad)
+    twin = twins.vw(text, skip_bad, words)
     if named:
-        names = [
-            f"{a.decode('utf-8', 'backslashreplace')}^{b.decode('utf-8', 'backslashreplace')}"
-            for a, b in features(twin)
-        ]
+        names = [twins.vw_name(feature) for feature in features(twin)]
         assert [parsed.names[j] for j in parsed.indices] == names, repr(text)
         assert parsed.names == list(dict.fromkeys(names)), repr(text)
     else:
-        columns = [twins.hash_bytes(b, twins.hash_bytes(a, 0)) >> 44 for a, b in features(twin)]
+        columns = [twins.vw_key(feature) >> 44 for feature in features(twin)]
         assert parsed.indices.tolist() == columns, repr(text)
+    if words:
+        labels = [None if y is None else y.decode("utf-8", "backslashreplace") for y in twin.y]
+        assert parsed.y.tolist() == labels, repr(text)
+        zeros = np.zeros(len(labels))
+        parsed, twin = parsed._replace(y=zeros), twin._replace(y=zeros.tolist())
     columns = iter(parsed.indices.tolist())
     twin = twin._replace(rows=[[(next(columns), value) for _, value in row] for row in twin.rows])
     assert seen(parsed) == expected(twin), f"{text!r} (skip_bad={skip_bad})\n{seen(parsed)}\n{expected(twin)}"

@@ -221,7 +221,49 @@ def keys(plan: dict) -> dict:
     }
 
 
-PLAYS = {play.__name__: play for play in (whole, killed, stopped, keys)}
+def escape(plan: dict) -> dict:
+    """Esc at a question, and while the name of a class is typed; arrows, which begin as Esc does; mended names."""
+    person = Person(*plan["arguments"], "--model", plan["model"])
+    rows = [person.row()]
+    person.press("\x1b")
+    hint = person.look("There is nothing to cancel.") + person.look(": ")
+    for typed in ("side\x1b", "\x1b", "\x04"):
+        person.press("+")
+        person.look("Enter")
+        person.press(typed)
+        person.look("Back to the question")
+    person.press("+")
+    person.look("Enter")
+    person.press("to\x1b[A\x1bOD\x1b[1;5C\x1b[3~p go\x17wn\x7f\x7fdown\x15\x1b[Dtürm雪\x7f\x7f\n")  # türm, less its m
+    rows.append(person.row())
+    person.press("\x1b")
+    person.look("There is nothing to cancel.")
+    person.press("[D")  # an arrow that came in two pieces: it ends in a letter that is a key
+    person.press("\x1b[D\x1bOD")
+    person.press("z")
+    person.press("s")
+    rows.append(person.row())
+    person.press("q")
+    status = person.end()
+    kept = [json.loads(line) for line in Path(plan["model"] + ".answers").read_text().splitlines()[1:]]
+    return {"rows": rows, "hint": hint, "status": status, "kept": kept}
+
+
+def undone(plan: dict) -> dict:
+    """New classes whose answers are taken back; what the keys then are."""
+    person = Person(*plan["arguments"], "--model", plan["model"])
+    menus = [person.look()]
+    for key, typed in (("+", "sideways\n"), ("+", "other\n"), ("u", ""), ("u", ""), ("d", ""), ("u", "")):
+        person.press(key)
+        if typed:
+            person.look("Enter")
+            person.press(typed)
+        menus.append(person.look())
+    person.press("q")
+    return {"menus": menus, "status": person.end()}
+
+
+PLAYS = {play.__name__: play for play in (whole, killed, stopped, keys, escape, undone)}
 
 if __name__ == "__main__":
     plan = json.loads(sys.argv[1])

@@ -9,9 +9,9 @@ import pytest
 
 import aggro
 import aggro.estimators
-from aggro.learners.registry import ACTIVE, LEARNERS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
 
-NAMES = {entry.name for entry in (*LEARNERS, ACTIVE)}
+NAMES = {entry.name for entry in (*LEARNERS, ACTIVE, RECORDS)}
 
 
 def test_every_learner_is_offered():

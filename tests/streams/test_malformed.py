@@ -226,7 +226,8 @@ def test_empty_and_headless_files(tmp_path):
             with pytest.raises(ValueError, match=rf"a\.{ending}"):
                 read(tmp_path / f"a.{ending}", skip_bad=True)
     (tmp_path / "b.csv").write_bytes(b"a,b,y\n")
-    assert read(tmp_path / "b.csv") == []
+    with pytest.raises(ValueError, match=r"b\.csv has a line with the names of the columns, and no row"):
+        read(tmp_path / "b.csv")
     (tmp_path / "c.csv").write_bytes(b"x" * 200_000 + b",y\n1,2\n")
     (tmp_path / "d.csv").write_bytes(b'"' + b"x" * 200_000 + b",y\n1,2\n")
     for name in ("c.csv", "d.csv"):

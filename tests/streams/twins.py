@@ -131,31 +131,51 @@ def hash_bytes(text: bytes, seed: int) -> int:
     return h
 
 
-def vw_head(line: bytes, at: int) -> tuple[float, float, int]:
+BEGINS_NUMBER = re.compile(rb"[+-]?(\d|\.\d)")
+HOLLOW = re.compile(rb"[+-]?((nan|inf|infinity)|\.?(e[+-]?\d*)?)(?=[ \t\r|]|$)", re.IGNORECASE)
+TEXT = re.compile(rb"[^ \t\r\0]*")
+
+
+def is_word(line: bytes, at: int) -> bool:
+    """Neither a number, nor the start of one, nor what is spelled like one without its digits."""
+    return not BEGINS_NUMBER.match(line, at) and not HOLLOW.match(line, at)
+
+
+def vw_head(line: bytes, at: int, words: bool) -> tuple[float | bytes, float, int]:
     """(label, importance, where the bar is)"""
     start = at
-    given: list[float] = []
+    given: list = []
     while True:
         at = BLANKS.match(line, at).end()
-        if line[at : at + 1] == b"|":
-            break
         first, at = at, HEAD_WORD.match(line, at).end()
+        if not given:
+            start = first
         if line[at : at + 1] == b"\0":
             raise Wrong(bad_lines.NUL, at)
-        if line[at : at + 1] == b"|":
-            break
         after = BLANKS.match(line, at).end()
         if after == len(line):
             raise Wrong(bad_lines.NO_BAR, start)
-        if line[first : first + 1] == b"'" and line[after : after + 1] == b"|":
+        if line[at : at + 1] == b"|" or (line[first : first + 1] == b"'" and line[after : after + 1] == b"|"):
             at = after
             break
-        match = NUMBER.fullmatch(line[first:at])
-        if match is None or isinf(float(match[0])) or len(given) == 3 or (len(given) == 1 and float(match[0]) < 0):
+        word = line[first:at]
+        is_number = NUMBER.fullmatch(word) is not None and not isinf(float(word))
+        if not given and not is_number and (b":" in word or b"," in word):
+            raise Wrong(bad_lines.SEVERAL_LABELS, first)
+        if not given and words and (is_number or is_word(line, first)):
+            given.append(word)
+            continue
+        if not given and not words and not is_number and is_word(line, first):
+            raise Wrong(bad_lines.WORD_LABEL, first)
+        if not is_number or len(given) == 3:
             raise Wrong(bad_lines.BAD_HEAD, first)
-        given.append(float(match[0]))
+        if len(given) == 1 and float(word) < 0:
+            raise Wrong(bad_lines.NEGATIVE_IMPORTANCE, first)
+        given.append(float(word))
+    if tab := re.search(rb"[\t\r]", line[:at]):
+        raise Wrong(bad_lines.TAB_BEFORE_BAR, tab.start())
     nan = float("nan")
-    return given[0] if given else nan, given[1] if len(given) > 1 else nan, at
+    return given[0] if given else None if words else nan, given[1] if len(given) > 1 else nan, at
 
 
 def vw_value(line: bytes, at: int) -> tuple[float, int]:
@@ -165,36 +185,63 @@ def vw_value(line: bytes, at: int) -> tuple[float, int]:
     return value, end
 
 
-def vw_line(line: bytes) -> tuple[float, list, float] | None:
+def vw_line(line: bytes, words: bool) -> tuple[float | bytes, list, float] | None:
+    """Features are (namespace, name) or (namespace, name, text)."""
     at = BLANKS.match(line).end()
     if at == len(line):
         return None
-    label, importance, at = vw_head(line, at)
+    label, importance, at = vw_head(line, 0, words)
     features: list = []
-    space, scale = b"", 1.0
+    space, scale, unnamed = b"", 1.0, 0
     while True:
         at = BLANKS.match(line, at).end()
         if at == len(line):
             return label, features, importance
         if line[at : at + 1] == b"|":
             match = NAME.match(line, at + 1)
-            space, at, scale = match[0], match.end(), 1.0
+            space, at, scale, unnamed = match[0], match.end(), 1.0, 0
             if line[at : at + 1] == b":":
+                if not space:
+                    raise Wrong(bad_lines.BAD_NAMESPACE, at)
                 scale, at = vw_value(line, at + 1)
             if line[at : at + 1] not in (b"", b" ", b"\t", b"\r", b"|"):
                 raise Wrong(bad_lines.BAD_NAMESPACE, at)
             continue
         match = NAME.match(line, at)
-        if not match[0]:
+        name, end = match[0], match.end()
+        if not name and line[at : at + 1] != b":":
             raise Wrong(bad_lines.LOST_TEXT, at)
-        value, end = 1.0, match.end()
+        if name and line[end : end + 1] == b":" and is_word(line, end + 1):
+            match = TEXT.match(line, end + 1)
+            end = match.end()
+            if line[end : end + 1] == b"\0":
+                raise Wrong(bad_lines.NUL, end)
+            features.append(((space, name, match[0]), 1.0))
+            at = end
+            continue
+        value = 1.0
         if line[end : end + 1] == b":":
             value, end = vw_value(line, end + 1)
         if isinf(value * scale):
             raise Wrong(bad_lines.LARGE_VALUE, at)
-        features.append(((space, match[0]), value * scale))
+        if not name:
+            name, unnamed = str(unnamed).encode(), unnamed + 1
+        features.append(((space, name), value * scale))
         at = end
 
 
-def vw(text: bytes, skip_bad: bool = False) -> Rows:
-    return read(text, vw_line, skip_bad)
+def vw_key(feature: tuple[bytes, ...]) -> int:
+    """The 64-bit hash of a feature: of its last part, seeded by that of the parts before."""
+    h = 0
+    for part in feature:
+        h = hash_bytes(part, h)
+    return h
+
+
+def vw_name(feature: tuple[bytes, ...]) -> str:
+    space = feature[0].replace(b"\\", b"\\\\").replace(b"^", b"\\^")
+    return f"{space.decode('utf-8', 'backslashreplace')}^{b':'.join(feature[1:]).decode('utf-8', 'backslashreplace')}"
+
+
+def vw(text: bytes, skip_bad: bool = False, words: bool = False) -> Rows:
+    return read(text, lambda line: vw_line(line, words), skip_bad)

@@ -17,10 +17,10 @@ import typer
 
 from aggro.cli.commands import App, Unread
 from aggro.cli.compare import compare
-from aggro.cli.console import Mistake, Stopped, doors, shown
+from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
 from aggro.cli.data import data
 from aggro.cli.demo import demo
-from aggro.cli.help import ListsLearners
+from aggro.cli.help import Group, ListsLearners, help_width
 from aggro.cli.label import label
 from aggro.cli.predict import predict
 from aggro.cli.show import show
@@ -31,6 +31,7 @@ __all__ = ["app", "main"]
 INTERRUPTED, UNREAD = 130, 141  # as shells count: 128 and the signal
 
 app = App(
+    cls=Group,
     rich_markup_mode=None,  # plain help: it wraps its lines, and fits a narrow terminal
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
 def status_of(arguments: list[str] | None) -> int:
     """Run the command line; what there is to say about how it ended is one line."""
     try:
-        status = app(arguments, prog_name="aggro", standalone_mode=False)
+        status = app(arguments, prog_name="aggro", standalone_mode=False, terminal_width=help_width())
         sys.stdout.flush()
         if status == INTERRUPTED:  # before a command began
             raise Stopped("Stopped.", signal.SIGINT)
@@ -96,7 +97,8 @@ def say(message: str) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is sys.stderr:
-                print(f"aggro: {shown(message)}", file=stream)
+                line = f"aggro: {shown(message)}"
+                print(fitted(line, stream) if stream.isatty() else line, file=stream)
             stream.flush()
         except (OSError, ValueError):
             leave(stream)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from aggro.cli.console import Mistake
 from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
-from aggro.learners.shared.inside import parameters_of
+from aggro.learners.shared.inside import innermost, parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Position, Stream
@@ -142,7 +142,9 @@ def fingerprint(name: str) -> list[int]:
 
 
 def traits(learner: Any) -> dict[str, Any]:
-    return {"learner": type(learner).__name__, "parameters": parameters_of(learner)}
+    inner = innermost(learner)
+    around = parameters_of(learner) if inner is not learner else {}
+    return {"learner": type(inner).__name__, "parameters": {**around, **parameters_of(inner)}}
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, str, str]]:

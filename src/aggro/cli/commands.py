@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from aggro.cli.help import Command
 from aggro.cli.outputs import checked, saying_what_is_left, uses_of
 
 SOON = 0.01  # seconds
@@ -30,7 +31,7 @@ class App(typer.Typer):
         self, *arguments: Any, **options: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Enter a command."""
-        return entering(super().command(*arguments, **options))
+        return entering(super().command(*arguments, **{"cls": Command, **options}))
 
     def callback(  # type: ignore[override]
         self, *arguments: Any, **options: Any

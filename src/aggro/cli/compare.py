@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, console, json_text
+from aggro.cli.console import Mistake, console, fitted, json_text, shown
 from aggro.cli.help import complete_settings
 from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import PLOT, Writes
+from aggro.cli.tables import Column, Row, print_table
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def compare(
         raise Mistake("Classifiers, regressors and outlier detectors cannot be compared: take one kind.")
     (task,) = tasks
     stream = open_data(data, reading, task=task)
-    rows = Rows(stream, task)
+    rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
     title = ", ".join(os.path.basename(path) for path in data)
@@ -80,7 +81,7 @@ def compare(
         }
         print(json_text(result, indent=2))
     else:
-        print_table(title, figures, task, plot)
+        print_figures(title, figures, task, plot)
 
 
 def check_plot(path: Path) -> None:
@@ -102,12 +103,29 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
     return {name: make_learner(name, settings) for name in names}
 
 
+def encoded(rows: Any) -> Any:
+    """The rows of a table as features, made once for all learners, as a record learner would make them."""
+    from aggro.cli.reading import blaming_the_data
+    from aggro.cli.table_report import check_usable
+    from aggro.encoding.cells import columns_of
+    from aggro.learners.records import RecordLearner
+
+    na = list(rows.stream.options["na"]) or None
+    encoder = RecordLearner(na=na).new_encoder()
+    with blaming_the_data():
+        encoder.settle(rows.stream.columns)
+        check_usable(rows.stream)
+    rows.change = lambda chunk: chunk._replace(X=encoder.learn(*columns_of(chunk.X)).X, columns=None)
+    return rows
+
+
 def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
     """The curve of each."""
     from aggro.cli.progress_lines import ledger
+    from aggro.cli.table_report import how_it_is_read
     from aggro.evaluate.validation import compare as compare_all
 
-    def shown(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
+    def noted(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
         count = 0
         for chunk in chunks:
             yield chunk
@@ -115,13 +133,15 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
             lines.advance(None, f"{count:,} rows")
 
     with ledger(rows.task) as lines:
+        for line in how_it_is_read(rows.stream) if rows.stream.raw else ():
+            lines.say(line)
         chunks = iter(rows)
         first = next(chunks, None)
         if first is None:
             raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
         with rows.learned_from():
             warm_up(contenders, first)
-            curves = compare_all(contenders, shown(chain([first], chunks), lines))
+            curves = compare_all(contenders, noted(chain([first], chunks), lines))
         if rows.order.is_sorted:
             lines.say(rows.order.warning())
         return curves
@@ -147,33 +167,22 @@ def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
     }
 
 
-def print_table(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
-    from rich import box
-    from rich.table import Table
-
+def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
     from aggro.cli.progress_lines import COUNTED
 
-    rows = next(iter(figures.values()))["rows"]
-    table = Table(title=f"{title}, {rows:,} rows", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("learner", overflow="fold")
     counted = COUNTED.get(task)
-    for name in (*([counted] if counted else []), "mean loss", "updates", "rows/s"):
-        table.add_column(name, justify="right")
+    names = (*([counted] if counted else []), "mean loss", "updates", "rows/s")
+    columns = [Column("learner"), *(Column(name, number=True) for name in names)]
     ranked = "error" if task == "classification" else "mean_loss"
     least = min(f[ranked] for f in figures.values())
+    lines = []
     for name, f in figures.items():
         error = [f"{f['error']:.2%}"] if counted else []
         best = f[ranked] == least and task != "outlier"  # radii differ: neither figure ranks detectors
         share = f["updates"] / max(f["rows"], 1)
-        table.add_row(
-            name,
-            *error,
-            f"{f['mean_loss']:.4g}",
-            f"{share:.1%}",
-            f"{f['rows_per_second']:,.0f}",
-            style="bold" if best and len(figures) > 1 else "",
-        )
-    screen = console()
-    screen.print(table)
+        cells = [name, *error, f"{f['mean_loss']:.4g}", f"{share:.1%}", f"{f['rows_per_second']:,.0f}"]
+        lines.append(Row(cells, style="bold" if best and len(figures) > 1 else ""))
+    rows = next(iter(figures.values()))["rows"]
+    print_table(console(), columns, lines, f"{title}, {rows:,} rows")
     if plot is not None:
-        screen.print(f"The curves are in {plot}", soft_wrap=True)
+        print(fitted(f"The curves are in {shown(plot)}"))

@@ -22,6 +22,9 @@ T = TypeVar("T")
 # mark, and halves of surrogate pairs, by which Python spells what is not UTF-8 in a file's name.
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+NAMES, LEAST_TEXT = 10, 16  # letters for the name of a fact, and the fewest beside it
+BESIDE = 34  # letters that stand beside a bar
+
 
 class Mistake(Exception):
     """Something the user can put right; its text is the one line they see."""
@@ -70,8 +73,53 @@ def listed(classes: list[Any]) -> str:
 
 
 def facts(lines: Mapping[str, str]) -> str:
-    """A line for each name and what there is to say of it."""
-    return "\n".join(f"{name:<10} {shown(text)}" for name, text in lines.items())
+    """A line for each name and what there is to say of it; more of them where stdout is narrow."""
+    limit = width_of(sys.stdout)
+    if limit is None:
+        return "\n".join(f"{name:<{NAMES}} {shown(text)}" for name, text in lines.items())
+    beside = limit - NAMES - 1 >= LEAST_TEXT
+    found = []
+    for name, text in lines.items():
+        first, *more = wrapped(shown(text), limit - NAMES - 1 if beside else limit - 2)
+        if beside:
+            found += [f"{name:<{NAMES}} {first}".rstrip(), *(f"{'':<{NAMES}} {line}" for line in more)]
+        else:
+            found += [name, *(f"  {line}" for line in (first, *more))]
+    return "\n".join(found)
+
+
+def width_of(stream: Any) -> int | None:
+    """How many letters a line of a stream has room for: of a terminal, or as COLUMNS says; else there is no limit."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def fitted(text: str, stream: Any = None) -> str:
+    """A sentence in lines that fit the stream, stdout if none is given; its words, such as paths, stay whole."""
+    limit = width_of(sys.stdout if stream is None else stream)
+    return text if limit is None else "\n".join(wrapped(text, limit, whole_words=True))
+
+
+def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
+    """Text in lines of this width, broken between words; longer words are broken too, unless they stay whole."""
+    from rich.cells import cell_len, chop_cells
+
+    lines, room = [""], max(width, 1)
+    for word in re.findall(r"\S+\s*", text):
+        bare = word.rstrip()
+        if lines[-1] and cell_len(lines[-1] + bare) > room:
+            lines.append("")
+        if cell_len(bare) > room and not whole_words:
+            *full, word = chop_cells(bare, room)
+            lines[-1:] = [*full, ""]
+            word += " "
+        lines[-1] += word
+    return [line.rstrip() for line in lines]
 
 
 class Door:
@@ -110,11 +158,18 @@ def doors() -> Iterator[None]:
 
 
 def console(stderr: bool = False) -> Any:
-    """A console of rich's that takes text as it is, without markup, and makes it visible."""
+    """A console of rich's that takes text as it is, without markup, and makes it visible.
+
+    ``limit`` is the width that lines must not exceed, or None.
+    """
     from rich.console import Console
     from rich.text import Text
 
     class Plain(Console):
+        @property
+        def limit(self) -> int | None:
+            return width_of(raw)
+
         def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
             return super().render_str(visible(text), **options)
 
@@ -145,12 +200,28 @@ def progress() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield Lines()
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as RichProgress
+    from rich.progress import TaskProgressColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with RichProgress(*columns, console=console(stderr=True), transient=True) as bars:
+    screen = console(stderr=True)
+    columns = (words(), bar(screen, 40), TaskProgressColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=screen, transient=True) as bars:
         yield Bars(bars)
+
+
+def words() -> Any:
+    """What is said beside a bar: on a narrow screen it goes on in the next line."""
+    from rich.progress import TextColumn
+    from rich.table import Column
+
+    return TextColumn("{task.description}", markup=False, table_column=Column(overflow="fold"))
+
+
+def bar(screen: Any, width: int) -> Any:
+    """A bar of this width, or less, so that figures beside it have room."""
+    from rich.progress import BarColumn
+
+    return BarColumn(bar_width=max(4, min(width, screen.width - BESIDE)))
 
 
 class Lines:
@@ -181,10 +252,11 @@ def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
         print(f"Fetching {name} …", file=sys.stderr, flush=True)
         yield lambda done, total: None
         return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TransferSpeedColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with RichProgress(*columns, console=console(stderr=True), transient=True) as bars:
+    screen = console(stderr=True)
+    columns = (words(), bar(screen, 40), DownloadColumn(), TransferSpeedColumn())
+    with RichProgress(*columns, console=screen, transient=True) as bars:
         task = bars.add_task(visible(name), total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -11,13 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.commands import App
-from aggro.cli.console import Mistake, console, download_bar, json_text, kept
+from aggro.cli.console import Mistake, console, download_bar, fitted, json_text, kept, shown
+from aggro.cli.help import Group
 from aggro.cli.options import Json
 from aggro.cli.outputs import check_writable
+from aggro.cli.tables import Column, Row, print_table
 
 KEPT = "What has come is kept; the same command goes on."
 
-data = App(help="The named data sets: list them, fetch them, or say where they are.", rich_markup_mode=None)
+ABOUT = "The named data sets: list them, fetch them, or say where they are."
+
+data = App(cls=Group, help=ABOUT, rich_markup_mode=None)
 
 Folder = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Their folder.  [default: $AGGRO_DATA]")]
 
@@ -46,7 +50,7 @@ def data_alone(context: typer.Context) -> None:
         show_list(None, False)
 
 
-@data.command("list")
+@data.command("list", short_help="List the data sets, and which of them are there.")
 def show_list(folder: Folder = None, as_json: Json = False) -> None:
     """List the data sets, and which of them are there."""
     from aggro.streams.datasets import DATA_SETS
@@ -58,30 +62,23 @@ def show_list(folder: Folder = None, as_json: Json = False) -> None:
         ]
         print(json_text(sets, indent=2))
         return
-    print_table(paths)
+    print_sets(paths)
     where = os.fspath(folder) if folder else os.environ.get("AGGRO_DATA")
-    print(f"Folder: {where}" if where else "No folder is set: AGGRO_DATA or --data names it.")
+    print(fitted(f"Folder: {shown(where)}" if where else "No folder is set: AGGRO_DATA or --data names it."))
 
 
-def print_table(paths: dict[tuple[str, str], str | None]) -> None:
-    from rich import box
-    from rich.table import Table
-
+def print_sets(paths: dict[tuple[str, str], str | None]) -> None:
     from aggro.streams.datasets import DATA_SETS
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("name", no_wrap=True)
-    table.add_column("task")
-    for column in ("train", "test", "features"):
-        table.add_column(column, justify="right")
-    table.add_column("there")
+    numbers = [Column(name, number=True) for name in ("train", "test", "features")]
+    rows = []
     for entry in DATA_SETS:
-        rows = [f"{entry.parts[part].rows:,}" if part in entry.parts else "" for part in ("train", "test")]
+        sizes = [f"{entry.parts[part].rows:,}" if part in entry.parts else "" for part in ("train", "test")]
         there = [paths[entry.name, part] is not None for part in entry.parts]
         state = "yes" if all(there) else "partly" if any(there) else "can be fetched" if can_fetch(entry) else "no"
         features = f"{entry.features:,}" if entry.features else "text"
-        table.add_row(entry.name, entry.task, *rows, features, state, style="" if any(there) else "dim")
-    console().print(table)
+        rows.append(Row([entry.name, entry.task, *sizes, features, state], style="" if any(there) else "dim"))
+    print_table(console(), [Column("name"), Column("task"), *numbers, Column("there")], rows, tight=True)
 
 
 def can_fetch(entry: Any) -> bool:
@@ -97,7 +94,7 @@ def path_if_there(name: str, part: str, folder: Path | None) -> str | None:
         return None
 
 
-@data.command()
+@data.command(short_help="Print the file of a data set, or the folder of all.")
 def path(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", autocompletion=complete_names, help="Name of a data set.")
@@ -111,7 +108,7 @@ def path(
     print(found(folder_of, folder) if name is None else found(path_of, name, "test" if test else "train", folder))
 
 
-@data.command()
+@data.command(short_help="Download a data set from its public home.")
 def fetch(
     name: Name,
     folder: Folder = None,

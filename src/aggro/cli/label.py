@@ -138,7 +138,11 @@ class Conversation:
         self.session, self.screen, self.as_json = session, screen, as_json
         self.answers = answers_of(interrupts, screen.prompt)
         self.prints = as_json and not isinstance(self.answers, Keys)
-        self.choices = choices_of(given, session.active.classes_.tolist() if session.learned else [])
+        self.choices = choices_of(given, self._known())
+
+    def _known(self) -> list[Any]:
+        """The classes that the model knows."""
+        return self.session.active.classes_.tolist() if self.session.learned else []
 
     def greet(self) -> None:
         """Where it goes on."""
@@ -155,7 +159,7 @@ class Conversation:
         from aggro.cli.progress_lines import patience
 
         session = self.session
-        texts = tuple(session.walk.stream.options["text"])
+        texts = text_columns(session.walk.stream)
         while True:
             try:
                 with patience(self.screen.say):
@@ -205,6 +209,8 @@ class Conversation:
         if event is None:
             self.screen.echo("There is nothing to take back.")
         else:
+            if event.do == "answer" and event.label not in self._known():
+                self.choices.drop(event.label)  # it was the only one
             what = f"the answer {shown(event.label)}" if event.do == "answer" else "a skip"
             self.screen.echo(f"took back {what}")
 
@@ -227,8 +233,10 @@ class Conversation:
         self.screen.say(f"{ENDS[end]} Every answer is kept.{go_on}")
 
     def _result(self, end: str, standing: Standing) -> dict[str, Any]:
+        from aggro.cli.labelling.session import asker_of
+
         session, gain, mistakes = self.session, standing.gain, standing.mistakes
-        active = session.active
+        active = asker_of(session.active)
         inner = getattr(active, "estimator_", active.estimator)
         known = math.isfinite(mistakes.error)
         return {
@@ -250,6 +258,13 @@ class Conversation:
             "classes": inner.classes_.tolist() if session.learned else [],
             "bad_lines": session.walk.stream.bad_lines,
         }
+
+
+def text_columns(stream: Any) -> tuple[str, ...]:
+    """The columns of running text."""
+    if stream.raw:
+        return tuple(column.name for column in stream.columns.values() if column.role == "text")
+    return tuple(stream.options["text"])
 
 
 def summary(result: dict[str, Any], standing: Standing) -> str:

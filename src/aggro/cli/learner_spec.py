@@ -12,16 +12,20 @@ from typing import Any
 from aggro.cli.console import Mistake
 from aggro.cli.options import meanings, short_names
 from aggro.learners.registry import Entry, find
+from aggro.learners.shared.elsewhere import advice
 from aggro.learners.shared.inside import check_params, constraints_of
 
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are encoded: parameters of RecordLearner
 # Of fit, which has all rows at once. A stream has its own ways.
 ELSEWHERE = {
     "max_iter": "Use --passes.",
     "shuffle": "Files are read in their own order; shuffle them before.",
     "tol": "Use --passes.",
     "warm_start": "Use --from to go on from a model.",
+    "verbose": "Progress is shown on stderr.",
 }
+IN_PYTHON = {"verbose"}  # a parameter that changes nothing of what is learned
 
 
 def entry_of(written: str) -> tuple[Entry, list[str]]:
@@ -68,7 +72,7 @@ def make_learner(written: str, settings: list[str]) -> Any:
         name = name.strip()
         if not given or not name:
             raise Mistake(f"{setting!r} is not a setting. Write name=value, such as C=0.1.")
-        check_name(entry, kind, name)
+        check_name(entry, kind, name, text.strip())
         values[name] = parsed(constraints_of(kind)[name], text.strip())
     if "random_state" in constraints_of(kind):
         values.setdefault("random_state", 0)  # the same command gives the same model
@@ -80,14 +84,40 @@ def make_learner(written: str, settings: list[str]) -> Any:
     return learner
 
 
-def check_name(entry: Entry, kind: Any, name: str) -> None:
-    known = list(constraints_of(kind))
-    if name in ELSEWHERE and name in known:
+def split_settings(written: str, settings: list[str]) -> tuple[list[str], list[str]]:
+    """Settings of the learner, and those of the encoder that reads tables for it."""
+    own = constraints_of(entry_of(written)[0].load())
+    of_records = [s for s in settings if (name := s.partition("=")[0].strip()) in OF_RECORDS and name not in own]
+    return [s for s in settings if s not in of_records], of_records
+
+
+def records_around(learner: Any, settings: list[str], parameters: Mapping[str, Any] | None = None) -> Any:
+    """A learner that takes raw tables and records, around this one."""
+    from aggro.learners.records import RecordLearner
+
+    constraints = constraints_of(RecordLearner)
+    values = dict(parameters or {})
+    for setting in settings:
+        name, given, text = setting.partition("=")
+        if not given:
+            raise Mistake(f"{setting!r} is not a setting. Write name=value, such as ngrams=2.")
+        values[name.strip()] = parsed(constraints[name.strip()], text.strip())
+    around = RecordLearner(learner, **values)
+    try:
+        check_params(around)
+    except ValueError as error:
+        raise Mistake(str(error)) from error
+    return around
+
+
+def check_name(entry: Entry, kind: Any, name: str, text: str) -> None:
+    known = constraints_of(kind)
+    if name in ELSEWHERE and (name in known or name in IN_PYTHON):
         raise Mistake(f"{entry.name}'s {name!r} is for fit(). {ELSEWHERE[name]}")
     if name not in known:
-        listed = [one for one in known if one not in ELSEWHERE]
-        near = difflib.get_close_matches(name, listed, 1, 0.5) or [k for k in listed if k.lower() == name.lower()]
-        hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(listed)}."
+        listed = {one: constraint for one, constraint in known.items() if one not in ELSEWHERE}
+        alike = [one for one in listed if one.lower() == name.lower()]
+        hint = f"Did you mean {alike[0]!r}?" if alike else advice(name, text, listed)
         raise Mistake(f"{entry.name} has no parameter {name!r}. {hint}")
 
 

@@ -32,6 +32,18 @@ def load_model(path: Path) -> Any:
     return getattr(learner, "estimator_", learner)
 
 
+def load_to_read(path: Path, reading: Any) -> tuple[Any, Any]:
+    """The learner in a file, not asking, and how to read data for it: as was said now, and else as in training."""
+    learner, position = load_with_position(path)
+    said = position.get("reading") if isinstance(position, dict) else None
+    if hasattr(learner, "columns_"):
+        inner = learner.estimator_
+        learner = learner.go_on_with(getattr(inner, "estimator_", inner), learner.encoder_)
+    else:
+        learner = getattr(learner, "estimator_", learner)
+    return learner, reading.or_as(said if isinstance(said, dict) else {})
+
+
 def load_with_position(path: Path) -> tuple[Any, Any]:
     """The learner in a file, an active one too, and where its stream stands."""
     from aggro.models import load_checkpoint

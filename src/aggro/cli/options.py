@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -98,6 +98,25 @@ class Reading:
         if given["delimiter"] in ("\\t", "tab"):
             given["delimiter"] = "\t"
         return {name: value for name, value in given.items() if value not in (None, False, []) or name == "header"}
+
+    def for_later(self) -> dict[str, Any] | None:
+        """What a model file keeps, so that it need not be said again; None if nothing was said."""
+        said = {name: value for name, value in asdict(self).items() if name in KEPT and value not in (None, False, [])}
+        if self.header is False:
+            said["header"] = False
+        return {"reading": said} if said else None
+
+    def or_as(self, before: dict[str, Any]) -> Reading:
+        """The same, with what was said before where nothing is said now."""
+        unsaid = {
+            name: value for name, value in before.items() if name in KEPT and getattr(self, name) in (None, False)
+        }
+        if self.header is not None:
+            unsaid.pop("header", None)
+        return replace(self, **unsaid)
+
+
+KEPT = ("label", "weight", "delimiter", "header", "zero_based", "encoding", "na")  # about files like those
 
 
 def reads_data(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.console import Door, json_text
-from aggro.cli.model_files import load_model
+from aggro.cli.model_files import load_to_read
 from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
 from aggro.learners.shared.inside import model_of
@@ -34,28 +34,35 @@ def predict(
 ) -> None:
     """Predict each row: one label a line, or one score, or tab-separated scores of all classes.
 
-    A label column among the data is not looked at. Features that the model does not know are left out.
+    The data are read as those that the model has learned from. A label column among them is not looked at. Features that
+    the model does not know are left out, and counted; if it knows none, that is an error.
     """
-    learner = load_model(model)
+    learner, reading = load_to_read(model, reading)
 
+    from aggro.cli.known import Known
     from aggro.cli.reading import blaming_the_data, chunks_of
 
     stream = open_as_learned(data, reading, learner)
     lines = json_lines if as_json else score_lines if scores else label_lines
+    known = Known(learner, stream)
     with written_to(output) as write:
         for chunk in chunks_of(stream):
             with blaming_the_data():
-                text = "\n".join(lines(learner, chunk)) + "\n"
+                text = "\n".join(lines(known.model, known.look(chunk))) + "\n"
             write(text)
+    for line in known.lines():
+        print(line, file=sys.stderr)
     if stream.bad_lines:
         print(f"Left out {stream.bad_lines:,} malformed lines.", file=sys.stderr)
 
 
 def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:
     """The data, read in the way that the model's features tell."""
-    from aggro.cli.reading import open_data, text_columns
+    from aggro.cli.reading import open_known, text_columns
 
-    stream = open_data(data, reading)
+    stream = open_known(data, reading, learner)
+    if stream.raw:
+        return stream
     model = model_of(learner)
     assert model is not None  # a file has what was learned
     features = model.features

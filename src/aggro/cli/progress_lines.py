@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
+from aggro.cli.console import bar as part
+from aggro.cli.console import console, width_of, words
 from aggro.learners.shared.inside import model_of
 
 PATIENCE = 2.0  # seconds without a word
@@ -67,18 +69,38 @@ class Ledger:
     def _line(self, now: Counts, history: Any) -> None:
         if not self._begun:
             self._begun = True
-            error = f"{self.counted:>10}" if self.counted else ""
-            self.say(f"{'rows':>13}{'mean loss':>12}{'since last':>12}{error}{'updates':>13}")
+            names = [f"{self.counted:>10}"] if self.counted else []
+            self._say([f"{'rows':>13}", f"{'mean loss':>12}", f"{'since last':>12}", *names, f"{'updates':>13}"])
         earlier = history[history["rows"] < now.rows]
         rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
         recent = (now.loss - rows * loss) / (now.rows - rows)
-        error = f"{now.error:>10.2%}" if self.counted else ""
-        self.say(f"{now.rows:>13,}{figure(now.mean_loss):>12}{figure(recent):>12}{error}{now.updates:>13,}")
+        error = [f"{now.error:>10.2%}"] if self.counted else []
+        losses = [f"{figure(now.mean_loss):>12}", f"{figure(recent):>12}"]
+        self._say([f"{now.rows:>13,}", *losses, *error, f"{now.updates:>13,}"])
+
+    def _say(self, cells: list[str]) -> None:
+        for line in side_by_side(cells, width_of(sys.stderr)):
+            self.say(line)
 
     def advance(self, done: float | None, what: str) -> None:
         """Move the bar to this share of the work (None: nobody knows)."""
         if self._bar is not None:
             self._bar(done, what)
+
+
+def side_by_side(cells: list[str], limit: int | None) -> list[str]:
+    """The cells in a line, or in more of them where it is narrow: those then stand below the second cell."""
+    if limit is None or len("".join(cells)) <= limit:
+        return ["".join(cells)]
+    first, *others = cells
+    below = " " * len(first) if max(map(len, cells)) + len(first) <= limit else ""
+    wide = max(map(len, others)) if below else 0  # so that figures stand below figures
+    lines = [first]
+    for cell in others:
+        if len(lines[-1]) + max(len(cell), wide) > limit:
+            lines.append(below)
+        lines[-1] += cell.rjust(wide)
+    return [line if len(line) <= limit else line.strip() for line in lines]
 
 
 def figure(value: float) -> str:
@@ -90,18 +112,10 @@ def ledger(task: str) -> Iterator[Ledger]:
     """A ledger on stderr. If nothing is heard for a while, it says why: kernels are compiled once."""
     bar: Any = None
     if sys.stderr.isatty():
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        from aggro.cli.console import console
+        from rich.progress import Progress, TimeElapsedColumn
 
         screen = console(stderr=True)
-        bars = Progress(
-            BarColumn(bar_width=32),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            console=screen,
-            transient=True,
-        )
+        bars = Progress(part(screen, 32), words(), TimeElapsedColumn(), console=screen, transient=True)
         line = bars.add_task("getting ready", total=None)
 
         def bar(done: float | None, what: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ SPOKEN = {
 }
 FEW_CHANGES = 20  # so many times fewer changes of the label than in a random order: sorted
 WORDS_OF_TEXT = re.compile(r"([^=]*)~\d+")  # how the features of a text column are called
+FEW_ROWS, MANY_CLASSES = 50, 0.5  # from so many rows on, no more classes than this share of the rows are meant
 EXACT = 2.0**53  # floats are whole numbers one by one up to here
 
 
@@ -60,12 +61,16 @@ def one_line(error: BaseException) -> str:
     return text
 
 
+LABELS = {"classification": "classes", "regression": "numbers"}  # what a task has for labels
+
+
 def open_data(
     paths: Sequence[str], reading: Reading, start: Position | None = None, *, task: str = "", **more: Any
 ) -> Stream:
     """The stream of what the user named; ``more`` goes to ``aggro.streams.open`` as it is.
 
-    Outlier detectors have no use for labels: to them the last column of a table is one like the others.
+    Tables come raw, unless ``raw=False`` is among it. Outlier detectors have no use for labels: to them the last
+    column of a table is one like the others.
     """
     from aggro import streams
     from aggro.streams.datasets import NAMES
@@ -76,10 +81,37 @@ def open_data(
                 f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
             )
     with blaming_the_data():
-        stream = streams.open(list(paths), start=start, **{**reading.settings(), **more})
+        stream = streams.open(list(paths), start=start, **{"raw": None, **reading.settings(), **more})
+    if stream.raw:
+        stream.options["labels"] = LABELS.get(task)
     if task == "outlier" and reading.label is None and stream.format not in ("svmlight", "vw"):
         stream.options["label"] = True
     return stream
+
+
+def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: str = "", **more: Any) -> Stream:
+    """The same, read in the way that a model has learned."""
+    columns = getattr(learner, "columns_", None)
+    if columns is None:
+        return open_data(paths, reading, task=task, raw=False, **more)
+    stream = open_data(paths, reading, task=task, **more)
+    if not stream.raw:
+        raise Mistake(
+            f"{stream.sources[0].title} is {stream.format} text, and the model has learned from tables with the "
+            f"columns {names_listed(columns)}. Give it data with these columns."
+        )
+    if task in LABELS and reading.label is None and not any(c.role == "label" for c in columns.values()):
+        with blaming_the_data():  # it has learned from answers, or from another program's labels
+            found = open_data(paths, reading, task=task, **more).columns
+        stream.options["label"] = next((c.name for c in found.values() if c.role == "label"), None)
+    stream.options["columns"] = columns
+    return stream
+
+
+def names_listed(names: Iterable[str], most: int = 8) -> str:
+    """Names for people: some of them, if there are many."""
+    every = [*names]
+    return ", ".join(map(repr, every[:most])) + (f" and {len(every) - most:,} more" if len(every) > most else "")
 
 
 def read_again(stream: Stream) -> bool:
@@ -106,9 +138,10 @@ class Rows:
     counted in ``unlabelled``; outlier detectors take all rows, and no labels.
     """
 
-    def __init__(self, stream: Stream, task: str) -> None:
-        self.stream, self.task = stream, task
+    def __init__(self, stream: Stream, task: str, count: bool = True) -> None:
+        self.stream, self.task, self.count = stream, task, count  # whether classes are counted, to be learned
         self.unlabelled = 0
+        self.change: Callable[[Chunk], Chunk] = lambda chunk: chunk  # what becomes of each chunk that has rows
         self.order = LabelOrder()
         self._before: Position = stream.start
         self._chunk: Chunk | None = None
@@ -117,7 +150,8 @@ class Rows:
         with blaming_the_data():
             for chunk in self.stream:
                 self._chunk = chunk
-                yield self._in_order(chunk)
+                ready = self._in_order(chunk)
+                yield self.change(ready) if ready.n_rows else ready
                 self._before = chunk.position or self._before
 
     def _in_order(self, chunk: Chunk) -> Chunk:
@@ -125,6 +159,8 @@ class Rows:
             return chunk._replace(y=None)
         if chunk.y is None:
             raise Mistake(f"{self.stream.sources[0].title} has no label column. Name it with --label.")
+        if self.task == "regression" and chunk.y.dtype.kind in "UO":
+            chunk = chunk._replace(y=as_targets(chunk.y))
         labelled = ~missing(chunk.y)
         if not labelled.all():
             self.unlabelled += int((~labelled).sum())
@@ -151,9 +187,28 @@ class Rows:
             raise Mistake(
                 f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --learner PAClassifier."
             )
-        if classifies:
+        if classifies and self.count:
             self.order.add(y)
+            self._check_classes()
         return chunk._replace(y=y)
+
+    def _check_classes(self) -> None:
+        """Stop where labels cannot be meant: hardly one comes twice."""
+        counts = self.order.counts
+        rows, classes = counts.total(), len(counts)
+        if rows < FEW_ROWS or classes <= rows * MANY_CLASSES:
+            return
+        numbers = all(isinstance(label, int | float) for label in counts)
+        other = "To predict numbers, take --learner PARegressor" if numbers else "Name the column to predict"
+        if not self.stream.raw:
+            raise Mistake(f"There are {classes:,} classes in the first {rows:,} rows. {other}.")
+        column = next((c for c in self.stream.columns.values() if c.role == "label"), None)
+        of = f"column {column.name!r} ({column.why})" if column else "the label"
+        rest = [name for name in self.stream.columns if column is None or name != column.name]
+        raise Mistake(
+            f"{self.stream.sources[0].title}: {of} has {classes:,} classes in the first {rows:,} rows, so it can hardly "
+            f"be the label. {other}: --label with one of {names_listed(rest)}."
+        )
 
     def place(self, row: int) -> str:
         """File and line of a row of the chunk that came last; just the row where lines are not counted."""
@@ -176,7 +231,7 @@ class Rows:
             yield
         except (ValueError, TypeError) as error:
             assert self._chunk is not None
-            bad = first_not_finite(self._chunk.X)
+            bad = None if self._chunk.columns is not None else first_not_finite(self._chunk.X)
             if bad is None:
                 raise Mistake(f"{self.place(0)} or later: {one_line(error)}") from error
             raise Mistake(f"{self.place(bad)}: there is a value that is not finite (NaN or infinity).") from error
@@ -214,6 +269,16 @@ class LabelOrder:
             f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so errors "
             "counted while learning mean little. Shuffle the rows."
         )
+
+
+def as_targets(y: np.ndarray) -> np.ndarray:
+    """Words as numbers, NaN for those that are none; as they are if none is a number."""
+    from aggro.streams.tables.roles import as_number
+
+    numbers = [None if label is None else as_number(label) for label in y.tolist()]
+    if all(number is None for number in numbers):
+        return y
+    return np.array([np.nan if number is None else number for number in numbers])
 
 
 def missing(y: np.ndarray) -> np.ndarray:

@@ -9,25 +9,23 @@ from typing import Any
 import numpy as np
 
 from aggro.cli.options import Reading
-from aggro.cli.reading import Rows, blaming_the_data, open_data
-from aggro.learners.registry import find
-
-
-def task_of(learner: Any) -> str:
-    return find(type(learner).__name__).task
+from aggro.cli.known import Known
+from aggro.cli.reading import Rows, blaming_the_data, open_known
+from aggro.learners.shared.inside import task_of as task_of
 
 
 def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, Any]:
     """Rows and error of a classifier; rows, R² and mean absolute error of a regressor; rows outside of a detector."""
     task = task_of(learner)
-    stream = open_data(paths, reading, task=task)
-    rows = Rows(stream, task)
+    stream = open_known(paths, reading, learner, task=task)
+    rows, known = Rows(stream, task, count=False), Known(learner, stream)
     measure = MEASURES[task]()
     for chunk in rows:
         with blaming_the_data():
-            predicted = learner.predict_chunk(chunk)
+            predicted = known.model.predict_chunk(known.look(chunk))
         measure.add(predicted, chunk.y)
-    return {"data": list(paths), **measure.result(), "bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
+    left_out = {"bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
+    return {"data": list(paths), **measure.result(), **left_out, "notes": known.lines()}
 
 
 class Mistakes:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from aggro.cli.console import console, json_text, listed, shown
+from aggro.cli.console import facts as as_lines
 from aggro.cli.model_files import blaming_the_file, load_model
 from aggro.cli.options import Json, Model, Plugins
+from aggro.cli.tables import Column, Row, print_table
 
 
 def show(
@@ -47,7 +48,8 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "parameters": header.parameters,
         **({"classes": sorted(header.classes, key=lambda label: (str(type(label)), label))} if classifies else {}),
         "features": header.n_features,
-        "named": header.named,
+        "named": header.named or header.records is not None,
+        **({"columns": columns_in(header.records), "strays": header.records["strays"]} if header.records else {}),
         "rows": contents.n_seen,
         "mean_loss": contents.mean_loss,
         **({"mistakes": contents.n_mistakes, "error": contents.n_mistakes / seen} if classifies else {}),
@@ -63,6 +65,14 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     }
 
 
+def columns_in(records: dict[str, Any]) -> dict[str, list[str]]:
+    """The columns of a table that a model has learned from, by role."""
+    roles: dict[str, list[str]] = {}
+    for name, role, *_ in records["columns"]:
+        roles.setdefault(role, []).append(name)
+    return roles
+
+
 def asking_of(active: dict[str, Any]) -> dict[str, Any]:
     """How a learner asks for labels, and how often it did."""
     from aggro.models.codec import decode
@@ -74,29 +84,19 @@ def asking_of(active: dict[str, Any]) -> dict[str, Any]:
 
 def print_facts(facts: dict[str, Any]) -> None:
     """The facts for people."""
-    from rich import box
-    from rich.table import Table
-
-    screen = console()
-    for name, text in lines_of(facts).items():
-        first, *more = textwrap.wrap(shown(text), max(20, screen.width - 11), break_on_hyphens=False) or [""]
-        print(f"{name:<10} {first}")
-        for line in more:
-            print(f"{'':<10} {line}")
+    print(as_lines(lines_of(facts)))
     if not facts["weights"]:
         return
+    classes = "classes" in facts
+    columns = [Column("feature"), *([Column("for class")] if classes else []), Column("weight", number=True)]
+    rows = []
+    for weight in facts["weights"]:
+        named = [shown(weight["class"])] if classes else []
+        rows.append(Row([shown(weight["feature"]), *named, f"{weight['weight']:+.6g}"]))
     mean = ", of the average" if facts["parameters"].get("average") else ""
     what = "The centre, largest" if "outside" in facts else "Largest weights"
-    weights = Table(title=f"{what}{mean}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    weights.add_column("feature", overflow="fold")
-    if "classes" in facts:
-        weights.add_column("for class")
-    weights.add_column("weight", justify="right")
-    for weight in facts["weights"]:
-        named = [shown(weight["class"])] if "classes" in facts else []
-        weights.add_row(shown(weight["feature"]), *named, f"{weight['weight']:+.6g}")
-    screen.print()
-    screen.print(weights)
+    print()
+    print_table(console(), columns, rows, f"{what}{mean}")
 
 
 def checkpoint_line(passes: int, stream: list[int]) -> str:
@@ -119,6 +119,10 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     if "classes" in facts:
         lines["classes"] = listed(facts["classes"])
     lines["features"] = f"{facts['features']:,}" + (" with names" if facts["named"] else ", by number from 0")
+    if "columns" in facts:
+        from aggro.cli.table_report import columns_line
+
+        lines["columns"] = columns_line(facts["columns"])
     lines["rows"] = f"{facts['rows']:,}"
     lines["mean loss"] = f"{facts['mean_loss']:.6g}"
     if "error" in facts:

@@ -13,11 +13,11 @@ import typer
 from aggro.cli.checkpoints import ENDING, Checkpoints, Place
 from aggro.cli.console import Mistake, facts, json_text, kept, listed
 from aggro.cli.help import complete_learners, complete_settings
-from aggro.cli.learner_spec import make_learner, spelled
-from aggro.cli.model_files import load_model, save_model
+from aggro.cli.learner_spec import OF_RECORDS, make_learner, records_around, spelled, split_settings
+from aggro.cli.model_files import load_to_read, save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
-from aggro.learners.shared.inside import begin_pass, model_of, parameters_of
+from aggro.learners.shared.inside import begin_pass, innermost, model_of, parameters_of
 
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
 
@@ -67,20 +67,26 @@ def train(
     Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
     before, and the share predicted wrongly before it was learned.
     """
-    new = starting_learner(learner, set_ or [], from_)
-    from aggro.cli.reading import open_data, read_again
+    new, reading = starting_learner(learner, set_ or [], from_, reading)
+    from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again
+    from aggro.cli.table_report import check_classes, check_usable
     from aggro.cli.scoring import evaluate, task_of
 
-    stream = open_data(data, reading, task=task_of(new))
+    task = task_of(new)
+    stream = open_data(data, reading, task=task) if from_ is None else open_known(data, reading, new, task=task)
+    if from_ is None:
+        new = for_data(new, stream, reading)
+    elif stream.raw:
+        with blaming_the_data():
+            check_usable(stream)
     if not read_again(stream):
         for said, what in ((checkpoint, "--checkpoint"), (resume, "--resume"), (passes > 1, "--passes")):
             if said:
                 raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
     if resume and checkpoint is None:
         raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
-    tests = (
-        open_data(test, reading, task=task_of(new)) if test else None
-    )  # a mistake there should not cost the training
+    if test:
+        open_data(test, reading, task=task)  # a mistake there should not cost the training
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_)
     run = Run(stream, new, passes, checkpoints)
     with kept(checkpoints.left):
@@ -89,21 +95,46 @@ def train(
         elif checkpoint is not None:
             checkpoints.forget()
         run.learn()
-        save_model(run.learner, model)
+        check_classes(run.learner, stream, task)
+        save_model(run.learner, model, reading.for_later())
         checkpoints.saved = True
-        tested = evaluate(run.learner, test, reading) if tests is not None and test else None
+        tested = evaluate(run.learner, test, reading) if test else None
         result = {"model": str(model), **run.result(), "test": tested}
+        for line in tested["notes"] if tested else ():
+            print(line, file=sys.stderr)
         print(json_text(result, indent=2) if as_json else summary(result))
         sys.stdout.flush()
         checkpoints.forget()  # not before all is said: until then, the same command must not learn the rows again
 
 
-def starting_learner(name: str | None, settings: list[str], model: Path | None) -> Any:
+def starting_learner(
+    name: str | None, settings: list[str], model: Path | None, reading: Reading
+) -> tuple[Any, Reading]:
+    """A new learner, or one that goes on and brings along how its data were read."""
     if model is None:
-        return make_learner(name or "PAClassifier", settings)
+        own, of_records = split_settings(name or "PAClassifier", settings)
+        learner = make_learner(name or "PAClassifier", own)
+        return (records_around(learner, of_records) if of_records else learner), reading
     if name or settings:
         raise Mistake("--from brings its learner and parameters along: leave --learner and --set out.")
-    return load_model(model)
+    return load_to_read(model, reading)
+
+
+def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
+    """The learner as this stream needs it: tables are read by an encoder that is kept with the model."""
+    if not stream.raw:
+        if hasattr(learner, "estimator"):
+            raise Mistake(f"{stream.sources[0].title} is no table: leave --set {', '.join(OF_RECORDS)} out.")
+        return learner
+    learner = learner if hasattr(learner, "estimator") else records_around(learner, [])
+    from aggro.cli.reading import blaming_the_data
+    from aggro.cli.table_report import check_usable
+
+    learner.na = list(reading.settings().get("na", ())) or None
+    with blaming_the_data():
+        columns = stream.columns
+        check_usable(stream)
+        return learner.settle(columns)
 
 
 class Run:
@@ -119,6 +150,7 @@ class Run:
         self.order: Any = None  # of the labels, if they come sorted
         self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
         self._rate: float | None = None
+        self._looked = False  # at the first rows, whether one column dominates
         self.sizes = sizes_of(stream.sources)
 
     def resume(self) -> None:
@@ -128,9 +160,12 @@ class Run:
 
     def learn(self) -> None:
         from aggro.cli.progress_lines import ledger
+        from aggro.cli.table_report import how_it_is_read, what_turned_out
 
         start = time.perf_counter()
         with ledger(self.task) as lines:
+            for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
+                lines.say(line)
             if self.place.passes == self.passes:
                 lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
                 return
@@ -146,6 +181,8 @@ class Run:
             lines.close(self.learner)
             if self.order is not None:
                 lines.say(self.order.warning())
+            for line in what_turned_out(self.learner) if self.stream.raw else ():
+                lines.say(line)
         end = time.perf_counter()
         self.seconds = end - start
         if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
@@ -154,6 +191,7 @@ class Run:
     def _one_pass(self, number: int, lines: Any) -> None:
         from aggro.cli.progress_lines import counts
         from aggro.cli.reading import Rows
+        from aggro.cli.table_report import dominating
         from aggro.evaluate.validation import blocks
         from aggro.streams import Position
 
@@ -169,6 +207,10 @@ class Run:
             self.place = Place(
                 number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
             )
+            if self.stream.raw and not self._looked and chunk.n_rows:
+                self._looked = True
+                for line in dominating(self.learner, chunk.X):
+                    lines.say(line)
             if model_of(self.learner) is not None:
                 self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
                 self.checkpoints.take(self.learner, self.place)
@@ -192,19 +234,26 @@ class Run:
 
     def result(self) -> dict[str, Any]:
         from aggro.cli.progress_lines import counts
+        from aggro.cli.table_report import columns_of, missing_in
 
-        learner, now = self.learner, counts(self.learner)
+        learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
+        columns = columns_of(learner)
         classifies, detects = self.task == "classification", self.task == "outlier"
         return {
-            "learner": type(learner).__name__,
-            "parameters": parameters_of(learner),
+            "learner": type(inner).__name__,
+            "parameters": parameters_of(inner),
             "rows": now.rows,
             "passes": self.passes,
             "mean_loss": now.mean_loss,
             **({"mistakes": now.mistakes, "error": now.error} if classifies else {}),
             **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
             "updates": now.updates,
-            "features": learner.n_features_in_,
+            "features": inner.n_features_in_,
+            **(
+                {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}
+                if columns is not None
+                else {}
+            ),
             **({"offset": learner.offset_} if detects else {}),
             **({"classes": learner.classes_.tolist()} if classifies else {}),
             **({"sorted_labels": self.order is not None} if classifies else {}),
@@ -224,6 +273,8 @@ def sizes_of(sources: list[Any]) -> list[int] | None:
 
 def summary(result: dict[str, Any]) -> str:
     """The result for people."""
+    from aggro.cli.table_report import columns_line
+
     rows = result["rows"]
     passes = f" in {result['passes']} passes" if result["passes"] > 1 else ""
     rate = f" ({result['rows_per_second']:,.0f} a second after the start)" if result["rows_per_second"] else ""
@@ -238,6 +289,8 @@ def summary(result: dict[str, Any]) -> str:
         lines["outside"] = f"{result['outside']:,} ({result['share_outside']:.2%}), before each row was learned"
     lines["updates"] = f"{result['updates']:,} ({result['updates'] / rows:.2%})"
     lines["features"] = f"{result['features']:,}"
+    if "columns" in result:
+        lines["columns"] = columns_line(result["columns"])
     if "offset" in result:
         lines["offset"] = f"{result['offset']:.6g}; rows with a lower score are outside"
     if "classes" in result:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
-from aggro.engine.jit.dicts import read_dict
+from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.rows import HUGE, n_rows
@@ -158,8 +158,8 @@ def score(state, params, X, scores):
 
 
 # One row: the state and the pass's other arguments are pinned. ``pass_at`` is where the pass is for their types, and
-# ``row_at`` is where ``learn_row`` or ``score_row`` is: what reads dicts is then the same for all states. A plan
-# begins with its row, so that its address is that of a pinned row too.
+# ``row_at`` is where ``learn_row`` or ``score_row`` is: what reads dicts is then the same for all states. A
+# reader begins with its row, so that its address is that of a pinned row too.
 
 
 class OneRowCall(NamedTuple):
@@ -202,21 +202,28 @@ def score_row(model, row, pass_at):
 
 
 @quick
-def learn_dict(model, plan, x, y, s, pass_at, row_at):
-    """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if the plan does not fit it."""
-    _, keys, slots, values, cell, safe = content(plan)
-    if not read_dict(x, keys, slots, values, cell, safe):
-        return np.int64(-1)
-    return jump(row_at, np.int64(0), (model, plan, y, s, pass_at))
+def learn_dict(model, reader, x, y, s, room, pass_at, row_at):
+    """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if only Python can do it.
+
+    Features that are not known are added, up to ``room`` names; they are there afterwards if the row was learned.
+    """
+    one = content(reader)
+    n_names = PyList_Size(one.names)
+    left_out = read_dict(x, one, -np.inf, room)
+    if left_out != 0:
+        return np.int64(DOES_NOT_FIT)
+    learned = jump(row_at, np.int64(0), (model, reader, y, s, pass_at))
+    if learned == 0:
+        take_back(one, n_names)
+    return learned
 
 
 @quick
-def score_dict(model, plan, x, pass_at, row_at):
-    """Score the dict at address x; NaN if a value is not finite, infinity if the plan does not fit it."""
-    _, keys, slots, values, cell, safe = content(plan)
-    if not read_dict(x, keys, slots, values, cell, safe):
+def score_dict(model, reader, x, least, pass_at, row_at):
+    """Score the dict at address x; NaN if a value is not finite, infinity if only Python can read it."""
+    if read_dict(x, content(reader), least, 0) < 0:
         return np.inf
-    return jump(row_at, 0.0, (model, plan, pass_at))
+    return jump(row_at, 0.0, (model, reader, pass_at))
 
 
 Layout = tuple[Any, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from aggro.engine.rule import Rule, Tally
 from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.learner import ASIDE, Learner
 from aggro.learners.shared.tasks import Classifier, Regressor
 
 Kind = TypeVar("Kind", bound=type[Any])
@@ -77,7 +77,7 @@ def faults(cls: type[Any], task: str) -> Any:
         yield "it has no _constraints, which say what each parameter may be"
         return
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    unlike = sorted({p.name for p in parameters} ^ set(constraints))
+    unlike = sorted(({p.name for p in parameters} ^ set(constraints)) - set(ASIDE))
     if unlike:
         yield f"{unlike[0]!r} is in one of __init__ and _constraints, and not in the other"
     needed = (*SHARED, "class_weight") if task == "classification" else SHARED

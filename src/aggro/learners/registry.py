@@ -45,6 +45,7 @@ LEARNERS = (
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself
+RECORDS = Entry("RecordLearner", "records", "classification")  # and around any learner, for raw records
 
 OWN: dict[str, Entry] = {}  # what this process has registered
 

@@ -84,14 +84,14 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
 
 def _largest(container: Container, header: Header, count: int) -> list[Weight]:
     """The largest weights of the model that predicts, as the learner shows them; none if it has no such thing."""
-    learner = build(container, replace(header, active=None), shell=False)
+    learner = build(container, replace(header, active=None, records=None), shell=False)
     shown = getattr(learner, "coef_", None)
     if shown is None:
         shown = getattr(learner, "center_", None)
     if shown is None or not header.n_features:
         return []
     table = np.atleast_2d(shown)
-    names = read_names(container) if header.named else []
+    names = names_of(container, header)
     classes = learner.classes_.tolist() if header.classes else [None]
     found = []
     for place in _top(np.abs(table).ravel(), count):
@@ -104,6 +104,15 @@ def _largest(container: Container, header: Header, count: int) -> list[Weight]:
             )
         )
     return found
+
+
+def names_of(container: Container, header: Header) -> list[Any]:
+    """The features' names, where they have any."""
+    if header.records is not None:
+        from aggro.models.record_header import names_in
+
+        return names_in(header.records, container)
+    return read_names(container) if header.named else []
 
 
 def _top(values: np.ndarray, count: int) -> list[int]:

@@ -10,7 +10,9 @@ from aggro.learners.shared.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
-FORMAT = 1  # raised when an older aggro could not read the file; the container and this key stay
+FORMAT = 2  # raised when an older aggro could not read the file; the container and this key stay
+WITHOUT_RECORDS = 1  # the format of all other files, which older ones can read
+PARTS = ("active", "records")  # of what is around a learner; absent where there is no such thing
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,20 @@ class Header:
     state: str  # name of the state's type
     position: Any = None  # of a checkpoint: where its stream stands, any JSON
     active: Any = None  # of a learner inside an ActiveLearner: see ``models.active_header``; else absent
+    records: Any = None  # of a learner inside a RecordLearner: see ``models.record_header``; else absent
 
     def text(self) -> str:
         """The header as JSON."""
         content = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.active is None:
-            del content["active"]
+        for part in PARTS:
+            if content[part] is None:
+                del content[part]
         parameters = self.parameters.items()
         content["parameters"] = {name: _encoded(value, f"its parameter {name!r}") for name, value in parameters}
         for name in ("classes", "reserved_classes"):
             content[name] = [_encoded(label, f"its class {label!r}") for label in content[name]]
         try:
-            return dumps({"format": FORMAT, **content})
+            return dumps({"format": WITHOUT_RECORDS if self.records is None else FORMAT, **content})
         except (TypeError, ValueError, RecursionError) as error:
             raise Flaw(f"its header or position is not JSON ({error})") from error
 
@@ -58,9 +62,12 @@ class Header:
             raise Flaw(
                 f"it was written by a newer aggro ({writer}, format {version}; this one reads {FORMAT})", UPGRADE
             )
-        if version < FORMAT or {*content, "active"} != set(CHECKS):
+        if version < WITHOUT_RECORDS or {*content, *PARTS} != set(CHECKS):
             raise Flaw(f"the header is not one of format {FORMAT}")
-        content.setdefault("active", None)
+        if ("records" in content) != (version == FORMAT):
+            raise Flaw(f"the header is not one of format {version}")
+        for part in PARTS:
+            content.setdefault(part, None)
         for name, good in CHECKS.items():
             if not good(content[name]):
                 raise Flaw(f"the header's {name!r} cannot be {str(content[name])[:60]}")
@@ -100,4 +107,5 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "state": _of(str),
     "position": lambda value: True,
     "active": lambda value: value is None or isinstance(value, dict),
+    "records": lambda value: value is None or isinstance(value, dict),
 }

@@ -26,6 +26,9 @@ from aggro.models.names import NAMES, read_names
 from aggro.models.state_check import check_state, mould, unflatten
 
 EMPTY = Spec(np.dtype(np.float64), (0,))
+RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
+    f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
+)
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
 
@@ -88,7 +91,8 @@ def build(container: Container, header: Header, shell: bool) -> Any:
     learner = _learner(entry, header.parameters, shell)
     labels = _labels(entry, header)
     features = _features(container, header)
-    specs = {name: spec for name, spec in container.specs.items() if name != NAMES}
+    apart = RECORDS_ARRAYS
+    specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
     wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
@@ -102,11 +106,15 @@ def build(container: Container, header: Header, shell: bool) -> Any:
         give_model(learner, model)
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
-    if header.active is None:
-        return learner
-    from aggro.models.active_header import revived  # with the active learner, which others do not need
+    if header.active is not None:
+        from aggro.models.active_header import revived  # with the active learner, which others do not need
 
-    return revived(learner, header.active, shell)
+        learner = revived(learner, header.active, shell)
+    if header.records is not None:
+        from aggro.models.record_header import with_records  # with the encoder, which others do not need
+
+        learner = with_records(learner, header.records, container, shell)
+    return learner
 
 
 def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.registry import ACTIVE, learners
+from aggro.learners.registry import ACTIVE, RECORDS, learners
 from aggro.learners.shared.inside import model_of, parameters_of, prepare
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
@@ -68,6 +68,16 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     import aggro  # not above: aggro itself offers ``load``
 
     model = model_of(learner)
+    if model is not None and "estimator" in learner.__dict__ and isinstance(learner, RECORDS.load()):
+        from aggro.models.record_header import records_of  # with the encoder, which others do not need
+
+        with learner.turn() as inner:
+            header, arrays = _snapshot(inner, position)
+            try:
+                part, more = records_of(learner)
+            except TypeError as error:
+                raise Flaw(f"a column of it cannot be stored ({error})") from error
+            return replace(header, records=part), {**arrays, **more}
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
         from aggro.models.active_header import activity_of  # with the active learner, which others do not need
 
@@ -75,7 +85,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
             header, arrays = _snapshot(inner, position)
             return replace(header, active=activity_of(learner)), arrays
     kind = type(learner).__name__
-    known = (*learners(), ACTIVE)
+    known = (*learners(), ACTIVE, RECORDS)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
     if model is None:

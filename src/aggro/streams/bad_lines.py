@@ -25,6 +25,10 @@ NO_BAR = 12
 BAD_HEAD = 13
 BAD_NAMESPACE = 14
 LOST_TEXT = 15
+NEGATIVE_IMPORTANCE = 16
+TAB_BEFORE_BAR = 17
+WORD_LABEL = 18
+SEVERAL_LABELS = 19
 
 SHOWN = 40  # bytes of the text that a message shows
 LONGEST_SHOWN = 300  # letters of what a file, or somebody else's error, says
@@ -46,6 +50,13 @@ WORDS = {
     BAD_HEAD: "{token} is not a label, importance or base. Expected up to three numbers and a tag before «|»",
     BAD_NAMESPACE: "the namespace {token} is malformed. Expected «|name» or «|name:scale», and then a space",
     LOST_TEXT: "{token} is not a feature. Expected «name» or «name:value»",
+    NEGATIVE_IMPORTANCE: "the importance {token} is negative. Expected 0 or more; 0 leaves the row out",
+    TAB_BEFORE_BAR: "a tab or return stands before «|», where Vowpal Wabbit takes it for a part of the word beside "
+    "it. Expected spaces",
+    WORD_LABEL: "the label {token} is a word, and the first label of the data is none. Expected words for all rows, "
+    "or numbers",
+    SEVERAL_LABELS: "{token} is a label of several parts (costs, actions or classes), which no learner here takes. "
+    "Expected one number or one word",
 }
 
 

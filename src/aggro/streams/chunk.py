@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from aggro.streams.tables.roles import Column
 
 
 class Position(NamedTuple):
@@ -28,6 +31,7 @@ class Chunk(NamedTuple):
     With names, columns may come, go and move from chunk to chunk; a learner follows them by name.
     ``y`` is None where the stream has no targets, and NaN for a row without one. ``position`` is where the
     stream stands after the chunk. ``cells`` is the pyarrow table that the rows were made of, if it was asked for.
+    In a raw stream X is a pyarrow table, and ``columns`` says what each column of the file is for.
     """
 
     X: Any
@@ -36,14 +40,35 @@ class Chunk(NamedTuple):
     names: Sequence[Any] | None = None
     position: Position | None = None
     cells: Any = None
+    columns: Mapping[str, Column] | None = None
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return int(self.X.shape[0])
 
+    def __repr__(self) -> str:
+        """How much there is, and of what; not the rows themselves."""
+        kind = "dense" if isinstance(self.X, np.ndarray) else type(self.X).__name__
+        if hasattr(self.X, "indptr"):
+            kind = str(self.X.format).upper()
+        sides = zip(getattr(self.X, "shape", ()), ("row", "column"), strict=False)
+        size = " × ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in sides)
+        parts = {"labels": self.y, "weights": self.weight, "names": self.names, "cells": self.cells}
+        said = (size, kind, *(name for name, part in parts.items() if part is not None))
+        return f"<chunk: {', '.join(filter(None, said))}>"
+
     def some(self, rows: Any) -> Chunk:
         """These rows of it: a slice, or their numbers."""
         y, weight = (None if column is None else column[rows] for column in (self.y, self.weight))
-        cells = None if self.cells is None else self.cells.take(np.arange(self.n_rows)[rows])
-        return self._replace(X=self.X[rows], y=y, weight=weight, cells=cells)
+        cells = None if self.cells is None else _rows_of_table(self.cells, rows)
+        X = self.X[rows] if self.columns is None else _rows_of_table(self.X, rows)
+        return self._replace(X=X, y=y, weight=weight, cells=cells)
+
+
+def _rows_of_table(table: Any, rows: Any) -> Any:
+    if isinstance(rows, slice) and rows.step in (None, 1):
+        start, stop, _ = rows.indices(table.num_rows)
+        return table.slice(start, max(0, stop - start))
+    chosen = np.arange(table.num_rows)[rows]
+    return table.take(chosen) if table.num_columns else table.slice(0, len(chosen))

@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.files import Source
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
+    from aggro.streams.tables.roles import Column
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
@@ -27,7 +28,9 @@ VW_LINE = re.compile(rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?\|([^\s|:]*(:" + NUMBER 
 class Format(NamedTuple):
     """How to know a format and how to read it.
 
-    ``options`` are the parameters of ``open`` that mean something to it, besides those for all formats.
+    ``options`` are the parameters of ``open`` that mean something to it, besides those for all formats. ``columns``
+    settles what the columns of a table are for; None where there is no table. ``header`` is whether
+    the first line is one, where there may be one.
     """
 
     name: str
@@ -35,6 +38,8 @@ class Format(NamedTuple):
     looks_so: Callable[[bytes], bool]
     read: Callable[[Stream], Iterator[Chunk]]
     options: frozenset[str]
+    columns: Callable[[Stream], dict[str, Column]] | None = None
+    header: Callable[[Stream], bool] | None = None
 
 
 def _first_line(head: bytes) -> bytes:
@@ -55,25 +60,27 @@ def _vw(stream: Stream) -> Iterator[Chunk]:
     from aggro.streams.parse import vw
 
     bits, named = stream.options["bits"], stream.options["named"]
-    parse = partial(vw.parse, bits=bits, named=named, skip_bad=stream.skip_bad)
+    words = vw.labels_are_words(stream.sources[0].head())
+    parse = partial(vw.parse, bits=bits, named=named, words=words, skip_bad=stream.skip_bad)
     return read_lines(stream, parse, 0 if named else 2**bits)
 
 
-def _table(module: str, reader: str) -> Callable[[Stream], Iterator[Chunk]]:
-    """A reader that imports pyarrow, which takes its time, when it is first needed."""
+def _table(module: str, function: str) -> Callable[[Stream], Any]:
+    """A function of a module that imports pyarrow, which takes its time, when it is first needed."""
 
-    def read(stream: Stream) -> Iterator[Chunk]:
+    def call(stream: Stream) -> Any:
         try:
-            return getattr(import_module(f"aggro.streams.tables.{module}"), reader)(stream)  # type: ignore[no-any-return]
+            return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "pyarrow":
                 raise
             raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
 
-    return read
+    return call
 
 
-TABLE = frozenset({"label", "weight", "text"})
+RAW_ONLY = frozenset({"number", "category", "date", "ignore", "na", "columns", "labels"})
+TABLE = frozenset({"label", "weight", "text"}) | RAW_ONLY
 
 FORMATS = {
     format.name: format
@@ -84,6 +91,7 @@ FORMATS = {
             lambda head: head.startswith(b"PAR1"),
             _table("parquet_arrow", "read_parquet"),
             TABLE,
+            _table("parquet_arrow", "parquet_columns"),
         ),
         Format(
             "arrow",
@@ -91,34 +99,38 @@ FORMATS = {
             lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
             _table("parquet_arrow", "read_arrow"),
             TABLE,
+            _table("parquet_arrow", "arrow_columns"),
         ),
         Format(
             "jsonl",
             (".jsonl", ".ndjson"),
             lambda head: _first_line(head).startswith(b"{"),
             _table("json_tables", "read_json"),
-            TABLE,
+            TABLE | {"encoding"},
+            _table("json_tables", "json_columns"),
         ),
         Format(
             "svmlight",
             (".svm", ".svml", ".svmlight", ".libsvm"),
             lambda head: SVMLIGHT_LINE.fullmatch(_first_line(head)) is not None,
             _svmlight,
-            frozenset({"zero_based", "n_features"}),
+            frozenset({"zero_based", "n_features", "encoding"}),
         ),
         Format(
             "vw",
             (".vw",),
             lambda head: VW_LINE.match(_first_line(head)) is not None,
             _vw,
-            frozenset({"bits", "named"}),
+            frozenset({"bits", "named", "encoding"}),
         ),
         Format(
             "csv",
             (".csv", ".tsv"),
             lambda head: re.search(rb"[,;\t]", _first_line(head)) is not None and b"\0" not in head,
             _table("csv_tables", "read_csv"),
-            TABLE | {"delimiter", "header"},
+            TABLE | {"delimiter", "header", "encoding"},
+            _table("csv_tables", "csv_columns"),
+            _table("csv_tables", "csv_header"),
         ),
     )
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from aggro.streams.bad_lines import BadLine
 from aggro.streams.chunk import Chunk, Position
-from aggro.streams.formats import find_format
+from aggro.streams.formats import RAW_ONLY, find_format
 from aggro.streams.io.files import Source
 from aggro.streams.io.find import Paths, find
+
+if TYPE_CHECKING:
+    from aggro.streams.tables.roles import Column
 
 CHUNK_BYTES = 2**20
 
@@ -32,8 +35,9 @@ class Stream:
         threads: int,
         options: dict[str, Any],
         cells: bool = False,
+        raw: bool | None = False,
     ) -> None:
-        self.sources = [Source(name) for name in files]
+        self.sources = [Source(name, options["encoding"]) for name in files]
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
         self.start, self.threads, self.options, self.cells = start, threads, options, cells
         self.n_features: int | None = options["n_features"]
@@ -41,9 +45,39 @@ class Stream:
         self.first_bad: BadLine | None = None
         self._format = find_format(self.sources[0], format)
         self.format = self._format.name
+        if raw is None:
+            raw = self._format.columns is not None
         for name, value in options.items():
             if name not in self._format.options and value != DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
+            if name in RAW_ONLY and not raw and value != DEFAULTS[name]:
+                raise ValueError(f"{name}= is for raw tables. Leave it out, or pass raw=True.")
+        self.raw = raw
+        if raw and self._format.columns is None:
+            raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables. Leave raw=True out.")
+        self._columns: dict[str, Column] | None = None
+        self.layout: Any = None  # how a CSV file is laid out, once it was looked at
+        self.sample: Any = None  # labels and weights of some rows, which show their types
+        self.begun: Any = None  # batches of a source that can be read once, of which some were looked at
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What each column of a table is for: guessed from some rows, or as said."""
+        if self._columns is None:
+            if self._format.columns is None:
+                raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
+            self._columns = self._format.columns(self)
+        return self._columns
+
+    @property
+    def header(self) -> bool | None:
+        """Does the first line of a CSV file name the columns? None for other formats."""
+        return None if self._format.header is None else self._format.header(self)
+
+    @property
+    def header_said(self) -> bool:
+        """Was that said, and not guessed?"""
+        return self.options["header"] is not None
 
     @property
     def files(self) -> list[str]:
@@ -68,6 +102,14 @@ DEFAULTS: dict[str, Any] = {
     "label": None,
     "weight": None,
     "text": (),
+    "number": (),
+    "category": (),
+    "date": (),
+    "ignore": (),
+    "na": (),
+    "columns": None,
+    "labels": None,
+    "encoding": "utf-8",
     "header": None,
     "delimiter": None,
     "zero_based": False,
@@ -88,6 +130,7 @@ def open(
     label: str | bool | None = None,
     weight: str | None = None,
     text: str | Sequence[str] = (),
+    encoding: str = "utf-8",
     header: bool | None = None,
     delimiter: str | None = None,
     zero_based: bool = False,
@@ -95,6 +138,14 @@ def open(
     bits: int = 18,
     named: bool = False,
     cells: bool = False,
+    raw: bool | None = False,
+    number: str | Sequence[str] = (),
+    category: str | Sequence[str] = (),
+    date: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    na: str | Sequence[str] = (),
+    labels: str | None = None,
+    columns: Mapping[str, Column] | None = None,
 ) -> Stream:
     """A stream of chunks from a file, files, a folder, a glob or stdin.
 
@@ -122,8 +173,11 @@ def open(
         tables: the column of weights, if any.
     text
         tables: columns of running text, to be read as bags of words hashed into 2^18 places.
+    encoding
+        text: the encoding of the files, one of Python's, such as "latin-1" or "cp1252". UTF-16 is known by its
+        byte-order mark.
     header
-        csv: whether the first line names the columns; None for yes unless it is all numbers.
+        csv: whether the first line names the columns; None to guess from what stands below.
     delimiter
         csv: what separates fields; None for a tab in .tsv files, else the commonest of comma, tab, semicolon.
     zero_based
@@ -136,6 +190,19 @@ def open(
         vw: features keep their names, «namespace^feature», instead. Each chunk has the columns that occur in it.
     cells
         tables: chunks bring along the pyarrow table that they were made of, as ``chunk.cells``.
+    raw
+        tables: ``chunk.X`` is a pyarrow table of the columns as they come, and ``chunk.columns`` says what each
+        column of the file is for. Columns of no use (ids, empty ones, those to ignore) are not read; ``cells=True``
+        brings them. The parameters that follow are for raw tables.
+    number, category, date, ignore
+        raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
+    na
+        raw tables: words that mean that a cell is empty, besides "", "?", "NA", "N/A", "NaN", "NULL", "None" …
+    labels
+        raw tables: what the label must be, "classes" or "numbers". None if there is none unless ``label`` names it.
+    columns
+        raw tables: the columns as they were settled before, by name; nothing is guessed then, and columns that are
+        not among them are left out.
 
     Examples
     --------
@@ -160,10 +227,20 @@ def open(
         raise ValueError(f"start is in file number {place.file}, but there are {len(files)} files.")
     if not 1 <= bits <= 30:
         raise ValueError(f"bits must be from 1 to 30, got {bits}.")
+    if labels not in (None, "classes", "numbers"):
+        raise ValueError(f"labels={labels!r} is not known. Expected 'classes', 'numbers' or None.")
     options = {
         "label": label,
         "weight": weight,
         "text": text,
+        "number": _names(number),
+        "category": _names(category),
+        "date": _names(date),
+        "ignore": _names(ignore),
+        "na": _names(na),
+        "columns": columns,
+        "labels": labels,
+        "encoding": encoding,
         "header": header,
         "delimiter": delimiter,
         "zero_based": zero_based,
@@ -171,4 +248,8 @@ def open(
         "bits": bits,
         "named": named,
     }
-    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells)
+    return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells, raw)
+
+
+def _names(said: str | Sequence[str]) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said)

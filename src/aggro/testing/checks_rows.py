@@ -92,6 +92,42 @@ def refused(model: Any, call: Callable[..., Any], *args: Any, **more: Any) -> No
 
 
 @check()
+def what_cannot_be_learned_cannot_be_scored(variant: Variant) -> None:
+    """A value that learn_one refuses is refused with the same words when a row is scored, known feature or not."""
+    X, y = stream(variant, n=30)
+    named = learn_rows(variant.new(), as_dicts(X), y)
+    values = ("hello", "1.5", None, [1.0], 10**400, NAN, INF, -INF)
+    for feature in ("f1", "note"):
+        for value in values:
+            row = {"f0": 1.0, feature: value, "f2": 1.0}
+            for model in (named, variant.new()):
+                before = snapshot(model) if model is named else None
+                calls = [model.predict_one, model.decision_one]
+                if model is named:
+                    calls.append(model.explain_one)
+                said = error_of(variant.new().learn_one if model is not named else model.learn_one, row, y[0])
+                for call in calls:
+                    expect(error_of(call, row) == said, f"{call.__name__} of {row} says not the same as learn_one")
+                expect(before is None or snapshot(model) == before, "a row that was refused changed the model")
+    by_index = learn_rows(variant.new(), [(np.arange(x.shape[0]), x) for x in X], y)
+    for value in (NAN, INF):
+        beyond = ([0, X.shape[1] + 3], [1.0, value])
+        said = error_of(by_index.learn_one, beyond, y[0])
+        expect(
+            error_of(by_index.predict_one, beyond) == said, f"predict_one of {beyond} says not the same as learn_one"
+        )
+
+
+def error_of(call: Callable[..., Any], *args: Any) -> tuple[type, str]:
+    """The error of a call that must be refused."""
+    try:
+        call(*args)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    raise AssertionError(f"{call.__name__} did not refuse {args}")
+
+
+@check()
 def zero_rows_are_harmless(variant: Variant) -> None:
     """A row of zeros counts, gives finite scores, and changes no weight but an intercept."""
     X, y = stream(variant)

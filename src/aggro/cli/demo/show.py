@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from rich import box
-from rich.table import Table
+from rich.padding import Padding
+from rich.text import Text
 
-from aggro.cli.console import console, json_text
+from aggro.cli.console import console, fitted, json_text, shown
 from aggro.cli.demo.drift import EVERY, Chase
 from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Race, Result
+from aggro.cli.tables import Column, Row, print_table
 
 
 def error(value: float, race: Race) -> str:
@@ -37,52 +39,38 @@ def tables(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[
     """Print everything."""
     screen = console()
     for result in results:
-        screen.print(race_table(result))
-        screen.print(f"  {speed_line(result)}\n", style="dim")
-    screen.print(chase_table(chases))
-    screen.print(claim_table(claims))
+        race_table(screen, result)
+        screen.print(Padding(Text(speed_line(result), style="dim"), (0, 0, 1, 2), expand=False))
+    chase_table(screen, chases)
+    claim_table(screen, claims)
     if page is not None:
-        screen.print(f"The curves are in {page}", soft_wrap=True)
+        print(fitted(f"The curves are in {shown(page)}"))
 
 
-def race_table(result: Result) -> Table:
+def race_table(screen: Any, result: Result) -> None:
     race = result.race
-    table = Table(title=race.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("learner")
-    for name in ("progressive error", "test error", "rows/s"):
-        table.add_column(name, justify="right")
+    names = ("progressive error", "test error", "rows/s")
+    rows = []
     for standing in result.standings:
-        table.add_row(
-            standing.name,
-            error(standing.curve.error, race),
-            error(standing.test_error, race),
-            speed(standing.curve.rows_per_second),
-            style="dim" if standing.peer else "",
-        )
-    return table
+        errors = [error(standing.curve.error, race), error(standing.test_error, race)]
+        cells = [standing.name, *errors, speed(standing.curve.rows_per_second)]
+        rows.append(Row(cells, style="dim" if standing.peer else ""))
+    print_table(screen, [Column("learner"), *(Column(name, number=True) for name in names)], rows, race.title)
 
 
-def chase_table(chases: Sequence[Chase]) -> Table:
-    title = f"Four clouds that turn, wrong in every {EVERY} rows"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("learner")
-    for _ in chases[0].panels:
-        table.add_column("", justify="right")
-    for story in chases:
-        table.add_row(story.name, *(str(panel.mistakes) for panel in story.panels))
-    return table
+def chase_table(screen: Any, chases: Sequence[Chase]) -> None:
+    columns = [Column("learner"), *(Column("", number=True) for _ in chases[0].panels)]
+    rows = [Row([story.name, *(str(panel.mistakes) for panel in story.panels)]) for story in chases]
+    print_table(screen, columns, rows, f"Four clouds that turn, wrong in every {EVERY} rows")
 
 
-def claim_table(claims: Sequence[Claim]) -> Table:
-    table = Table(
-        title="What else to see", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_lines=False
-    )
-    table.add_column("tried here and now", ratio=3)
-    table.add_column("aggro", ratio=2)
-    table.add_column("others", ratio=3, style="dim")
+def claim_table(screen: Any, claims: Sequence[Claim]) -> None:
+    columns = [Column("tried here and now"), Column("aggro"), Column("others")]
+    rows = []
     for claim in claims:
-        table.add_row(claim.title, claim.aggro, "\n".join(f"{who}: {what}" for who, what in claim.others.items()))
-    return table
+        others = "\n".join(f"{who}: {what}" for who, what in claim.others.items())
+        rows.append(Row([claim.title, claim.aggro, others]))
+    print_table(screen, columns, rows, "What else to see")
 
 
 def as_json(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> str:

@@ -23,7 +23,8 @@ SHOWN = {" ": "space", "\x7f": "backspace", "\b": "backspace", "\x04": "Ctrl-D"}
 TITLES = {SKIP: "skip", UNDO: "undo", NEW: "new class", QUIT: "quit"}
 SPARE = "123456789abcdefghijklmnopqrstuvwxyz0"
 ESCAPE = "\x1b"
-LATE = 0.05  # seconds within which the rest of an arrow key comes
+LATE = 0.1  # seconds within which the rest of an arrow key comes
+ENTER, ERASE, ERASE_WORD, ERASE_ALL, END = "\r\n", "\x7f\b", "\x17", "\x15", "\x04"
 
 
 class Reply(NamedTuple):
@@ -39,6 +40,7 @@ class Choices:
     def __init__(self) -> None:
         self.keys: dict[str, Any] = {}  # class of each key
         self.classes: list[Any] = []
+        self.given: list[Any] = []  # those that stay, whatever is answered
 
     def add(self, label: Any, key: str | None = None) -> None:
         """One more class, with this key or a free one."""
@@ -53,6 +55,12 @@ class Choices:
         key = key or self._free(str(label))
         if key:
             self.keys[key] = label
+
+    def drop(self, label: Any) -> None:
+        """A class that nothing speaks for any more leaves, unless it was given."""
+        if label in self.classes and label not in self.given:
+            self.classes.remove(label)
+            self.keys = {k: c for k, c in self.keys.items() if c != label}
 
     def _free(self, name: str) -> str | None:
         """A letter of the name that no class has and no command, or any other; None if there is none left."""
@@ -130,6 +138,7 @@ def choices_of(given: list[tuple[str, str | None]], known: list[Any]) -> Choices
             choices.add(label, key)
     for label in (*(label for label, _ in labels), *known):
         choices.add(label)
+    choices.given = [label for label, _ in labels]
     return choices
 
 
@@ -226,6 +235,7 @@ class Keys:
         self.interrupts, self.say = interrupts, say
         self.fd = sys.stdin.fileno()
         self._pending = b""
+        self._escaped = False  # was the last key Esc?
         self._usual: list[Any] = []
 
     def forget(self) -> None:
@@ -241,16 +251,22 @@ class Keys:
         while True:
             key = self._key()
             if key == "":
-                raise Interrupted(getattr(signal, "SIGHUP", signal.SIGTERM))  # the terminal is gone
+                self._gone()
+            if key == ESCAPE:
+                self.say(nothing_to_cancel(choices))
             reply = choices.of_key(key)
             if reply is not None and reply.what == NEW:
                 reply = self._named(choices)
             if reply is not None:
                 return reply
 
+    def _gone(self) -> None:
+        """The terminal is closed."""
+        raise Interrupted(getattr(signal, "SIGHUP", signal.SIGTERM))
+
     def _named(self, choices: Choices) -> Reply | None:
-        self.say("Name of the class, then Enter (nothing to go back): ")
-        name = " ".join(self._line().split())
+        self.say("Name of the class, then Enter (Esc to go back): ")
+        name = " ".join((self._line() or "").split())
         if not name:
             self.say("Back to the question: ")
             return None
@@ -261,12 +277,34 @@ class Keys:
             return None
 
     def _key(self) -> str:
-        """One letter; '' at the end of input. Arrow keys and the like are passed over."""
-        while (letter := self._letter()) == ESCAPE:
-            with self.interrupts.welcome():
-                while select.select([self.fd], [], [], LATE)[0] and os.read(self.fd, 64):
-                    pass
-        return letter
+        """One letter, or Esc; '' at the end of input. Arrow keys, which begin as Esc does, are passed over."""
+        while True:
+            letter = self._letter()
+            slow, self._escaped = self._escaped and letter == "[", False  # the rest of an arrow that came late
+            if slow:
+                self._rest("[")
+            elif letter != ESCAPE:
+                return letter
+            elif not self._soon():
+                self._escaped = True
+                return letter
+            else:
+                self._rest(self._letter())
+
+    def _soon(self) -> bool:
+        """Does more come at once, as with a key that sends several letters?"""
+        if self._pending:
+            return True
+        with self.interrupts.welcome():
+            return bool(select.select([self.fd], [], [], LATE)[0])
+
+    def _rest(self, letter: str) -> None:
+        """Pass over what is left of a key, after Esc and this letter."""
+        if letter == "[":
+            while self._soon() and (letter := self._letter()) and not "@" <= letter <= "~":
+                pass
+        elif letter == "O" and self._soon():
+            self._letter()
 
     def _letter(self) -> str:
         """One letter, of as many bytes as it takes."""
@@ -290,16 +328,31 @@ class Keys:
             except OSError:
                 return b""
 
-    def _line(self) -> str:
-        """What is typed until Enter, as terminals let one type it."""
-        line = b""
-        self._set(self._usual)
-        try:
-            while not line.endswith(b"\n") and (more := self._read(1024)):
-                line += more
-        finally:
-            self._one_by_one()
-        return line.decode("utf-8", "replace")
+    def _line(self) -> str | None:
+        """What is typed until Enter, with the keys that mend it; None after Esc."""
+        typed: list[str] = []
+        while (key := self._key()) not in ENTER or not key:
+            if key == "":
+                self._gone()
+            if key == ESCAPE or (key == END and not typed):
+                return None
+            if key in ERASE:
+                self._erase(typed, 1)
+            elif key == ERASE_WORD:
+                bare = "".join(typed).rstrip()
+                self._erase(typed, len(typed) - (bare.rfind(" ") + 1))
+            elif key == ERASE_ALL:
+                self._erase(typed, len(typed))
+            elif key.isprintable():
+                typed.append(key)
+                draw(key)
+        return "".join(typed)
+
+    def _erase(self, typed: list[str], count: int) -> None:
+        from rich.cells import cell_len
+
+        for _ in range(min(count, len(typed))):
+            draw("\b \b" * cell_len(typed.pop()))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -329,6 +382,21 @@ class Keys:
 
         with contextlib.suppress(termios.error):  # a terminal that is gone
             termios.tcsetattr(self.fd, termios.TCSANOW, settings)
+
+
+def draw(text: str) -> None:
+    """Show what is typed, as it is: the cursor moves back where something is erased."""
+    raw = getattr(sys.stderr, "raw", sys.stderr)
+    with contextlib.suppress(OSError):
+        raw.write(text)
+        raw.flush()
+
+
+def nothing_to_cancel(choices: Choices) -> str:
+    """What Esc says at a question: nothing is open that it could close."""
+    keys = {meaning: key for key, meaning in choices.shown()}
+    ways = [(keys.get(TITLES[UNDO]), "takes the last answer back"), (keys.get(TITLES[QUIT]), "stops; all is kept")]
+    return "There is nothing to cancel. " + ", ".join(f"[{key}] {what}" for key, what in ways if key) + ": "
 
 
 class Lines:

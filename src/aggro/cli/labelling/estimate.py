@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.labelling.journal import ANSWER, Event
+from aggro.cli.labelling.session import asker_of
 from aggro.learners.shared.inside import model_of
 
 if TYPE_CHECKING:
@@ -106,16 +107,15 @@ class Gain(NamedTuple):
 def gain_of(session: Session) -> Gain | None:
     """What the later half of the answers has done; None if nothing can be said."""
     events, rows = session.journal.events[: session.events], session.answered_rows
-    strategy = session.active.strategy
+    strategy = asker_of(session.active).strategy
     then = min(session.moments, key=lambda m: abs(m.events - len(events) / 2), default=None)
     if then is None or strategy == "threshold":
         return None
     since = [(i, events[i]) for i in range(then.events, len(events)) if events[i].do == ANSWER and i in rows]
     if len(since) < BACK or not knows_classes(then.active):
         return None
-    inner = then.active.estimator_
     weights = [1.0 / event.p for _, event in since]
-    before = [float(inner.predict_one(rows[i]) != event.label) for i, event in since]
+    before = [float(then.active.predict_one(rows[i]) != event.label) for i, event in since]
     after = [float(event.guess != event.label) for _, event in since]
     _, error = weighted([a - b for a, b in zip(before, after, strict=True)], weights)
     shares: dict[Any, float] = defaultdict(float)
@@ -142,7 +142,7 @@ class Standing:
     """How far a session is: figures, and sentences about them."""
 
     def __init__(self, session: Session) -> None:
-        self.strategy = str(session.active.strategy)
+        self.strategy = str(asker_of(session.active).strategy)
         self.mistakes, self.gain = mistakes_in(session.journal.events, self.strategy), gain_of(session)
         self.answered, self.budget, self.rows = session.answered, session.budget, session.place.row
         self.skipped = len(session.journal.events) - self.answered

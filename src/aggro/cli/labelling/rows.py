@@ -13,22 +13,24 @@ from aggro.learners.shared.inside import model_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream
 
-WORDS, LOOKED_AT = 3.0, 1000  # running text has so many words in a cell, on average of the first cells
-
 
 def open_rows(
     data: list[str], reading: Reading, learner: Any, begun: dict[str, Any] | None, say: Callable[[str], None]
 ) -> Stream:
     """The stream, read as in the run that was ``begun``, or as ``learner`` has learned, if there is one.
 
-    A column called label, target, y or class, or the one that was named, is not shown. Columns of running text are
-    found, unless they are named.
+    A column called label, target, y or class, or the one that was named, is not shown. What the other columns of a
+    table are for is found out, unless it is said.
     """
+    by_names = (begun is not None and "columns" not in begun) or (learner is not None and not knows_columns(learner))
     stdin = "-" in data  # where answers come from
-    stream = None if stdin else open_data(data, reading, cells=True)
+    stream = None if stdin else open_data(data, reading, cells=True, **({"raw": False} if by_names else {}))
     if stream is None or not read_again(stream):
         title = "stdin" if stream is None else stream.sources[0].title
         raise Mistake(f"Rows are labelled over several starts, and {title} cannot be read again: save it as a file.")
+    if stream.raw:
+        _settle(stream, reading, learner, begun, say)
+        return stream
     model = None if learner is None else model_of(learner)
     features = None if model is None else model.features
     if begun is not None:
@@ -40,43 +42,44 @@ def open_rows(
             stream.options["bits"] = max(1, features.n.bit_length() - 1)
     elif stream.format != "svmlight":
         stream.options["label"] = reading.label or True
-        if begun is not None or reading.text:
-            return stream
-        if features is not None:
+        if begun is None and not reading.text:
             stream.options["text"] = text_columns(features)
-        else:
-            stream.options["text"] = running_text(stream)
-            for name in stream.options["text"]:
-                say(f"Reading column {name!r} as text.")
     return stream
 
 
-def running_text(stream: Stream) -> list[str]:
-    """The columns whose cells are sentences rather than words."""
+def knows_columns(learner: Any) -> bool:
+    """Does this learner take raw tables?"""
+    return hasattr(learner, "columns_")
+
+
+def _settle(
+    stream: Stream, reading: Reading, learner: Any, begun: dict[str, Any] | None, say: Callable[[str], None]
+) -> None:
+    """Settle what the columns of a table are for, and say so where it was found out now."""
+    from aggro.cli.table_report import check_usable, how_it_is_read
+    from aggro.streams.tables.roles import Column, Role
+
+    if knows_columns(learner):
+        stream.options["columns"] = learner.columns_
+        stream.options["label"] = reading.label
+    elif begun is not None:
+        known = (Column(name, Role(role), why, said, pattern) for name, role, why, said, pattern in begun["columns"])
+        stream.options["columns"] = {column.name: column for column in known}
+    else:
+        stream.options["label"] = reading.label or True
     with blaming_the_data():
-        first = next(iter(stream), None)
-    if first is None:
-        return []
-    hidden, cells = hidden_column(stream), first.cells.slice(0, LOOKED_AT)
-    return [
-        name
-        for name in cells.column_names
-        if name not in (hidden, stream.options["weight"]) and words_in(cells.column(name).to_pylist()) >= WORDS
-    ]
-
-
-def words_in(cells: list[Any]) -> float:
-    """Words in a cell on average; 0 if the cells are not text."""
-    texts = [cell for cell in cells if cell is not None]
-    if not texts or not all(isinstance(text, str) for text in texts):
-        return 0.0
-    return sum(len(text.split()) for text in texts) / len(texts)
+        check_usable(stream)
+        if stream.options["columns"] is None:
+            for line in how_it_is_read(stream):
+                say(line)
 
 
 def hidden_column(stream: Stream) -> str | None:
     """The column with labels, which people must not see."""
     if stream.format in ("svmlight", "vw"):
         return None
+    if stream.raw:
+        return next((column.name for column in stream.columns.values() if column.role == "label"), None)
     from aggro.streams.tables.encode import Roles
 
     with blaming_the_data():
@@ -98,7 +101,7 @@ class Row(NamedTuple):
     """One row of the data, and where the next one begins."""
 
     number: int  # from 0
-    x: Any  # as a learner takes it: a dict if the columns have names, else (indices, values)
+    x: Any  # as a learner takes it: a raw record, a dict if the columns have names, else (indices, values)
     weight: float
     seen: dict[str, Any]  # as people see it, and JSON holds it: the cells of a table, or the features
     after: Place
@@ -108,6 +111,8 @@ def row_of(chunk: Chunk, i: int) -> tuple[Any, float]:
     """Row i of a chunk as a learner takes it, and its weight."""
     X, names = chunk.X, chunk.names
     weight = 1.0 if chunk.weight is None else float(chunk.weight[i])
+    if chunk.columns is not None:
+        return {name: X.column(name)[i].as_py() for name in X.column_names}, weight
     if not hasattr(X, "indptr"):
         return dict(zip(names or (), X[i].tolist(), strict=True)), weight
     part = slice(X.indptr[i], X.indptr[i + 1])

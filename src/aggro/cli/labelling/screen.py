@@ -7,6 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aggro.cli.console import console, shown, visible
+from aggro.cli.tables import Column, print_table
+from aggro.cli.tables import Row as TableRow
+from aggro.learners.shared.inside import innermost
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.answers import Choices
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 EVERY_ROW = "(every row)"  # the intercept
 SHORT = 12
+RULE = 4  # the least of a line behind words
 COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each
 
 
@@ -52,8 +56,8 @@ def question_of(active: Any, row: Row, texts: tuple[str, ...]) -> Question:
     parts: dict[Any, float] = {}
     inner = getattr(active, "estimator_", None)
     if inner is not None:
-        guess, score, parts = guess_of(inner, row.x)
-    reasons = [] if hasattr(inner, "kernel") else reasons_of(parts, words)
+        guess, score, parts = guess_of(active if hasattr(active, "columns_") else inner, row.x)
+    reasons = [] if hasattr(innermost(active), "kernel") else reasons_of(parts, words)
     columns = [(name, value, part_of(name, value, parts) if reasons else None) for name, value in seen.items()]
     columns.sort(key=lambda column: -abs(column[2] or 0.0))
     return Question(row.number, columns, words, guess, score, sorted(reasons, key=lambda reason: -abs(reason.part)))
@@ -80,8 +84,10 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
 
     words: dict[str, str] = {}
     for column, text in texts.items():
+        of = "" if len(texts) == 1 else f"{column} "
+        named = [part for part in parts if isinstance(part, str) and part.startswith(f"{column}:")]
+        words.update((part, f"{of}“{part.removeprefix(f'{column}:')}”") for part in named)
         for word, place in places_of(text, WORD_BITS).items():
-            of = "" if len(texts) == 1 else f"{column} "
             words.setdefault(f"{column}~{place}", f"{of}“{word.lower()}”")
     reasons = []
     for feature, part in parts.items():
@@ -94,7 +100,8 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
 def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:
     """The part of a column, whatever features it has become."""
     keys = (name, f"{name}={value}", f"{name}=missing", int(name) if name.isdecimal() else name)
-    return sum(parts[key] for key in dict.fromkeys(keys) if key in parts)
+    of_a_date = [key for key in parts if isinstance(key, str) and key.startswith(f"{name}:")]
+    return sum(parts[key] for key in dict.fromkeys((*keys, *of_a_date)) if key in parts)
 
 
 # On the screen ---------------------------------------------------------------------------------------
@@ -154,42 +161,47 @@ class Screen:
 
         show = self._show
         show()
-        show(Rule(Text(f"row {question.row + 1:,}  ·  {standing.counts}"), align="left", style="dim"))
+        head = Text(f"row {question.row + 1:,}  ·  {standing.counts}")
+        fits = head.cell_len + RULE <= self.console.width  # else it would cut the figures
+        show(Rule(head, align="left", style="dim") if fits else head)
         for name, text in question.texts.items():
             show(Text(line(name), style="dim"))
             show(Padding(Text(clean(text) or "(empty)", overflow="fold"), (0, 2)))
         if question.columns:
-            show(self._table(question))
+            with contextlib.suppress(OSError):
+                self._table(question)
         lines = Table.grid(padding=(0, 1))
         for title, text in self._lines(question, standing).items():
             lines.add_row(Text(title, style="dim"), Text(line(text), overflow="fold"))
         show(lines)
-        keys = Text()
+        keys, used = Text(), 0
         for key, meaning in choices.shown():
-            keys.append(f"[{line(key)}]", style="bold")
-            keys.append(f" {line(meaning)}   ")
+            one = Text.assemble((f"[{line(key)}]", "bold"), f" {line(meaning)}")
+            if used and used + one.cell_len > self.console.width:  # a key stays beside what it means
+                keys.append("\n")
+                used = 0
+            keys.append(one).append("   ")
+            used += one.cell_len + 3
         if self.is_terminal:
-            keys.append("› ")
+            keys.append("\n› " if used + 2 > self.console.width else "› ")
         show(keys, end="" if self.is_terminal else "\n")
         with contextlib.suppress(OSError):
             sys.stderr.flush()
 
-    def _table(self, question: Question) -> Any:
-        from rich import box
-        from rich.table import Table
+    def _table(self, question: Question) -> None:
+        from rich.text import Text
 
         told = question.guess is not None and any(part is not None for *_, part in question.columns)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("column", overflow="fold")
-        table.add_column("value", overflow="fold")
+        columns = [Column("column"), Column("value")]
         if told:
-            table.add_column(line(f"for {question.guess}"), justify="right")
+            columns.append(Column(line(f"for {question.guess}"), number=True))
+        rows = []
         for name, value, part in question.columns[:COLUMNS]:
             cells = [line(name), "" if value is None else line(value)]
-            table.add_row(*cells, *([f"{part or 0.0:+.3f}"] if told else []))
+            rows.append(TableRow([*cells, *([f"{part or 0.0:+.3f}"] if told else [])]))
+        print_table(self.console, columns, rows, edge=False)
         if len(question.columns) > COLUMNS:
-            table.caption = f"and {len(question.columns) - COLUMNS:,} more"
-        return table
+            self.console.print(Text(f"and {len(question.columns) - COLUMNS:,} more", style="dim italic"))
 
     def _lines(self, question: Question, standing: Standing) -> dict[str, str]:
         lines = {"guess": "none yet"}

@@ -26,7 +26,7 @@ from aggro.cli.checkpoints import fingerprint
 from aggro.cli.console import Mistake
 from aggro.cli.labelling.journal import ANSWER, SKIP, Event, Journal, digest
 from aggro.cli.labelling.rows import Place, Row, Walk, hidden_column, open_rows, row_of
-from aggro.cli.learner_spec import make_learner
+from aggro.cli.learner_spec import make_learner, records_around, split_settings
 from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, one_line, open_data
@@ -281,7 +281,7 @@ class Run:
         """Make what a new run begins with, the model or a new learner, and write the journal's first line."""
         loaded = self.loaded
         if loaded is None:
-            begun = gated(make_learner(self.learner or "PAClassifier", self.settings), self.asking, hashed=self.bits())
+            begun = self.gated_anew()
         elif self.learner or self.settings:
             raise Mistake(f"{self.model} is there, with its learner and parameters: leave --learner and --set out.")
         else:
@@ -296,6 +296,19 @@ class Run:
             self.fresh = begun
         journal.begin({**self.described(), "settings": settings_of(begun), "origin": origin, "seeds": seeded})
 
+    def gated_anew(self) -> Any:
+        """A new active learner; around it, for a table, one that takes raw records."""
+        name = self.learner or "PAClassifier"
+        own, of_records = split_settings(name, self.settings)
+        active = gated(make_learner(name, own), self.asking, hashed=self.bits())
+        if not self.stream.raw:
+            if of_records:
+                raise Mistake(f"The data are no table: leave --set {of_records[0]} out.")
+            return active
+        around = records_around(active, of_records)
+        around.na = list(self.stream.options["na"]) or None
+        return around.settle(self.stream.columns)
+
     def described(self) -> dict[str, Any]:
         """What tells this run from another."""
         import aggro
@@ -308,6 +321,8 @@ class Run:
             "named": self.stream.options["named"],
             "chunk_bytes": self.stream.chunk_bytes,
         }
+        if self.stream.raw:
+            run["columns"] = [[c.name, c.role.value, c.why, c.said, c.pattern] for c in self.stream.columns.values()]
         model = fingerprint(str(self.model)) if self.model.exists() else None
         return {"run": run, "model": model, "aggro": aggro.__version__}
 
@@ -333,7 +348,7 @@ class Run:
                     f"{journal.path} was begun with {spoken} {settings['asking'][name]}, not {value}. {advice}"
                 )
         if self.learner or self.settings:
-            wanted = settings_of(gated(make_learner(self.learner or "PAClassifier", self.settings), self.asking))
+            wanted = settings_of(self.gated_anew())
             if any(settings[name] != wanted[name] for name in ("learner", "parameters")) and not journal.run["origin"]:
                 raise Mistake(f"{journal.path} was begun with another learner or other parameters. {advice}")
 
@@ -341,7 +356,7 @@ class Run:
         """The learner as it was before the first question."""
         assert journal.run is not None
         if not journal.run["origin"]:
-            return self.fresh or made_again(journal.run["settings"])
+            return self.fresh or made_again(journal.run["settings"], self.stream)
         from aggro.models import ModelFileError, load
 
         try:
@@ -382,9 +397,7 @@ class Run:
     def _learn_seeds(self, active: Any) -> int:
         if not self.seeds:
             return 0
-        stream = open_data(self.seeds, self.reading)
-        for name in ("text", "named", "bits"):
-            stream.options[name] = self.stream.options[name]
+        stream = self._open_seeds()
         rows, count = Rows(stream, "classification"), 0
         for chunk in rows:
             for i, label in enumerate(chunk.y.tolist()):
@@ -397,12 +410,31 @@ class Run:
             raise Mistake(f"{', '.join(self.seeds)}: there is no row with a label.")
         return count
 
+    def _open_seeds(self) -> Any:
+        """Rows with labels, read as the others are; which column has the labels, they show themselves."""
+        if not self.stream.raw:
+            stream = open_data(self.seeds, self.reading, raw=False)
+            for name in ("text", "named", "bits"):
+                stream.options[name] = self.stream.options[name]
+            return stream
+        stream = open_data(self.seeds, self.reading, task="classification")
+        if not stream.raw:
+            raise Mistake(f"{stream.sources[0].title} is no table, and the data are one.")
+        with blaming_the_data():
+            label = next((c.name for c in stream.columns.values() if c.role == "label"), None)
+        stream = open_data(self.seeds, self.reading, task="classification")
+        stream.options["columns"], stream.options["label"] = self.stream.columns, label
+        return stream
+
 
 def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> Any:
     """An active learner around any classifier, also one that has learned; or the one it is, asking as was said."""
     from aggro.learners.active.learner import ActiveLearner
     from aggro.learners.shared.tasks import Classifier
 
+    if hasattr(learner, "columns_"):  # which has learned: what takes records stays around the one that asks
+        inner = learner.estimator_
+        return learner.go_on_with(gated(inner, asking), learner.encoder_)
     if isinstance(learner, ActiveLearner):
         active = learner
         for name, value in asking.items():
@@ -427,14 +459,23 @@ def settings_of(active: Any) -> dict[str, Any]:
     """A learner as JSON, as far as it was made and not learned."""
     from aggro.models.codec import encode
 
-    inner = getattr(active, "estimator_", active.estimator)
+    asker = asker_of(active)
+    inner = getattr(asker, "estimator_", asker.estimator)
     parameters = {name: encode(value) for name, value in parameters_of(inner).items()}
-    asking = {name: encode(active.__dict__[name]) for name in OF_A_PERSON}
-    return {"learner": type(inner).__name__, "parameters": parameters, "asking": asking}
+    asking = {name: encode(asker.__dict__[name]) for name in OF_A_PERSON}
+    settings = {"learner": type(inner).__name__, "parameters": parameters, "asking": asking}
+    if asker is not active:
+        settings["records"] = {name: encode(value) for name, value in parameters_of(active).items()}
+    return settings
 
 
-def made_again(settings: dict[str, Any]) -> Any:
-    """The learner of such settings."""
+def asker_of(active: Any) -> Any:
+    """The one who asks, inside what takes raw records if there is such a thing around it."""
+    return active.estimator_ if hasattr(active, "columns_") else active
+
+
+def made_again(settings: dict[str, Any], stream: Any) -> Any:
+    """The learner of such settings, for such data."""
     from aggro.learners.active.learner import ActiveLearner
     from aggro.learners.registry import find
     from aggro.models.codec import decode
@@ -442,7 +483,11 @@ def made_again(settings: dict[str, Any]) -> Any:
     with blaming_the_data():
         kind = find(settings["learner"]).load()
         inner = kind(**{name: decode(value) for name, value in settings["parameters"].items()})
-        return ActiveLearner(inner, **{name: decode(value) for name, value in settings["asking"].items()})
+        active = ActiveLearner(inner, **{name: decode(value) for name, value in settings["asking"].items()})
+        if "records" not in settings:
+            return active
+        parameters = {name: decode(value) for name, value in settings["records"].items()}
+        return records_around(active, [], parameters).settle(stream.columns)
 
 
 def taken_up(journal: Journal, run: Run) -> Session:

@@ -2,7 +2,8 @@
 
 To a model, a dict of features is a dozen numbers; to the interpreter it is a dozen objects to look up,
 unpack and convert, which costs several times what learning them does. Here the compiled code walks the
-dict itself through CPython's own interface. It holds the GIL, borrows what it reads and keeps nothing.
+dict itself through CPython's own interface, and finds the features by name. It holds the GIL, borrows what it reads
+and keeps nothing but the names of new features, which it adds to the model's own list.
 
 What is borrowed must stay there, so no code of a user's may run meanwhile: keys are compared only where they are
 the same object or both plain text or whole numbers, and values are read only where they are of the plain types in
@@ -12,6 +13,7 @@ the same object or both plain text or whole numbers, and values are read only wh
 from __future__ import annotations
 
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -23,7 +25,17 @@ from aggro.engine.jit.compile import BY_ADDRESS, inline
 u8 = np.uint64
 object_ = types.intp  # the address of a Python object
 
+Py_DecRef = types.ExternalFunction("Py_DecRef", types.void(object_))
+PyDict_DelItem = types.ExternalFunction("PyDict_DelItem", types.int32(object_, object_))
+PyDict_GetItemWithError = types.ExternalFunction("PyDict_GetItemWithError", object_(object_, object_))
 PyDict_Next = types.ExternalFunction("PyDict_Next", types.int32(object_, types.intp, types.intp, types.intp))
+PyDict_SetItem = types.ExternalFunction("PyDict_SetItem", types.int32(object_, object_, object_))
+PyList_Append = types.ExternalFunction("PyList_Append", types.int32(object_, object_))
+PyList_GetItem = types.ExternalFunction("PyList_GetItem", object_(object_, types.intp))
+PyList_SetSlice = types.ExternalFunction("PyList_SetSlice", types.int32(object_, types.intp, types.intp, object_))
+PyList_Size = types.ExternalFunction("PyList_Size", types.intp(object_))
+PyLong_FromLongLong = types.ExternalFunction("PyLong_FromLongLong", object_(types.int64))
+PyLong_AsLongLong = types.ExternalFunction("PyLong_AsLongLong", types.int64(object_))
 PyFloat_AsDouble = types.ExternalFunction("PyFloat_AsDouble", types.float64(object_))
 PyObject_RichCompareBool = types.ExternalFunction(
     "PyObject_RichCompareBool", types.int32(object_, object_, types.int32)
@@ -73,24 +85,189 @@ def is_number(address, safe):
     return found
 
 
-@inline
-def read_dict(address, keys, slots, values, cell, safe):
-    """Write a dict's values where they belong; False if its keys or kinds are not those expected.
+# Words of a reader's ``cell``: where PyDict_Next is and what it gives, and how many entries the row has that is there,
+# -1 if none is or if some of the dict's were left out.
+AT, KEY, VALUE, ENTRIES = range(4)
+CELLS = 4
+DOES_NOT_FIT = -1
+FEW = 32  # to be sorted by insertion
+LOW = u8(0xFFFFFFFF)
 
-    ``keys`` are the addresses of the expected keys in the dict's order, ``slots`` where each value
-    goes, ``cell`` three words to work with, ``safe`` the addresses of types, as in ``SAFE``. An integer that
-    is larger than any float is left to the slow way too, which says so.
-    """
-    cell[0] = 0
-    place = cell.ctypes.data
-    for k in range(u8(keys.shape[0])):
-        if PyDict_Next(address, place, place + 8, place + 16) == 0:
-            return False
-        if not same_key(cell[1], keys[k], safe) or not is_number(cell[2], safe):
-            return False
-        value = PyFloat_AsDouble(cell[2])
-        if value == -1.0 and PyErr_Occurred() != 0:
+
+class DictReader(NamedTuple):
+    """What compiled code needs to make sparse rows of dicts. The first field is the row, as the pass reads it."""
+
+    row: Any
+    indptr: np.ndarray  # what the row is made of, to write to
+    indices: np.ndarray
+    values: np.ndarray
+    keys: np.ndarray  # the addresses of the features that are not known, in the dict's order
+    numbers: np.ndarray  # the values in the dict's order
+    positions: np.ndarray  # of the features in the dict's order, -1 for those not known; kept for the next dict
+    slots: np.ndarray  # where each value goes in the row
+    order: np.ndarray  # positions and places together, to be sorted
+    cell: np.ndarray
+    safe: np.ndarray  # as in SAFE
+    names: int  # the address of the list of all features
+    index: int  # the address of the dict of their positions
+    plain: int  # whether all names are plain text or whole numbers: then no code of a user's compares them
+
+
+@inline
+def position_of(key, index, plain, safe):
+    """Where a feature stands; -1 if it is not known, -2 if only Python may look for it."""
+    kind = word_at(key + KIND)
+    if plain == 0 or (kind != safe[TEXT] and kind != safe[WHOLE]):
+        return np.int64(-2)
+    found = PyDict_GetItemWithError(index, key)
+    if found == 0:
+        return np.int64(-1)
+    return PyLong_AsLongLong(found)
+
+
+@inline
+def sift(order, start, n):
+    """Let order[start] sink to its place in a heap of n with the largest first."""
+    moved = order[start]
+    hole = start
+    below = u8(2) * hole + u8(1)
+    while below < n:
+        if below + u8(1) < n and order[below + u8(1)] > order[below]:
+            below += u8(1)
+        if order[below] <= moved:
+            break
+        order[hole] = order[below]
+        hole = below
+        below = u8(2) * hole + u8(1)
+    order[hole] = moved
+
+
+@inline
+def sort(order, n):
+    """Sort the first n numbers, in place and without memory of its own."""
+    if n <= u8(FEW):
+        for j in range(u8(1), n):
+            moved = order[j]
+            hole = j
+            while hole > u8(0) and order[hole - u8(1)] > moved:
+                order[hole] = order[hole - u8(1)]
+                hole -= u8(1)
+            order[hole] = moved
+        return
+    for k in range(n // u8(2)):
+        sift(order, n // u8(2) - u8(1) - k, n)
+    for k in range(u8(1), n):
+        last = n - k
+        order[u8(0)], order[last] = order[last], order[u8(0)]
+        sift(order, u8(0), last)
+
+
+@inline
+def take_back(reader, n_names):
+    """Forget the features from this number on."""
+    size = PyList_Size(reader.names)
+    for k in range(n_names, size):
+        if PyDict_DelItem(reader.index, PyList_GetItem(reader.names, k)) != 0:
             PyErr_Clear()
-            return False
-        values[u8(slots[k])] = value
+    if size > n_names and PyList_SetSlice(reader.names, n_names, size, 0) != 0:
+        PyErr_Clear()
+
+
+@inline
+def add_names(reader, n, n_names):
+    """Know the features among the n entries that are not known yet; False if there is no memory for them."""
+    position = np.int64(n_names)
+    for k in range(n):
+        if reader.positions[k] == -1:
+            number = PyLong_FromLongLong(position)
+            added = number != 0 and PyList_Append(reader.names, reader.keys[k]) == 0
+            added = added and PyDict_SetItem(reader.index, reader.keys[k], number) == 0
+            if number != 0:
+                Py_DecRef(number)
+            if not added:
+                PyErr_Clear()
+                take_back(reader, np.int64(n_names))
+                return False
+            reader.positions[k] = position
+            position += 1
     return True
+
+
+@inline
+def read_dict(address, reader, least, room):
+    """Make the dict at an address the reader's row, in order of position; how many features were left out, or -1.
+
+    Features that are not known are added if there is ``room`` for that many names. If ``room`` is 0 they are left out,
+    and their values must be finite and not below ``least``. -1 says that only Python can read this dict, or say what
+    is wrong with it.
+
+    Most dicts are like the one before. So each key is first compared with the name that was at its place there, and if
+    all are the same, nothing has to be sorted.
+    """
+    cell, safe, positions = reader.cell, reader.safe, reader.positions
+    n_names = u8(PyList_Size(reader.names))
+    place = cell.ctypes.data
+    cell[AT] = 0
+    entries = cell[ENTRIES]
+    same = entries >= 0  # as the dict before, so far
+    new = np.int64(0)
+    n = u8(0)
+    while PyDict_Next(address, place, place + 8, place + 16) != 0:
+        if n == u8(reader.numbers.shape[0]) or not is_number(cell[VALUE], safe):
+            return np.int64(DOES_NOT_FIT)
+        number = PyFloat_AsDouble(cell[VALUE])
+        if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
+            PyErr_Clear()
+            return np.int64(DOES_NOT_FIT)
+        key, position, found = cell[KEY], positions[n], False
+        if u8(position) < n_names:
+            name = PyList_GetItem(reader.names, position)
+            found = name == key or (same and same_key(name, key, safe))
+        if not found:
+            same = False
+            cell[ENTRIES] = -1
+            position = position_of(key, reader.index, reader.plain, safe)
+            positions[n] = position
+            if position < 0:
+                if position < -1 or not (number >= least and abs(number) < np.inf):
+                    return np.int64(DOES_NOT_FIT)
+                reader.keys[n] = key
+                new += 1
+        reader.numbers[n] = number
+        n += u8(1)
+    if same and n == u8(entries):
+        for k in range(n):
+            reader.values[u8(reader.slots[k])] = reader.numbers[k]
+        return np.int64(0)
+    cell[ENTRIES] = -1
+    if new > 0 and room > 0:
+        if np.int64(n_names) + new > room or not add_names(reader, n, n_names):
+            return np.int64(DOES_NOT_FIT)
+        new = np.int64(0)
+    return arranged(reader, n, new)
+
+
+@inline
+def arranged(reader, n, left_out):
+    """Make a row of the n entries that were read; as ``read_dict`` returns."""
+    order = reader.order
+    ascending = True
+    m = u8(0)
+    for k in range(n):
+        if reader.positions[k] >= 0:
+            order[m] = (u8(reader.positions[k]) << u8(32)) | k
+            ascending &= m == u8(0) or order[m] > order[m - u8(1)]
+            m += u8(1)
+    if not ascending:
+        sort(order, m)
+    for j in range(m):
+        position, k = order[j] >> u8(32), order[j] & LOW
+        if j > u8(0) and position == u8(reader.indices[j - u8(1)]):
+            return np.int64(DOES_NOT_FIT)  # a feature that comes twice
+        reader.indices[j] = position
+        reader.values[j] = reader.numbers[k]
+        reader.slots[k] = j
+    reader.indptr[1] = m
+    if left_out == 0:
+        reader.cell[ENTRIES] = n
+    return left_out

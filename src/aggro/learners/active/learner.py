@@ -22,12 +22,12 @@ from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
 from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
-from aggro.learners.shared.forks import Turn
+from aggro.learners.shared.forks import turn_of
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import parameters_of
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NESTED, Model
-from aggro.learners.shared.one_row import FIRST, as_weight
+from aggro.learners.shared.one_row import as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
 from aggro.learners.shared.tasks import Classifier
 
@@ -430,10 +430,7 @@ class ActiveLearner(Around):
     @contextmanager
     def turn(self) -> Iterator[Any]:
         """The learner inside, while no other thread asks or answers."""
-        lock = self.__dict__.get("_lock")
-        if lock is None:
-            with FIRST.lock:
-                lock = self.__dict__.setdefault("_lock", Turn())
+        lock = turn_of(self)
         if lock.is_mine():
             raise RuntimeError(NESTED)
         with lock.lock:

@@ -44,6 +44,7 @@ from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.one_row import finite
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
 from aggro.learners.shared.waiting_rows import WaitingRows
 
@@ -297,7 +298,9 @@ class KernelLearner(WaitingRows):
         sweep(state, params, rows, ahead, packs)
         return params._replace(covered=packs, ahead=ahead)
 
-    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+    def _pass(
+        self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
+    ) -> tuple[Any, int]:
         """Room has to be made before compiled code runs, and a block of rows is scored together: so block by block."""
         X, y, s, order, start, stop, *flags = rest
         state = self._with_gamma(model, state)
@@ -321,6 +324,8 @@ class KernelLearner(WaitingRows):
             if bad >= 0:
                 return state, start + bad
             start = end
+            if watch is not None:
+                watch.note(start, state.tally)
         return state, -1
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:

@@ -90,6 +90,8 @@ class KernelPAClassifier(KernelLearner, Classifier):
         Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -170,6 +173,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -237,6 +241,8 @@ class KernelPARegressor(KernelLearner, Regressor):
         Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -286,6 +292,7 @@ class KernelPARegressor(KernelLearner, Regressor):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -306,6 +313,7 @@ class KernelPARegressor(KernelLearner, Regressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     @property
     def intercept_(self) -> np.ndarray:

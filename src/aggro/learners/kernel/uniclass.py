@@ -80,6 +80,8 @@ class KernelPAUniclass(KernelLearner, Detector):
         Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -139,6 +141,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -157,6 +160,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _check_together(self) -> None:
         """A centre with a budget computes kernel values of support vectors, in compiled code."""

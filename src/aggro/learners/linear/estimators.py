@@ -92,6 +92,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         Seeds the order of the rows with ``shuffle``.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -144,6 +146,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.step = step
@@ -161,6 +164,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
@@ -241,6 +245,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Seeds the order of the rows with ``shuffle``.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -282,6 +288,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.step = step
@@ -297,6 +304,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:

@@ -27,6 +27,7 @@ from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, taken
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
 
@@ -86,6 +87,8 @@ class PAMOClassifier(Classifier):
         Seeds where pieces and weights start, and the order of the rows with ``shuffle``.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -156,6 +159,7 @@ class PAMOClassifier(Classifier):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_units = n_units
         self.n_pieces = n_pieces
@@ -175,6 +179,7 @@ class PAMOClassifier(Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         return MAXOUT
@@ -219,12 +224,14 @@ class PAMOClassifier(Classifier):
     def _learns_at_once(self, state: Maxout, n: int) -> bool:
         return n <= AT_ONCE
 
-    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+    def _pass(
+        self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
+    ) -> tuple[Any, int]:
         """Where the pieces are many numbers, the next rows are projected together."""
         X, y, s, order, start, stop, *flags = rest
         sparse = isinstance(X, CSR) and not self.scale
         if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
-            return super()._pass(model, learn_rows, state, params, *rest)
+            return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
         width, columns = state.order.shape[0], state.U.shape[1]
         ahead = room_ahead(MOST_WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
         params = params._replace(ahead=ahead)
@@ -236,6 +243,8 @@ class PAMOClassifier(Classifier):
             bad = run_ahead(state, params, rows, y[first:last], s[first:last], NO_ORDER, *flags)
             if bad >= 0:
                 return state, first + int(bad)
+            if watch is not None:
+                watch.note(last, state.tally)
         return state, -1
 
     # The embedding --------------------------------------------------------------------------------------

@@ -89,6 +89,8 @@ class PAMeansClassifier(ClassWeights, Classifier):
         Seeds the order of the rows with ``shuffle``.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -158,6 +160,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.step = step
@@ -175,6 +178,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _check_together(self) -> None:
         self._ages()

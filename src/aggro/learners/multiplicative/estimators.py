@@ -137,6 +137,8 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
         at the start. None: each enters with the first row that moves its weight.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -184,6 +186,7 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.radius = radius
         self.signed = signed
@@ -198,6 +201,7 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         return SIMPLEX if self.signed and classes <= 2 else SIMPLEXES
@@ -255,6 +259,8 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
         at the start. None: each enters with the first row that moves its weight.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -292,6 +298,7 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.radius = radius
         self.signed = signed
@@ -305,6 +312,7 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         return SIMPLEX

@@ -73,6 +73,8 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
         at the start. None: each enters with the first row outside that has it.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.radius = radius
         self.signed = signed
@@ -140,6 +143,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         return SIMPLEX_BALL

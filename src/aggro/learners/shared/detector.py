@@ -159,6 +159,7 @@ class Detector(Learner):
     def _two_scores(self, x: Any) -> tuple[float, float]:
         model: Model | None = self.__dict__.get("_model")
         if model is None:
+            self._check_first(x)
             return 0.0, 0.0
         model.check_free()
         with model.guard:

@@ -1,8 +1,8 @@
 """The features a model knows, by position and perhaps by name, and one row packed for the kernel.
 
 Rows that come as dicts are packed in index order, whatever the order of their keys, so a row means
-the same sum of the same products each time. A key order that comes again is remembered as a plan, by
-which compiled code reads such dicts itself.
+the same sum of the same products each time. Compiled code reads plain dicts itself; ``pack`` does it for all others,
+and for what only Python can say.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.jit.dicts import CAN_READ_DICTS, SAFE
+from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRIES, SAFE, DictReader
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR
 
+INFINITY = float("inf")
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
-PLANS = 64
-WORTH_A_PLAN = 4  # times a key order must come before it is remembered
+PLAIN = (str, int)  # kinds of names that no code of a user's compares
 
 
 def frozen(values: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ def as_float(value: Any, what: str) -> float:
 
 
 class Scratch:
-    """A sparse row that is filled anew each time, for rows that have no plan."""
+    """A sparse row that is filled anew each time, for rows that compiled code does not read."""
 
     def __init__(self, room: int = 64) -> None:
         self.room = room
@@ -78,39 +78,50 @@ class Scratch:
         return self.row
 
 
-class Plan:
-    """How compiled code reads dicts with one certain order of keys: see ``engine.jit.dicts``."""
+class Reader:
+    """What compiled code makes rows of dicts with, up to this many entries: see ``engine.jit.dicts``."""
 
-    __slots__ = ("keys", "reader", "size")
+    __slots__ = ("index", "names", "pinned", "room")
 
-    def __init__(self, keys: tuple, positions: np.ndarray) -> None:
-        order = np.argsort(positions)
-        values = np.zeros(len(keys))
-        self.keys = keys  # kept alive: their addresses are in the reader
-        self.size = len(keys)
-        (row,) = sparse_row(np.array([0, len(keys)]), positions[order], values).value
-        addresses = np.array([id(key) for key in keys], np.int64)
-        self.reader = Pinned((row, addresses, np.argsort(order), values, np.zeros(3, np.int64), SAFE), "dict reader")
+    def __init__(self, names: list[Any], index: dict[Any, int], plain: bool, room: int) -> None:
+        self.names, self.index = names, index  # kept alive: compiled code has their addresses
+        self.room = room
+        indptr, indices, values = np.zeros(2, np.int64), np.zeros(room, np.uint32), np.zeros(room)
+        (row,) = sparse_row(indptr, indices, values).value
+        positions, slots, cell = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(CELLS, np.int64)
+        cell[ENTRIES] = -1
+        work = np.zeros(room, np.int64), np.zeros(room), positions, slots, np.zeros(room, np.uint64), cell, SAFE
+        addresses = id(names), id(index), int(plain)
+        self.pinned = Pinned(DictReader(row, indptr, indices, values, *work, *addresses), "dict reader")
 
 
 class Features:
     """How many features there are, and what they are called."""
 
     def __init__(self, reserved: int | None = None) -> None:
-        self.n = reserved or 0
         self.reserved = reserved
         self.names: list[Any] | None = None
+        self.n = reserved or 0
         self.index: dict[Any, int] = {}
-        self.plan: Plan | None = None  # for the key order that came last
-        self._plans: dict[tuple, Plan] = {}
-        self._met: dict[tuple, int] = {}
+        self.plain = True  # whether all names are of plain kinds
+        self.reader: Reader | None = None  # of the names and the index that are there now
         self._scratch: Scratch | None = None  # made when a row comes alone
+
+    @property
+    def n(self) -> int:
+        """How many features there are: never fewer than names, to which compiled code adds."""
+        return self._n if self.names is None else max(self._n, len(self.names))
+
+    @n.setter
+    def n(self, n: int) -> None:
+        self._n = n
 
     def copy(self) -> Features:
         other = Features(self.reserved)
         other.n = self.n
         other.names = None if self.names is None else list(self.names)
         other.index = dict(self.index)
+        other.plain = self.plain
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,31 +131,36 @@ class Features:
         self.__init__(saved["reserved"])  # type: ignore[misc]
         self.n, self.names = saved["n"], saved["names"]
         self.index = {name: j for j, name in enumerate(self.names or ())}
+        self.plain = are_plain(self.names or ())
 
     def name(self, names: Sequence[Any]) -> None:
         """Features come with names from now on."""
         self.names = list(names)
         self.index = {name: j for j, name in enumerate(self.names)}
-        self.n = max(self.n, len(self.names))
+        self.plain = are_plain(self.names)
+        self.reader = None
 
     def forget_from(self, n: int, n_names: int | None) -> None:
         """Take back the features from number n on (a call that failed had added them)."""
         if self.n == n and n_names == (None if self.names is None else len(self.names)):
             return
-        self.n = n
-        self.forget_plans()
+        self.reader = None
         if n_names is None:
             self.names, self.index = None, {}
         elif self.names is not None:
             for name in self.names[n_names:]:
                 self.index.pop(name, None)
             del self.names[n_names:]
+        self.n = n
+        self.plain = self.plain or are_plain(self.names or ())
 
-    def forget_plans(self) -> None:
-        """Read the next dicts the slow way."""
-        self.plan = None
-        self._plans.clear()
-        self._met.clear()
+    def reader_for(self, entries: int) -> Reader | None:
+        """A reader of dicts with this many entries; None where Python has to read them."""
+        if self.names is None or not CAN_READ_DICTS:
+            return None
+        if self.reader is None or entries > self.reader.room:
+            self.reader = Reader(self.names, self.index, self.plain, max(64, 2 * entries))
+        return self.reader
 
     def positions(self, names: Sequence[Any], grow: bool) -> np.ndarray:
         """Where named features stand, -1 for unknown ones; with ``grow`` those are added."""
@@ -158,35 +174,41 @@ class Features:
                 self.names = []
         index = self.index
         if grow:
-            for name in names:
-                if name not in index:
-                    self._append(name)
+            self.add(name for name in names if name not in index)
         return np.fromiter((index.get(name, -1) for name in names), np.int64, len(names))
 
-    def _append(self, name: Any) -> None:
-        assert self.names is not None
-        if len(self.names) >= (self.reserved or MAX_FEATURES):
-            raise ValueError(
-                f"Feature {name!r} is one more than the {len(self.names)} there is room for. "
-                + ("Raise n_features, or leave it None." if self.reserved else "")
-            )
-        self.names.append(name)  # first: what is not in the list could not be taken back
-        self.index[name] = len(self.names) - 1
-        self.n = max(self.n, len(self.names))
+    def add(self, new: Iterable[Any]) -> None:
+        """Know these names too, which are not known yet."""
+        names, index = self.names, self.index
+        assert names is not None
+        for name in new:
+            n = len(names)
+            if n >= (self.reserved or MAX_FEATURES):
+                raise ValueError(
+                    f"Feature {name!r} is one more than the {n} there is room for. "
+                    + ("Raise n_features, or leave it None." if self.reserved else "")
+                )
+            if type(name) not in PLAIN:
+                self.plain, self.reader = False, None
+            names.append(name)  # first: what is not in the list could not be taken back
+            index[name] = n
 
-    def pack(self, x: Mapping[Any, Any], grow: bool) -> Pinned:
-        """One dict as a sparse row in index order; features not known are added, or left out."""
+    def pack(self, x: Mapping[Any, Any], grow: bool, least: float = -INFINITY) -> Pinned:
+        """One dict as a sparse row in index order; features not known are added, or left out.
+
+        What is left out is looked at all the same: a row that is refused when it is to be learned is refused when
+        it is to be scored. Values must not be below ``least``; those of known features are the kernel's to look at.
+        """
         keys, values = keys_and_values(x)
         try:
             positions = [self.index[key] for key in keys]
         except KeyError:
             positions = self.positions(keys, grow).tolist()
         if -1 in positions:
+            check_left_out(keys, values, positions, least)
             known = [k for k, position in enumerate(positions) if position >= 0]
             keys, values = tuple(keys[k] for k in known), tuple(values[k] for k in known)
             positions = [positions[k] for k in known]
-        elif positions:
-            self._remember(keys, positions)
         if len(set(positions)) < len(positions):
             raise ValueError(f"Feature {repeated(keys, positions)!r} comes more than once in a row. Give it once.")
         ascending = sorted(positions)
@@ -208,32 +230,29 @@ class Features:
             self._scratch = Scratch()
         return self._scratch.fill(positions, values)
 
-    def _remember(self, keys: tuple, positions: list[int]) -> None:
-        self.plan = self._plans.get(keys)
-        if self.plan is None:
-            if len(self._met) > 4 * PLANS:
-                self._met.clear()
-            count = self._met[keys] = self._met.get(keys, 0) + 1
-            if count >= WORTH_A_PLAN and CAN_READ_DICTS:
-                if len(self._plans) >= PLANS:
-                    self._plans.clear()
-                self.plan = self._plans[keys] = Plan(keys, np.array(positions, np.uint32))
-
-    def pair(self, indices: Any, values: Any, grow: bool) -> Pinned:
-        """One row from (indices, values); indices that are not known are added, or left out."""
+    def pair(self, indices: Any, values: Any, grow: bool, least: float = -INFINITY) -> Pinned:
+        """One row from (indices, values); indices that are not known are added, or left out, as in ``pack``."""
         where, what = checked_pair(indices, values)
         if where.shape[0]:
             top = int(where[-1])
             limit = len(self.names) if self.names is not None else self.reserved
             if limit is not None and top >= limit:
-                known = "names" if self.names is not None else "n_features"
-                raise ValueError(f"Index {top} is outside the {limit} features that {known} allows.")
+                by = "names" if self.names is not None else "n_features"
+                raise ValueError(f"Index {top} is outside the {limit} features that {by} allows.")
             if top >= self.n:
                 if grow:
                     self.n = top + 1
                 else:
-                    where, what = where[where < self.n], what[where < self.n]
+                    known = where < self.n
+                    if allowed(what[known], least).all():  # else the kernel finds those first
+                        check_values(where[~known].tolist(), what[~known], least)
+                    where, what = where[known], what[known]
         return self._row(where, what)
+
+
+def are_plain(names: Iterable[Any]) -> bool:
+    """Whether no code of a user's compares these names."""
+    return {*map(type, names)} <= {*PLAIN}
 
 
 def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:
@@ -249,6 +268,34 @@ def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:
 def repeated(keys: tuple, positions: list[int]) -> Any:
     """The first feature whose position came before."""
     return next(keys[k] for k in range(len(keys)) if positions[k] in positions[:k])
+
+
+def check_left_out(keys: tuple, values: tuple, positions: list[int], least: float) -> None:
+    """Refuse a row for the features that are not known, at -1 among the positions, as if it were to be learned."""
+    try:
+        numbers = np.frombuffer(array("d", values))
+    except (TypeError, OverflowError) as error:
+        raise not_a_number(zip(keys, values, strict=True)) from error
+    left_out = np.array(positions) < 0
+    names = [key for key, out in zip(keys, left_out.tolist(), strict=True) if out]
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"Feature {twice!r} comes more than once in a row. Give it once.")
+    if allowed(numbers[~left_out], least).all():  # else the kernel finds those first
+        check_values(names, numbers[left_out], least)
+
+
+def allowed(values: np.ndarray, least: float) -> np.ndarray:
+    """Which values are finite and large enough."""
+    return np.asarray(np.isfinite(values) & (values >= least))
+
+
+def check_values(names: Sequence[Any], values: np.ndarray, least: float) -> None:
+    """Refuse values of one row that no kernel will see; ``names`` are those of their features."""
+    if not allowed(values, least).all():
+        from aggro.learners.shared.inputs import bad_value  # which stands on this module
+
+        raise bad_value(frozen(values[None, :]), 0, list(names), least)
 
 
 def not_a_number(features: Iterable[tuple[Any, Any]]) -> Exception:

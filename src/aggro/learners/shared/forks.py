@@ -44,6 +44,18 @@ class Turn:
         self.lock = threading.RLock()
 
 
+BEGINNING = Turn()  # two threads may bring the first rows to one learner at once
+
+
+def turn_of(owner: Any) -> Turn:
+    """The turn that calls to this object take, made with the first of them."""
+    turn: Turn | None = owner.__dict__.get("_lock")
+    if turn is None:
+        with BEGINNING.lock:
+            turn = owner.__dict__.setdefault("_lock", Turn())
+    return turn
+
+
 def enlist(model: Any) -> None:
     """Watch over the locks of a model."""
     with ENLISTING:

@@ -79,8 +79,26 @@ def possible_rules(learner: Any, classes: int, room: int) -> Iterator[tuple[Rule
 
 def model_of(learner: Any) -> Model | None:
     """What was learned; None if that is nothing yet."""
-    model: Model | None = learner.__dict__.get("estimator_", learner).__dict__.get("_model")
+    model: Model | None = innermost(learner).__dict__.get("_model")
     return model
+
+
+def innermost(learner: Any) -> Any:
+    """The learner that learns, inside those around it."""
+    while "estimator_" in learner.__dict__:
+        learner = learner.__dict__["estimator_"]
+    return learner
+
+
+def task_of(learner: Any) -> str:
+    """What a learner, or the one inside it, is for: "classification", "regression" or "outlier"."""
+    from aggro.learners.registry import ACTIVE, find
+
+    if "estimator" in learner.__dict__:
+        learner = learner.__dict__.get("estimator_") or learner.__dict__["estimator"]
+        return "classification" if learner is None else task_of(learner)
+    name = type(learner).__name__
+    return ACTIVE.task if name == ACTIVE.name else find(name).task
 
 
 def give_model(learner: Any, model: Model) -> None:

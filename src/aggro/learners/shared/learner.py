@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,11 +20,13 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
+from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, OneRow
 from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
+from aggro.learners.shared.progress import Watch
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
@@ -43,6 +46,8 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
+# Parameters that change nothing of what is learned: any learner may have them, and model files do without.
+ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
 
 
 class Start(NamedTuple):
@@ -103,6 +108,7 @@ class Learner(OneRow, Columns, Counted):
     _random: ClassVar[bool] = False  # whether models start at random
     _has_classes: ClassVar[bool] = False
     contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
+    verbose: int = 0  # of pickles that are older than this parameter
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -174,6 +180,12 @@ class Learner(OneRow, Columns, Counted):
 
     # Parameters -----------------------------------------------------------------------------------
 
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Refuse parameters by their name before ``__init__`` does, which could not say what to do."""
+        if named:
+            check_names(cls, named)
+        return super().__new__(cls)
+
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         model = self.__dict__.get("_model")
@@ -182,6 +194,9 @@ class Learner(OneRow, Columns, Counted):
 
     def _check_params(self) -> None:
         check_params(type(self).__name__, self._constraints, self.__dict__)
+        check_params(
+            type(self).__name__, {name: c for name, c in ASIDE.items() if name in self.__dict__}, self.__dict__
+        )
         self._check_together()
 
     def _prepare(self, model: Model) -> None:
@@ -202,6 +217,7 @@ class Learner(OneRow, Columns, Counted):
         params = self._bound(model, params)
         model.balanced = getattr(self, "class_weight", None) == "balanced"
         model.averaged = bool(getattr(self, "average", False))
+        model.least = self._least()
         model.params, model.pinned = params, None
 
     def _models(self, classes: int) -> int:
@@ -301,6 +317,16 @@ class Learner(OneRow, Columns, Counted):
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
+        watch = Watch.of(self, targets.shape[0], int(self.__dict__["max_iter"]))
+        with watch or nullcontext():
+            self._go_over(model, rows, targets, weights, route, watch)
+        self._model = model
+        return self
+
+    def _go_over(
+        self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Watch | None
+    ) -> None:
+        """The passes of ``fit``."""
         best = np.inf
         model.n_iter = 0
         for epoch in range(int(self.__dict__["max_iter"])):
@@ -310,7 +336,9 @@ class Learner(OneRow, Columns, Counted):
             if self.__dict__["shuffle"]:
                 order = permutation(targets.shape[0], np.uint64(model.seed) + np.uint64(epoch))
             self._begin_pass(model, epoch)
-            self._learn(model, rows, targets, weights, order, model.state, model.labels, route)
+            if watch is not None:
+                watch.begin(epoch, tally)
+            self._learn(model, rows, targets, weights, order, model.state, model.labels, route, watch)
             model.n_iter += 1
             tally = model.state.tally
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
@@ -319,8 +347,6 @@ class Learner(OneRow, Columns, Counted):
                 break
             best = min(best, loss)
         self._settle(model)
-        self._model = model
-        return self
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Learn a chunk of a stream.
@@ -359,6 +385,8 @@ class Learner(OneRow, Columns, Counted):
             except BaseException:
                 model.go_back(moment)
                 raise
+            finally:
+                model.may_go_back = False
         return self
 
     def _learn_chunk(
@@ -378,12 +406,16 @@ class Learner(OneRow, Columns, Counted):
                     model.begin()
                     self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels, route)
                     return
+        watch = Watch.of(self, given.n)
         try:
             with model.guard:
                 model.busy = True
                 model.begin()
                 state = copy_state(model.state)
-            self._learn(model, rows, targets, weights, NO_ORDER, state, labels, route)
+            with watch or nullcontext():
+                if watch is not None:
+                    watch.begin(0, state.tally)
+                self._learn(model, rows, targets, weights, NO_ORDER, state, labels, route, watch)
         finally:
             model.busy = False
 
@@ -397,11 +429,13 @@ class Learner(OneRow, Columns, Counted):
         state: Any,
         labels: Labels,
         route: Any = None,
+        watch: Watch | None = None,
     ) -> None:
         """One pass over rows that came through the doors, into ``state``, which then is the model's.
 
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule. ``route`` says which rows are learned, and by which compiled loop: see :class:`EveryRow`.
+        next rule. ``route`` says which rows are learned, and by which compiled loop: see :class:`EveryRow`. A
+        ``watch`` is told how it goes.
         """
         route = route or EveryRow()
         given, before = s, model.params
@@ -420,7 +454,8 @@ class Learner(OneRow, Columns, Counted):
                 state = rule.hold(state, X)
             arguments = X, frozen(targets), s, order, start, stop
             flags = model.balanced, model.averaged and not rule.judges_mean
-            state, row = self._pass(model, learn_rows, state, params, *arguments, *flags)
+            looked_on = {} if watch is None else {"watch": watch}
+            state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
             if row >= 0 and not route.stops_at(row):
                 first = inputs.first_bad_row(X, given, self._least())
                 raise inputs.bad_value(X, first, model.features.names, self._least())
@@ -437,9 +472,19 @@ class Learner(OneRow, Columns, Counted):
             model.stale |= model.params is not before  # others were made meanwhile
             model.swap(state, params, labels, model.width)
 
-    def _pass(self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any) -> tuple[Any, int]:
+    def _pass(
+        self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
+    ) -> tuple[Any, int]:
         """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
-        return state, learn_rows(state, params, *rest)
+        if watch is None:
+            return state, learn_rows(state, params, *rest)
+        X, y, s, order, start, stop, *flags = rest
+        for first, last in watch.pieces(start, stop):
+            bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
+            if bad >= 0:
+                return state, bad
+            watch.note(last, state.tally)
+        return state, -1
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
         """The state, of this rule and with room for the classes, and the rule's settings."""

@@ -98,6 +98,7 @@ class Model:
         self.stale = True  # the learner's parameters were set since these were made
         self.balanced = False
         self.averaged = False
+        self.least = -INFINITY  # value that a row may hold
         self.learning = threading.RLock()
         self.guard = threading.RLock()
         self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
@@ -111,6 +112,8 @@ class Model:
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = UNKNOWN  # where the code for dicts is
+        self._room = 0  # for names of features
+        self.may_go_back = False  # a call is under way that takes new features back if it fails
         self._hold: Any = None  # makes room for a row that the state is to keep
         enlist(self)
 
@@ -132,12 +135,14 @@ class Model:
             raise RuntimeError(NESTED)
 
     def moment(self) -> Moment:
-        """What to go back to if a call fails. Needs the guard, or ``learning``."""
-        features = self.features
-        names = None if features.names is None else len(features.names)
-        seen = int(self.state.tally.rows[SEEN])
-        self.began = None
-        return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
+        """What to go back to if a call fails; ``may_go_back`` is to be False when it ends. Needs ``learning``."""
+        with self.guard:
+            features = self.features
+            names = None if features.names is None else len(features.names)
+            seen = int(self.state.tally.rows[SEEN])
+            self.began = None
+            self.may_go_back = True
+            return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
 
     def begin(self) -> None:
         """From now on nobody else learns until this call ends. Needs the guard."""
@@ -155,7 +160,7 @@ class Model:
                 self.stale |= self.params is not moment.params
                 if seen == moment.seen:  # else other threads learned rows before it began, and those stay
                     self.swap(moment.state, moment.params, moment.labels, moment.width)
-            self.features.forget_plans()
+            self.features.reader = None
             self.dense_shape, self.dense_pinned = NO_SHAPE, None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -216,6 +221,7 @@ class Model:
         """The state and the pass's other arguments, laid out for one-row calls."""
         rule = RULES[type(self.state)]
         self._hold = rule.hold
+        self._room = self.features.reserved or self.width
         self._score_dict = UNKNOWN  # the state may be of another type
         self._learn_dict = UNKNOWN if rule.hold is None else NEVER_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
@@ -249,25 +255,37 @@ class Model:
         return bool(learned)
 
     def score_dict(self, x: Any) -> float:
-        """The same for a dict that the last plan may fit; infinity if it does not."""
-        plan = self.features.plan
-        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None:
+        """The same for a dict; infinity if compiled code does not read it."""
+        if type(x) is not dict or self.pinned is None:
             return INFINITY
+        reader = self.features.reader
+        if reader is None or len(x) > reader.room:
+            reader = self.features.reader_for(len(x))
+            if reader is None:
+                return INFINITY
         if self._score_dict < 0:
-            self._score_dict = place_of(SCORE_DICT, self.layout_number, self.pinned, plan.reader)
+            self._score_dict = place_of(SCORE_DICT, self.layout_number, self.pinned, reader.pinned)
         code = CODE[self._score_dict]
         call = code.call  # a name for it: Python would look for a method
-        first: float = call(self.pinned, plan.reader, id(x), code.pass_at, code.row_at)
+        first: float = call(self.pinned, reader.pinned, id(x), self.least, code.pass_at, code.row_at)
         return first
 
     def learn_dict(self, x: Any, target: float) -> int:
-        """The same for a dict that the last plan may fit: 1, or 0 if it is not finite, -1 if it does not fit."""
-        plan = self.features.plan
-        if plan is None or type(x) is not dict or len(x) != plan.size or self.pinned is None or self.readers[0]:
+        """The same for a dict: 1, or 0 if it is not finite, or -1 if compiled code does not learn it.
+
+        That adds features for which there is room, but not while a call may take back what was added since it began.
+        """
+        if type(x) is not dict or self.pinned is None or self.readers[0]:
             return -1
+        reader = self.features.reader
+        if reader is None or len(x) > reader.room:
+            reader = self.features.reader_for(len(x))
+            if reader is None:
+                return -1
         if self._learn_dict < 0:
-            self._learn_dict = place_of(LEARN_DICT, self.layout_number, self.pinned, plan.reader)
+            self._learn_dict = place_of(LEARN_DICT, self.layout_number, self.pinned, reader.pinned)
         code = CODE[self._learn_dict]
         call = code.call
-        learned: int = call(self.pinned, plan.reader, id(x), target, 1.0, code.pass_at, code.row_at)
+        room = 0 if self.may_go_back else self._room
+        learned: int = call(self.pinned, reader.pinned, id(x), target, 1.0, room, code.pass_at, code.row_at)
         return learned

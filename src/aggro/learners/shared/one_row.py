@@ -11,7 +11,7 @@ import numpy as np
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners.shared import inputs
-from aggro.learners.shared.features import as_float, frozen
+from aggro.learners.shared.features import Features, as_float, frozen
 from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import INFINITY, NESTED, Model, View
@@ -38,6 +38,21 @@ def as_weight(weight: Any) -> float:
     return number
 
 
+def is_pair(x: Any) -> bool:
+    """Whether a row is given as (indices, values)."""
+    return isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__")
+
+
+def as_vector(x: Any) -> np.ndarray:
+    """A row that is neither a dict nor a pair, as an array of numbers."""
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
+    if x.dtype.kind not in "iufb":
+        raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
+    return x
+
+
 class OneRow:
     """Learning and scoring of single rows: dicts, 1-D arrays, (indices, values)."""
 
@@ -58,21 +73,17 @@ class OneRow:
     def _row(self, model: Model, x: Any, learning: bool) -> Pinned:
         """One row as the kernel reads it: a dict, a 1-D array or (indices, values)."""
         if isinstance(x, Mapping):
-            return model.features.pack(x, learning)
-        if isinstance(x, tuple) and len(x) == 2 and hasattr(x[0], "__len__"):
-            return model.features.pair(*x, learning)
+            return model.features.pack(x, learning, self._least())
+        if is_pair(x):
+            return model.features.pair(*x, learning, self._least())
         return self._dense_row(model, x, learning)
 
     def _dense_row(self, model: Model, x: Any, learning: bool) -> Pinned:
         n = model.features.n
-        x = np.asarray(x)
-        if x.ndim != 1:
-            raise ValueError(f"One row must be a dict, a 1-D array or (indices, values); got shape {x.shape}.")
-        if x.dtype.kind not in "iufb":
-            raise TypeError(f"The values of a row must be real numbers, got {x.dtype}.")
+        x = as_vector(x)
         width = x.shape[0]
-        if n == 0 and not learning:
-            return model.features.pair([], [], False)  # nothing is known yet: a row of zeros
+        if n == 0 and not learning:  # nothing is known yet: a row of zeros
+            return model.features.pair(np.arange(width), x, False, self._least())
         if width != n and not (model.features.reserved and 0 < width < n):
             if n or not learning or not width:
                 owner = type(self).__name__
@@ -83,6 +94,16 @@ class OneRow:
             model.dense_shape, model.dense_row, model.dense_pinned = (width,), buffer[0], Pinned((frozen(buffer),))
         model.dense_row[:] = x
         return model.dense_pinned
+
+    def _check_first(self, x: Any) -> None:
+        """Refuse a row that could not be learned, before there is a model."""
+        if isinstance(x, Mapping):
+            Features().pack(x, False, self._least())
+        elif is_pair(x):
+            Features().pair(*x, False, self._least())
+        else:
+            x = as_vector(x)
+            Features().pair(np.arange(x.shape[0]), x, False, self._least())
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn one row.
@@ -164,6 +185,8 @@ class OneRow:
         except BaseException:
             model.go_back(moment)
             raise
+        finally:
+            model.may_go_back = False
 
     def _learn_row(self, model: Model, row: Pinned, target: float, weight: float) -> None:
         """Learn one row that came through the doors. Needs the guard."""

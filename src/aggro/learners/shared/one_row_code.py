@@ -9,8 +9,8 @@ job         of engine.passes takes a pinned state and            jumps to
 =========== ================ =================================== ===================================
 LEARN_ROW   ``learn_row``    a pinned row                        ``run``
 SCORE_ROW   ``score_row``    a pinned row                        ``score``
-LEARN_DICT  ``learn_dict``   the plan and the address of a dict  ``learn_row``, and that to ``run``
-SCORE_DICT  ``score_dict``   the plan and the address of a dict  ``score_row``, and that to ``score``
+LEARN_DICT  ``learn_dict``   a reader and the address of a dict  ``learn_row``, and that to ``run``
+SCORE_DICT  ``score_dict``   a reader and the address of a dict  ``score_row``, and that to ``score``
 =========== ================ =================================== ===================================
 
 All that was found is in ``CODE``, and a model keeps places in that list instead of functions: who walks a model, to
@@ -56,12 +56,12 @@ class Code:
     row_at: int = 0  # of what takes a row: for dicts
 
 
-def no_plan_fits(*_: Any) -> int:
+def never_fits(*_: Any) -> int:
     """In place of what learns dicts, for rules whose state must be given room first."""
     return -1
 
 
-CODE = [Code(no_plan_fits, 0)]
+CODE = [Code(never_fits, 0)]
 NEVER_FITS, UNKNOWN = 0, -1  # places: of the above, and of what is yet to be found
 PLACES: dict[tuple[int, int, type], int] = {}  # by the layout's number, the job and the type of the row
 LAYOUTS: dict[Layout, int] = {}  # each with a number, which is quicker to look up by
@@ -77,7 +77,7 @@ def pinned_call(call: OneRowCall) -> tuple[Pinned, int]:
 
 
 def place_of(job: int, number: int, model: Pinned, row: Pinned) -> int:
-    """Where the code for a job is; ``row`` is a pinned row, or the plan of dicts, which begins with one."""
+    """Where the code for a job is; ``row`` is a pinned row, or a reader of dicts, which begins with one."""
     key = (number, job, type(row.value[0]))
     place = PLACES.get(key)
     if place is None:
@@ -105,4 +105,5 @@ def compiled(job: int, model: Pinned, row: Pinned) -> Code:
         return Code(direct(by_row, model, row, *numbers, 0), pass_at)
     # What reads dicts is the same for all states: it takes the model as a plain address, and hands it on.
     row_at = address_of(by_row, model, Pinned((X,), type(X)), *numbers, 0)
-    return Code(direct(by_dict, 0, row, 0, *numbers, 0, 0), pass_at, row_at)
+    more = (*numbers, 0) if numbers else (0.0,)  # room for names, or the least value that a row may hold
+    return Code(direct(by_dict, 0, row, 0, *more, 0, 0), pass_at, row_at)

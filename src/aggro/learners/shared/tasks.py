@@ -95,6 +95,7 @@ class Classifier(Learner):
         """The label of one row; None if nothing was learned yet."""
         model: Model | None = self.__dict__.get("_model")
         if model is None:
+            self._check_first(x)
             return None
         if model.held():
             raise RuntimeError(NESTED)
@@ -114,6 +115,7 @@ class Classifier(Learner):
         """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
         model: Model | None = self.__dict__.get("_model")
         if model is None:
+            self._check_first(x)
             return 0.0
         model.check_free()
         with model.guard:
@@ -333,6 +335,7 @@ class Regressor(Learner):
         """The predicted number of one row; 0.0 if nothing was learned yet."""
         model: Model | None = self.__dict__.get("_model")
         if model is None:
+            self._check_first(x)
             return 0.0
         if model.held():
             raise RuntimeError(NESTED)

@@ -63,6 +63,8 @@ class PAUniclass(Detector):
         Seeds the order of the rows with ``shuffle``.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class PAUniclass(Detector):
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.step = step
@@ -120,6 +123,7 @@ class PAUniclass(Detector):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
+        self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
         return BALL

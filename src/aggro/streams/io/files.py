@@ -3,6 +3,8 @@
 Compression is known by a file's first bytes, never by its name. What is read is always the decompressed
 text, and positions count its bytes: to go on from the middle a plain file is sought, a compressed one and
 stdin are read again and the bytes before passed over. A file that changed since it was first read is refused.
+Text in another encoding than UTF-8 is transcoded, and then read like compressed text. UTF-16 is known by its
+byte-order mark.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aggro.streams.bad_lines import printable, reason_of
+from aggro.streams.io.encodings import Transcoded, UnreadableText, checked, marked
 from aggro.streams.io.find import STDIN
 from aggro.streams.io.zstd import ZstdFile
 
@@ -41,8 +44,9 @@ DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 class Source:
     """A file that can be looked at and then read, decompressed. Stdin can be read once."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, encoding: str = "utf-8") -> None:
         self.name = name
+        self._encoding = checked(encoding)
         self.title = "stdin" if name == STDIN else printable(name)
         self._stamp: tuple[int, int] | None = None  # size and time of the last change, when it was first opened
         self._head: bytes | None = None
@@ -55,6 +59,12 @@ class Source:
             file = self._open()
             try:
                 self._head = _start_of(file)
+                if self._encoding is None and (found := marked(self._head)) is not None:
+                    self._encoding = found
+                    file = Transcoded(_Rejoined(self._head, file), found, self.title)
+                    self._head = _start_of(file)
+            except UnreadableText:
+                raise
             except (*DAMAGE, OSError) as error:
                 raise self.damaged(error) from error
             finally:
@@ -83,12 +93,18 @@ class Source:
         """Read until the view is full or the file ends; how many bytes came. What goes wrong is said of this file."""
         try:
             got = fill(file, view)
+        except UnreadableText:
+            raise
         except (*DAMAGE, OSError, ValueError) as error:
             raise self.damaged(error) from error
         if got < len(view) and isinstance(file, io.FileIO) and self._stamp is not None:
             if file.tell() < self._stamp[0]:
                 raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
         return got
+
+    def can_be_read_again(self) -> bool:
+        """Is this a real file, that stays when it was read?"""
+        return not self._once()
 
     def is_plain(self) -> bool:
         """Is this a real file without compression, that can be sought?"""
@@ -99,6 +115,7 @@ class Source:
 
     def open(self, start: int = 0) -> Any:
         """The file, at byte ``start`` of its text."""
+        self.head()  # which shows the encoding
         if not self._once():
             file = self._open()
             if start:
@@ -154,7 +171,8 @@ class Source:
         else:
             raw.seek(0)
         try:
-            return OPENERS[kind](raw) if kind else raw
+            file = OPENERS[kind](raw) if kind else raw
+            return file if self._encoding is None else Transcoded(file, self._encoding, self.title)
         except ImportError as error:
             raw.close()
             raise ImportError(f"{self.title} is compressed with zstd: pip install zstandard.") from error

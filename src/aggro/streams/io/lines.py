@@ -92,8 +92,6 @@ def _block(source: Source, text: np.ndarray, size: int, number: int, offset: int
         size += 1
     if offset == 0:
         start = text[: len(BOM)].tobytes()
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise ValueError(f"{source.title} is UTF-16 text. Convert it: iconv -f UTF-16 -t UTF-8.")
         if start == BOM:
             text, size = text[len(BOM) :], size - len(BOM)
     return Block(text, size, number, offset, end)

@@ -43,6 +43,25 @@ def hash_bytes(text, start, end, seed):
     return h
 
 
+@inline
+def hash_number(number, seed):
+    """The hash of a whole number's decimal digits, as if they stood in the text."""
+    power, length = u8(1), u8(1)
+    while number // power >= u8(10):
+        power *= u8(10)
+        length += u8(1)
+    h = mix(seed ^ (length * B))
+    letters, k = u8(0), u8(0)
+    while power > u8(0):
+        letters |= (u8(48) + number // power % u8(10)) << (k << u8(3))
+        power //= u8(10)
+        k += u8(1)
+        if k == u8(8) or power == u8(0):
+            h = mix(h ^ letters)
+            letters, k = u8(0), u8(0)
+    return h
+
+
 @kernel
 def number_keys(keys, columns, firsts):
     """Number equal keys alike, in the order in which they appear; how many different ones there are.

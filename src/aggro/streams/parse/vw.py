@@ -7,14 +7,20 @@ One example a line::
 A row's value of a feature is value·scale, both 1 where not given; importance is its weight. The base (a
 first prediction) and the tag are read and forgotten. As in Vowpal Wabbit the last word before the first
 bar is the tag if it starts with ' or touches the bar, so ``1|a x`` has the tag 1 and no label; a line
-without a label has y = NaN. Labels are single numbers: cost-sensitive and multi-line examples are refused.
-Empty lines are passed over.
+without a label has y = NaN. Labels are single numbers, or with ``words=True`` single words (None where there is
+none): cost-sensitive, multi-label and multi-line examples are refused. Empty lines are passed over.
+
+A value without a name, ``:0.3``, is that of the feature 0, 1, 2 …, counted from the bar on. A value that is a
+text, ``colour:red``, makes a feature of name and text together, whose value is 1 whatever the scale.
 
 Features are hashed into 2^bits columns (see ``hashing``), or with ``named=True`` keep their names, as
-«namespace^feature», and a chunk has just the columns that occur in it.
+«namespace^feature» or «namespace^feature:text», and a chunk has just the columns that occur in it. A ^ in the
+namespace is written \\^ there, so that «a^b» and «c» are told from «a» and «b^c».
 """
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 
@@ -23,12 +29,14 @@ from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
 from aggro.streams.io.buffers import copied, room
-from aggro.streams.parse.hashing import hash_bytes, number_keys
-from aggro.streams.parse.numbers import BAD, OK, number
+from aggro.streams.parse.hashing import hash_bytes, hash_number, number_keys
+from aggro.streams.parse.numbers import BAD, LETTER_E, MINUS, OK, PLUS, POINT, TO_LOWER, ZERO, number
 
 u8 = np.uint64
 
-NUL, TAB, NEWLINE, RETURN, SPACE, QUOTE, COLON, BAR = 0, 9, 10, 13, 32, 39, 58, 124
+NUL, TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, COLON, BAR = 0, 9, 10, 13, 32, 39, 44, 58, 124
+LETTERS = np.frombuffer(b"naninfinity", np.uint8)  # nan, inf, infinity
+UNNAMED = np.uint32(2**32 - 1)  # in the place of a name's end: the name is the number in the place of its start
 
 ENDS_NAME = np.zeros(256, np.bool_)
 ENDS_NAME[[NUL, TAB, NEWLINE, RETURN, SPACE, COLON, BAR]] = True
@@ -51,37 +59,103 @@ def name_end(text, p):
     return p
 
 
+@inline
+def is_digit(letter):
+    return u8(letter) - ZERO < u8(10)
+
+
 @exact_part
-def read_head(text, p):
-    """What stands before the first bar: (label, importance, where the bar is, problem)."""
-    start = p
+def spells(text, p, first, count):
+    """Whether this many of LETTERS, from the first on, stand at p, small or capital, and the value ends there."""
+    for k in range(u8(count)):
+        if text[p + k] | TO_LOWER != LETTERS[u8(first) + k]:
+            return False
+    return ends_value(text[p + u8(count)])
+
+
+@exact_part
+def is_no_number(text, p):
+    """Whether a word, not a number nor what Vowpal Wabbit would take for one, stands at p.
+
+    It reads what has no digits, such as - or e5, as 0; NaN and infinity are no numbers to learn from.
+    """
+    if text[p] == MINUS or text[p] == PLUS:
+        p += u8(1)
+    if spells(text, p, 0, 3) or spells(text, p, 3, 3) or spells(text, p, 3, 8):
+        return False
+    if text[p] == POINT:
+        p += u8(1)
+    if is_digit(text[p]):
+        return False
+    if text[p] | TO_LOWER == LETTER_E:
+        after = p + u8(1)
+        if text[after] == MINUS or text[after] == PLUS:
+            after += u8(1)
+        while is_digit(text[after]):
+            after += u8(1)
+        if ends_value(text[after]):
+            return False
+    return not ends_value(text[p])
+
+
+@exact_part
+def has_letter(text, p, end, first, second):
+    while p < end:
+        if text[p] == first or text[p] == second:
+            return True
+        p += u8(1)
+    return False
+
+
+@exact_part
+def read_head(text, p, words):
+    """What stands before the first bar: (label, where it starts and ends, importance, where the bar is, problem)."""
+    start, tab = p, p
     label, importance = np.nan, np.nan
+    from_, to = p, p
+    tabs = False
     count = 0
     while True:
         while is_blank(text[p]):
+            if text[p] != SPACE and not tabs:
+                tabs, tab = True, p
             p += u8(1)
-        if text[p] == BAR:
-            return label, importance, p, bad_lines.GOOD
         first = p
+        if count == 0:
+            start = p
         while not (ends_value(text[p]) or text[p] == NUL):
             p += u8(1)
         if text[p] == NUL:
-            return label, importance, p, bad_lines.NUL
-        if text[p] == BAR:  # a word that touches the bar is a tag
-            return label, importance, p, bad_lines.GOOD
+            return label, from_, to, importance, p, bad_lines.NUL
         after = p
         while is_blank(text[after]):
+            if text[after] != SPACE and not tabs:
+                tabs, tab = True, after
             after += u8(1)
         if text[after] == NEWLINE:
-            return label, importance, start, bad_lines.NO_BAR
-        if text[first] == QUOTE and text[after] == BAR:
-            return label, importance, after, bad_lines.GOOD
+            return label, from_, to, importance, start, bad_lines.NO_BAR
+        # A word that touches the bar is a tag, and so is one with a quote before it.
+        if text[p] == BAR or (text[first] == QUOTE and text[after] == BAR):
+            if tabs:
+                return label, from_, to, importance, tab, bad_lines.TAB_BEFORE_BAR
+            return label, from_, to, importance, after, bad_lines.GOOD
         value, end, code = number(text, first)
-        if code != OK or end != p or count == 3 or (count == 1 and value < 0.0):
-            return label, importance, first, bad_lines.BAD_HEAD
-        if count == 0:
+        is_number = code == OK and end == p
+        if count == 0 and not is_number and has_letter(text, first, p, COLON, COMMA):
+            return label, from_, to, importance, first, bad_lines.SEVERAL_LABELS
+        if count == 0 and words:
+            if not is_number and not is_no_number(text, first):
+                return label, from_, to, importance, first, bad_lines.BAD_HEAD
+            from_, to = first, p
+        elif count == 0 and not is_number and is_no_number(text, first):
+            return label, from_, to, importance, first, bad_lines.WORD_LABEL
+        elif not is_number or count == 3:
+            return label, from_, to, importance, first, bad_lines.BAD_HEAD
+        elif count == 0:
             label = value
         elif count == 1:
+            if value < 0.0:
+                return label, from_, to, importance, first, bad_lines.NEGATIVE_IMPORTANCE
             importance = value
         count += 1
 
@@ -95,12 +169,21 @@ def read_value(text, p):
     return value, end, bad_lines.GOOD if code == OK else bad_lines.LARGE_VALUE
 
 
+@exact_part
+def text_end(text, p):
+    """Where a text ends that is a feature's value: at a blank. Bars and colons are part of it."""
+    while not (is_blank(text[p]) or text[p] == NEWLINE or text[p] == NUL):
+        p += u8(1)
+    return p
+
+
 @inline
 def read_features(text, p, k, keys, data, places):
     """All namespaces from the bar at p on: (where they end, number of features so far, problem)."""
     space_start, space_end = p, p
     seed = u8(0)
     scale = 1.0
+    unnamed = u8(0)
     while True:
         letter = text[p]
         if is_blank(letter):
@@ -112,8 +195,11 @@ def read_features(text, p, k, keys, data, places):
             space_end = name_end(text, space_start)
             seed = hash_bytes(text, space_start, space_end, u8(0))
             scale = 1.0
+            unnamed = u8(0)
             p = space_end
             if text[p] == COLON:
+                if space_end == space_start:
+                    return p, k, bad_lines.BAD_NAMESPACE
                 scale, p, problem = read_value(text, p + u8(1))
                 if problem != bad_lines.GOOD:
                     return p, k, problem
@@ -122,30 +208,48 @@ def read_features(text, p, k, keys, data, places):
         else:
             first = p
             end = name_end(text, p)
-            if end == p:
+            if end == p and letter != COLON:
                 return p, k, bad_lines.LOST_TEXT
-            keys[k] = hash_bytes(text, p, end, seed)
-            if places.shape[0] > 0:
-                places[k, u8(0)] = np.uint32(space_start)
-                places[k, u8(1)] = np.uint32(space_end)
-                places[k, u8(2)] = np.uint32(p)
-                places[k, u8(3)] = np.uint32(end)
+            key = hash_bytes(text, p, end, seed)
             p = end
             value = 1.0
             if text[p] == COLON:
                 value, p, problem = read_value(text, p + u8(1))
+                if problem == bad_lines.BAD_VALUE and end > first and is_no_number(text, p):
+                    value, problem = 1.0, bad_lines.GOOD
+                    end = text_end(text, p)
+                    key = hash_bytes(text, p, end, key)
+                    p = end
+                    if text[p] == NUL:
+                        return p, k, bad_lines.NUL
+                else:
+                    value *= scale
                 if problem != bad_lines.GOOD:
                     return p, k, problem
-            value *= scale
+            else:
+                value = scale
             if not abs(value) < np.inf:
                 return first, k, bad_lines.LARGE_VALUE
+            unnamed_here = end == first
+            if unnamed_here:
+                key = hash_number(unnamed, seed)
+            if places.shape[0] > 0:
+                places[k, u8(0)] = np.uint32(space_start)
+                places[k, u8(1)] = np.uint32(space_end)
+                places[k, u8(2)] = np.uint32(unnamed if unnamed_here else first)
+                places[k, u8(3)] = UNNAMED if unnamed_here else np.uint32(end)
+            unnamed += u8(unnamed_here)
+            keys[k] = key
             data[k] = value
             k += u8(1)
 
 
 @kernel
-def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, places):
-    """Lines to rows: (rows, features, lines, any weights, bad lines, the first problem, its line, its byte)."""
+def parse_lines(text, size, skip_bad, labels, words, weights, indptr, keys, data, places):
+    """Lines to rows: (rows, features, lines, any weights, bad lines, the first problem, its line, its byte).
+
+    ``words`` has room for where each row's label starts and ends, or none at all where labels are numbers.
+    """
     end = u8(size)
     p = u8(0)
     row = u8(0)
@@ -156,15 +260,20 @@ def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, place
     first_problem, first_line, first_byte = bad_lines.GOOD, 0, 0
     indptr[u8(0)] = 0
     while p < end:
+        begin = p
         while is_blank(text[p]):
             p += u8(1)
         if text[p] != NEWLINE:
-            label, importance, p, problem = read_head(text, p)
+            label, first, last, importance, p, problem = read_head(text, begin, words.shape[0] > 0)
             filled = k
             if problem == bad_lines.GOOD:
                 p, filled, problem = read_features(text, p, k, keys, data, places)
             if problem == bad_lines.GOOD:
-                labels[row] = label
+                if words.shape[0] > 0:
+                    words[row, u8(0)] = np.uint32(first)
+                    words[row, u8(1)] = np.uint32(last)
+                else:
+                    labels[row] = label
                 weights[row] = 1.0
                 if importance == importance:
                     weights[row] = importance
@@ -185,20 +294,21 @@ def parse_lines(text, size, skip_bad, labels, weights, indptr, keys, data, place
     return row, k, lines, weighted, bad, first_problem, first_line, first_byte
 
 
-def parse(block: Block, *, bits: int = 18, named: bool = False, skip_bad: bool = False) -> Parsed:
+def parse(block: Block, *, bits: int = 18, named: bool = False, words: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
     most, n_lines = block.size // 2 + 1, block.most_lines()  # a feature is at least « a», a line «|\n»
-    labels, weights, indptr = room(n_lines), room(n_lines), room(n_lines + 1, np.int64)
+    labels, weights, indptr = room(0 if words else n_lines), room(n_lines), room(n_lines + 1, np.int64)
+    spans = room(2 * n_lines if words else 0, np.uint32).reshape(-1, 2)
     keys, data, places = room(most, np.uint64), room(most), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
     rows, n, lines, weighted, bad, code, line, byte = parse_lines(
-        block.text, block.size, skip_bad, labels, weights, indptr, keys, data, places
+        block.text, block.size, skip_bad, labels, spans, weights, indptr, keys, data, places
     )
     if named:
         indices, names = _named(block, keys[:n], places)
     else:
         indices, names = copied(keys[:n] >> u8(64 - bits), np.uint32), None
     return Parsed(
-        copied(labels[:rows]),
+        _words(block, spans[:rows]) if words else copied(labels[:rows]),
         copied(indptr[: rows + 1]),
         indices,
         copied(data[:n]),
@@ -215,15 +325,50 @@ def _named(block: Block, keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarr
     n = number_keys(keys, columns, firsts)
     text = block.bytes()
     names = [
-        f"{_decoded(text[a:b])}^{_decoded(text[c:d])}" for a, b, c, d in places[firsts[:n].astype(np.int64)].tolist()
+        f"{_decoded(escaped(text[a:b]))}^{c if d == UNNAMED else _decoded(text[c:d])}"
+        for a, b, c, d in places[firsts[:n].astype(np.int64)].tolist()
     ]
     known: dict[str, int] = {}
     for name in names:
         known.setdefault(name, len(known))
-    if len(known) < n:  # «a^b» and «c» write the same name as «a» and «b^c»
+    if len(known) < n:  # bytes that are no UTF-8 are written as escapes, and those may stand there as they are
         columns = np.array([known[name] for name in names], np.uint32)[columns]
     return columns, list(known)
 
 
+def escaped(namespace: bytes) -> bytes:
+    """A namespace whose end can be told from what follows the ^ after it."""
+    return namespace.replace(b"\\", b"\\\\").replace(b"^", b"\\^")
+
+
+def _words(block: Block, spans: np.ndarray) -> np.ndarray:
+    """The labels as texts; objects, with None, where any are missing."""
+    text = block.bytes()
+    labels = [_decoded(text[a:b]) or None for a, b in spans.tolist()]
+    return np.array(labels, object if None in labels or not labels else None)
+
+
 def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
+
+
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NOT_A_WORD = re.compile(rb"[+-]?((nan|inf|infinity)$|\.?(\d|(e[+-]?\d*)?$))", re.IGNORECASE)
+
+
+def labels_are_words(head: bytes) -> bool:
+    """Whether the first label of a file is a word, by its first bytes: then all its labels are read as words."""
+    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        before, bar, _ = line.partition(b"|")
+        given = before.split(b" ")
+        tag = given.pop() if bar else b"'"  # nothing, if a blank stands before the bar
+        given = [word for word in given if word]
+        if not tag and given and given[-1].startswith(b"'"):
+            given.pop()
+        if bar and given and len(given) <= 3 and all(map(NUMBER.fullmatch, given[1:])):
+            label = given[0]
+            if NUMBER.fullmatch(label):
+                return False
+            if not re.search(rb"[:,\s\0]", label) and not NOT_A_WORD.match(label):
+                return True
+    return False

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.streams.io.encodings import TRY
 from aggro.streams.parse.csv_rows import RowsFound
 from aggro.streams.tables.text_tables import expected, readable
 
@@ -55,12 +56,14 @@ def _wrong_cells(cells: Any, types: dict[str, Any]) -> dict[int, str]:
     """The rows of a table of bytes that have a cell which is not of its column's type, and what is wrong."""
     wrong: dict[int, str] = {}
     for name, kind in types.items():
+        if name not in cells.column_names:  # which is not read
+            continue
         column = cells.column(name).combine_chunks().dictionary_encode()
         misfits = {code: column.dictionary[code].as_py() for code in _misfits(column.dictionary, kind)}
         codes = column.indices.fill_null(-1).to_numpy()
         for row in np.flatnonzero(np.isin(codes, list(misfits))).tolist():
-            shown = _shown(misfits[codes[row]])
-            wrong.setdefault(row, f"column {name!r} holds {shown}. Expected {expected(kind)}")
+            shown = _shown(misfits[codes[row]], kind)
+            wrong.setdefault(row, f"column {name!r} holds {shown}")
     return wrong
 
 
@@ -88,8 +91,8 @@ def _all_fit(values: Any, kind: Any) -> bool:
     return True
 
 
-def _shown(cell: bytes) -> str:
+def _shown(cell: bytes, kind: Any) -> str:
     try:
-        return repr(cell.decode())
+        return f"{cell.decode()!r}. Expected {expected(kind)}"
     except UnicodeDecodeError:
-        return f"{cell[:40]!r}, which is not UTF-8"
+        return f"{cell[:40]!r}, which is not UTF-8. {TRY}"

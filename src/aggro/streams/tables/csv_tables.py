@@ -1,82 +1,145 @@
 """CSV and TSV as streams, through pyarrow.
 
-A file has a header unless all fields of its first line are numbers; its columns are then «column1» and so on.
-Fields are separated by ``delimiter=``: by default a tab in files called .tsv, else the one of comma, tab and semicolon
-that the first line has most of. A quoted field may hold delimiters, doubled quotes and line breaks; fields
-between tabs are not quoted.
+Whether a file has a header is guessed, unless ``header=`` says it. The first line is a header
+
+- if a field of it that is no number stands above a column of numbers;
+- unless all its fields are numbers or empty; or two of them are the same; or one of them is a value and no name: it
+  comes again in its own column (twice, or once among fewer than twenty rows; whole numbers that count up by one are
+  names all the same), it is a number with a point or a sign, or it has at least five words or more than 64 letters, and
+  its column is running text.
+
+Two hundred rows are looked at. Without a header the columns are called «column1» and so on, and so are those without a
+name if there are several. Fields are separated by ``delimiter=``: by default a tab in files called .tsv, else the one
+of comma, tab and semicolon that the first line has most of. A quoted field may hold delimiters, doubled quotes and line
+breaks; fields between tabs are not quoted.
+
+In raw streams columns of the role number are read as floats. If a cell of such a column is no number, the column comes
+as strings in that chunk. All other columns are strings, as they are written.
 """
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.streams.bad_lines import bad_header, shortened
+from aggro.streams.bad_lines import bad_header, bad_line
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import NEWLINE, Block
-from aggro.streams.io.lines import BOM, after_newline, whole_lines
-from aggro.streams.parse.csv_rows import QUOTE, RETURN, last_row_end, rows_of
-from aggro.streams.tables.csv_bad_rows import sift
-from aggro.streams.tables.encode import Roles
+from aggro.streams.io.lines import BOM, whole_lines
+from aggro.streams.parse.csv_rows import RETURN, last_row_end, rows_of
+from aggro.streams.tables.csv_bad_rows import TRUE_OR_FALSE, sift
+from aggro.streams.tables.csv_layout import LONGEST_ROW, first_line, layout_of
+from aggro.streams.tables.encode import Roles, encode
+from aggro.streams.tables.raw import (
+    Columns,
+    as_floats,
+    cells_of,
+    looked_at,
+    names_in,
+    of_role,
+    sample_texts,
+    settled_columns,
+    split,
+    wanted,
+)
+from aggro.streams.tables.roles import MISSING as MISSING_WORDS
+from aggro.streams.tables.roles import Column, Role
 from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
 MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|")
 MOST_OPEN = 100  # quotes of a file that are never closed
-LONGEST_ROW = 2**24  # bytes; a quote that is never closed should not fill the memory
 
 
 def read_csv(stream: Stream) -> Iterator[Chunk]:
-    reader, at = CsvReader(stream), stream.start
-    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, reader.last_end, LONGEST_ROW)
+    at = stream.start
+    reader = RawCsvReader(stream, stream.columns) if stream.raw else CsvReader(stream)
+    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, reader.layout.last_end, LONGEST_ROW)
     return read_tables(stream, reader, blocks)
+
+
+def csv_header(stream: Stream) -> bool:
+    """Has the first line the names of the columns?"""
+    return layout_of(stream).header
+
+
+def csv_columns(stream: Stream) -> dict[str, Column]:
+    """What the columns are for."""
+    names = layout_of(stream).names
+    sample = _sample(stream)
+    cells = {name: cells_of(sample.column(name)) for name in names} if stream.options["columns"] is None else {}
+    columns = settled_columns(stream, names, cells)
+    stream.sample = sample.select(
+        [name for name, column in columns.items() if column.role in (Role.LABEL, Role.WEIGHT)]
+    )
+    return columns
+
+
+def _sample(stream: Stream) -> Any:
+    """Some rows of the stream, all their cells strings."""
+    import pyarrow as pa
+
+    reader = RawCsvReader(stream, {})
+    texts, all_of_it = sample_texts(stream, reader.layout.rows_end, LONGEST_ROW)
+    tables = []
+    first_wrong = None
+    for number, text in texts:
+        table, bad = reader.read(Block.of(text)._replace(file=number))
+        tables += [table.select(reader.layout.names)] if table.num_rows else []
+        if bad:
+            first_wrong = first_wrong or bad_line(bad[0][1], stream.sources[number].title, bad[0][0] + 1, 1)
+    if not tables:
+        if first_wrong is not None:
+            raise first_wrong
+        if stream.options["columns"] is None:
+            raise no_rows(stream)
+        tables = [pa.table({name: pa.array([], pa.string()) for name in reader.layout.names})]
+    table = pa.concat_tables(tables)
+    return table.take(looked_at(table.num_rows, all_of_it))
+
+
+def no_rows(stream: Stream) -> ValueError:
+    title = stream.sources[0].title
+    return ValueError(f"{title} has a line with the names of the columns, and no row below it. Expected rows.")
 
 
 class CsvReader:
     """Blocks of one CSV stream to tables of settled types."""
 
     def __init__(self, stream: Stream) -> None:
+        self._look(stream)
+        source, options, names = stream.sources[0], stream.options, self.layout.names
+        self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
+        self.label = self.roles.label
+        sample = first_rows(source, self.layout.rows_end, LONGEST_ROW)
+        if len(stream.sources) == 1 and not sample[self.layout.header_end(np.frombuffer(sample, np.uint8)) :].strip():
+            raise no_rows(stream)
+        self._types = self._settle(sample)
+
+    def _look(self, stream: Stream) -> None:
         import pyarrow.csv as pa_csv
 
-        self._csv, self._sources = pa_csv, stream.sources
-        source, options = stream.sources[0], stream.options
-        first = _first_line(first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW))
-        if not first:
-            raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
-        self._delimiter = _checked(options["delimiter"]) or _delimiter(source.name, first)
-        self._quoting = self._delimiter != "\t"
-        fields = self._fields(first, source.title)
-        said = options["header"]
-        self._header = not all(NUMBER.fullmatch(field) for field in fields) if said is None else said
-        names = fields if self._header else [f"column{k + 1}" for k in range(len(fields))]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{source.title} has two columns {shortened(repr(twice))}. Give them different names.")
-        self._names = names
-        self._names_of = {0: names}
-        self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
-        self._types = self._settle(first_rows(source, self._rows_end, LONGEST_ROW))
+        self._csv, self._sources, self.layout = pa_csv, stream.sources, layout_of(stream)
+        self._delimiter, self._quoting, self._names = self.layout.delimiter, self.layout.quoting, self.layout.names
+        self._names_of = {0: self._names}
+        self._missing = MISSING
+        self._only: list[str] | None = None  # the columns to read, if not all
 
-    def _rows_end(self, sample: bytes) -> int:
-        """Where the last whole row ends; 0 if there is none after the header."""
-        text = np.frombuffer(sample, np.uint8)
-        end = self.last_end(text, 0, len(text))
-        return end if end > self._header_end(text) else 0
+    def rows(self, table: Any) -> tuple:
+        """(X, y, weight, names)"""
+        return encode(table, self.roles)
 
     def _settle(self, sample: bytes) -> dict[str, Any]:
         """The types of the columns, from the first rows."""
         import pyarrow as pa
 
         lines = Block.of(sample).lines
-        lines = lines[self._header_end(lines) :]
+        lines = lines[self.layout.header_end(lines) :]
         rows = rows_of(lines, self._delimiter, self._quoting)
         text = b"".join(
             lines[start:end].tobytes()
@@ -101,17 +164,11 @@ class CsvReader:
             return False
         return True
 
-    def last_end(self, text: np.ndarray, start: int, stop: int) -> int:
-        """Where the last row of text[:stop] ends; 0 if none does."""
-        if self._has_quotes(text[:stop]):
-            return last_row_end(text, stop, self._delimiter)
-        return after_newline(text, start, stop)
-
     def read(self, block: Block) -> Table:
         import pyarrow as pa
 
         names = self._names_in(block)
-        start = self._header_end(block.lines) if block.offset == 0 else 0
+        start = self.layout.header_end(block.lines) if block.offset == 0 else 0
         line = int(np.count_nonzero(block.lines[:start] == NEWLINE))
         pieces, bad = self._closed(block.lines[start:], line)
         tables = []
@@ -126,15 +183,17 @@ class CsvReader:
         import pyarrow as pa
 
         def parse(text: Any, types: Any) -> Any:
-            return self._parse(text, names, types)
+            return self._parse(text, names, types, self._only)
 
-        types = {name: self._types[name] for name in names}
         bad: list[tuple[int, str]] = []
         table = None
         good: Any = text
-        if not self._lone_return(text):
-            with suppress(pa.ArrowInvalid):
-                table = parse(text, types) if len(text) else pa.table({})
+        types: dict[str, Any] = {}
+        for types in self._tries(names):
+            if table is None and not self._lone_return(text):
+                with suppress(pa.ArrowInvalid):
+                    table = parse(text, types) if len(text) else pa.table({})
+                    break
         if table is None:
             rows = rows_of(text, self._delimiter, self._quoting)
             table, bad = sift(text, rows, parse, types)
@@ -145,33 +204,30 @@ class CsvReader:
             good = b"".join(text[start:end].tobytes() for line, start, end in pieces if line not in wrong)
         if not table.num_rows:
             return None, bad
-        return exact_labels(table, self.roles.label, lambda kind: parse(good, {**types, self.roles.label: kind})), bad
+        table = exact_labels(table, self.label, lambda kind: parse(good, {**types, str(self.label): kind}))
+        return self._finished(table), bad
+
+    def _tries(self, names: list[str]) -> Iterator[dict[str, Any]]:
+        """The types to read columns with: if the first ones do not do, the next."""
+        yield {name: self._types[name] for name in names}
+
+    def _finished(self, table: Any) -> Any:
+        return table
 
     def _names_in(self, block: Block) -> list[str]:
         """The columns of the block's file, in its order."""
-        if not self._header:
+        if not self.layout.header:
             return self._names
         names = self._names_of.get(block.file)
         if names is None:
             source = self._sources[block.file]
             top = block.bytes() if block.offset == 0 else source.head().removeprefix(BOM)
-            names = self._fields(_first_line(top), source.title)
+            names = self.layout.named(self.layout.fields(first_line(top), source.title))
             if sorted(names) != sorted(self._names):
                 what = f"the columns are {names}; the first file has {self._names}. Give all files the same columns"
                 raise bad_header(what, source.title)
             self._names_of[block.file] = names
         return names
-
-    def _header_end(self, text: np.ndarray) -> int:
-        """Where the rows start."""
-        if not self._header:
-            return 0
-        letters = text.tobytes()
-        start = letters.find(_first_line(letters))
-        return letters.find(b"\n", start) + 1 or len(letters)
-
-    def _has_quotes(self, text: np.ndarray) -> bool:
-        return self._quoting and bool((text == QUOTE).any())
 
     @staticmethod
     def _lone_return(text: np.ndarray) -> bool:
@@ -186,7 +242,7 @@ class CsvReader:
         """
         pieces: list[tuple[np.ndarray, int]] = []
         bad: list[tuple[int, str]] = []
-        while self._has_quotes(text) and (end := last_row_end(text, len(text), self._delimiter)) < len(text):
+        while self.layout.has_quotes(text) and (end := last_row_end(text, len(text), self._delimiter)) < len(text):
             if len(bad) == MOST_OPEN:
                 raise ValueError(f"more than {MOST_OPEN} quotes are never closed. Is this CSV, with this delimiter?")
             pieces.append((text[:end], line))
@@ -195,17 +251,6 @@ class CsvReader:
             text = text[end + int(np.argmax(text[end:] == NEWLINE)) + 1 :]
             line += 1
         return [(piece, at) for piece, at in (*pieces, (text, line)) if len(piece)], bad
-
-    def _fields(self, line: bytes, title: str) -> list[str]:
-        if b"\r" in line:
-            raise bad_header("the lines end with carriage returns (CR) alone. Convert it: tr '\\r' '\\n'", title)
-        text = line.decode("utf-8", "replace")
-        if not self._quoting:
-            return text.split("\t")
-        try:
-            return next(csv.reader([text], delimiter=self._delimiter), [])
-        except csv.Error as error:
-            raise bad_header(f"this is not a line of CSV ({error})", title) from error
 
     def _parse(self, text: Any, names: list[str], types: dict[str, Any], only: Any = None) -> Any:
         """The table of these rows. A row with too many or too few fields, or a cell of another type, is an error."""
@@ -217,22 +262,64 @@ class CsvReader:
             pa_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
             pa_csv.ParseOptions(delimiter=self._delimiter, quote_char='"' if self._quoting else False),
             pa_csv.ConvertOptions(
-                column_types=types, null_values=MISSING, strings_can_be_null=True, include_columns=only
+                column_types=types, null_values=self._missing, strings_can_be_null=True, include_columns=only
             ),
         )
 
 
-def _checked(delimiter: str | None) -> str | None:
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
-        raise ValueError(f"delimiter={delimiter!r} is not one ASCII letter, other than a quote or a line break.")
-    return delimiter
+class RawCsvReader(CsvReader):
+    """Blocks of one CSV stream to tables of columns as they come; without columns, of strings."""
+
+    def __init__(self, stream: Stream, columns: Columns) -> None:
+        import pyarrow as pa
+
+        self._look(stream)
+        self.columns, self._na = columns, names_in(stream.options["na"])
+        words = sorted({*MISSING_WORDS, *self._na})
+        self._missing = words + [f" {word}" for word in words]  # as after «, », though not beyond
+        self.label = of_role(columns, Role.LABEL)
+        self._types = dict.fromkeys(self._names, pa.string())
+        if not stream.cells and columns:
+            self._only = wanted(columns) or None
+        given = [name for name in (self.label, of_role(columns, Role.WEIGHT)) if name in self._types]
+        if given:
+            self._types |= {str(name): _label_type(stream.sample.column(name)) for name in given}
+        self._numbers = [name for name in self._names if name in columns and columns[name].role is Role.NUMBER]
+        self._strayed: set[str] = set()  # columns of numbers that had other cells as well
+
+    def rows(self, table: Any) -> tuple:
+        """(X, y, weight, names)"""
+        return split(table, self.columns, self._na)
+
+    def _tries(self, names: list[str]) -> Iterator[dict[str, Any]]:
+        import pyarrow as pa
+
+        types = {name: self._types[name] for name in names}
+        numbers = set(self._numbers) - self._strayed
+        if numbers:
+            yield types | dict.fromkeys(numbers, pa.float64())
+        yield types
+
+    def _finished(self, table: Any) -> Any:
+        import pyarrow as pa
+
+        for name in self._numbers:
+            place = table.schema.get_field_index(name)
+            if place >= 0 and table.schema.field(place).type == pa.string():
+                floats = as_floats(table.column(place))
+                if floats is None:
+                    self._strayed.add(name)
+                else:
+                    table = table.set_column(place, name, floats)
+        return table
 
 
-def _delimiter(name: str, line: bytes) -> str:
-    if ".tsv" in name.lower():
-        return "\t"
-    return max(",\t;", key=lambda letter: (line.count(letter.encode()), letter == ","))
+def _label_type(column: Any) -> Any:
+    """Numbers if all are, true or false, or else words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-
-def _first_line(text: bytes) -> bytes:
-    return next((line for line in text.split(b"\n") if line.strip()), b"").strip(b"\r")
+    if as_floats(column) is not None:
+        return pa.float64()
+    flags = pc.all(pc.is_in(column.drop_null(), pa.array(TRUE_OR_FALSE)), min_count=0).as_py()
+    return pa.bool_() if flags else pa.string()

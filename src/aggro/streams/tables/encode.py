@@ -78,9 +78,9 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
     for name in table.column_names:
         column = table.column(name)
         if name == roles.label:
-            label = _labels(column)
+            label = labels_of(column)
         elif name == roles.weight:
-            weight = _weights(column, name)
+            weight = weights_of(column, name)
         elif name in roles.text:
             texts.append(_words(column, name))
         elif (values := _numbers(column)) is not None:
@@ -104,15 +104,26 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
     return X, label, weight, names
 
 
-def check_columns(schema: Any) -> None:
-    """Refuse a table whose columns cannot be encoded, before any of it is read."""
+def plain_columns(schema: Any) -> list[str]:
+    """The columns that can be read, the names of all being checked."""
     if not len(schema):
         raise ValueError("the table has no columns")
     for name in schema.names:
         if schema.names.count(name) > 1:
             raise ValueError(f"there are two columns {name!r}. Give them different names")
+    return [field.name for field in schema if is_plain(field.type)]
+
+
+def is_plain(kind: Any) -> bool:
+    """Numbers, true or false, dates or text?"""
+    return _is_number(kind) or _is_text(kind)
+
+
+def check_columns(schema: Any) -> None:
+    """Refuse a table whose columns cannot be encoded, before any of it is read."""
+    plain_columns(schema)
     for field in schema:
-        if not (_is_number(field.type) or _is_text(field.type)):
+        if not is_plain(field.type):
             raise ValueError(
                 f"column {field.name!r} is of type {field.type}. "
                 "Expected numbers, true or false, dates or text; drop it"
@@ -284,7 +295,7 @@ def _words(column: Any, name: str) -> tuple[Any, list[str]]:
     return X, [f"{name}~{place}" for place in places.tolist()]
 
 
-def _labels(column: Any) -> np.ndarray:
+def labels_of(column: Any) -> np.ndarray:
     """Numbers, or else strings; an array of objects where any are missing (None) or very long.
 
     Numbers are floats, except for integers that floats would round: two of those could become one.
@@ -316,7 +327,7 @@ def _exact(column: Any) -> np.ndarray | None:
     return None
 
 
-def _weights(column: Any, name: str) -> np.ndarray:
+def weights_of(column: Any, name: str) -> np.ndarray:
     weights = _numbers(column)
     good = weights >= 0 if weights is not None else np.zeros(1, bool)
     if weights is None or not good.all():

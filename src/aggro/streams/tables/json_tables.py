@@ -1,19 +1,37 @@
-"""JSON Lines as streams, through pyarrow: an object on each line, its fields the columns."""
+"""JSON Lines as streams, through pyarrow: an object on each line, its fields the columns.
+
+In raw streams a field may be a number here and a string there: it comes as strings in the chunks where it does so.
+Fields that are in none of the rows that were looked at are left out.
+"""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aggro.streams.bad_lines import bad_line, reason_of, shortened
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import Block
+from aggro.streams.io.encodings import TRY
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
-from aggro.streams.tables.encode import Roles, check_columns
+from aggro.streams.tables.encode import EXACT, Roles, check_columns, encode
+from aggro.streams.tables.raw import (
+    Columns,
+    looked_at,
+    names_in,
+    of_role,
+    sample_texts,
+    settled_columns,
+    split,
+    wanted,
+)
+from aggro.streams.tables.roles import Column, Role
 from aggro.streams.tables.text_tables import Table, exact_labels, expected, first_rows, read_tables, readable, settled
 
 if TYPE_CHECKING:
@@ -24,9 +42,42 @@ DEEPEST = 64  # brackets within brackets; pyarrow goes down as deep as the text 
 TOO_DEEP = f"the brackets are nested more than {DEEPEST} deep"
 
 
+HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
 def read_json(stream: Stream) -> Iterator[Chunk]:
     at = stream.start
-    return read_tables(stream, JsonReader(stream), whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset))
+    reader = RawJsonReader(stream, stream.columns) if stream.raw else JsonReader(stream)
+    return read_tables(stream, reader, whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset))
+
+
+def json_columns(stream: Stream) -> dict[str, Column]:
+    """What the fields are for; ``stream.sample`` has their types."""
+    rows = _sample(stream)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = {name: [row.get(name) for row in rows] for name in names}
+    columns = settled_columns(stream, names, cells)
+    stream.sample = {name: _type_of(cells[name], column.role) for name, column in columns.items()}
+    return columns
+
+
+def _sample(stream: Stream) -> list[dict[str, Any]]:
+    """Some rows of the stream."""
+    texts, all_of_it = sample_texts(stream, lambda text: text.rfind(b"\n") + 1, LONGEST_LINE)
+    lines = [(file, n, line) for file, text in texts for n, line in enumerate(text.split(b"\n")) if line.strip()]
+    first_wrong = None
+    rows = []
+    for k in looked_at(len(lines), all_of_it).tolist():
+        file, number, line = lines[k]
+        row = _object(line)
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            first_wrong = first_wrong or bad_line(row, stream.sources[file].title, number + 1, 1)
+    if not any(rows):
+        title = stream.sources[0].title
+        raise first_wrong or ValueError(f"{title}: there is no row to begin with. Expected {{...}} on every line.")
+    return rows
 
 
 class JsonReader:
@@ -35,10 +86,10 @@ class JsonReader:
     def __init__(self, stream: Stream) -> None:
         import pyarrow as pa
 
-        source = stream.sources[0]
+        source, self._ignores_new = stream.sources[0], False
         sample = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_LINE)
         self._schema = pa.schema([])
-        self.roles = Roles(None, None, ())
+        self.label: str | None = None
         try:
             table, bad = self.read(Block.of(sample))
             if table.num_columns:
@@ -52,6 +103,11 @@ class JsonReader:
         self._schema = _settled(table.schema)
         options = stream.options
         self.roles = Roles.find(table.column_names, options["label"], options["weight"], options["text"], source.title)
+        self.label = self.roles.label
+
+    def rows(self, table: Any) -> tuple:
+        """(X, y, weight, names)"""
+        return encode(table, self.roles)
 
     def read(self, block: Block) -> Table:
         import pyarrow as pa
@@ -64,9 +120,7 @@ class JsonReader:
         if table is None:
             text, schema, bad = self._sift(text)
             table = self._parse(text, schema)
-        return Table(
-            exact_labels(table, self.roles.label, lambda kind: self._parse(text, self._labelled(schema, kind))), bad
-        )
+        return Table(exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(schema, kind))), bad)
 
     def _parse(self, text: bytes, schema: Any) -> Any:
         """The table, checked in full: pyarrow does not look whether strings are UTF-8 until they are used."""
@@ -81,7 +135,9 @@ class JsonReader:
         if depth > DEEPEST:
             raise pa.ArrowInvalid(TOO_DEEP)
         options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
-        table = pa_json.read_json(io.BytesIO(text), options, pa_json.ParseOptions(explicit_schema=schema))
+        new = "ignore" if self._ignores_new else "infer"
+        parsing = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=new)
+        table = pa_json.read_json(io.BytesIO(text), options, parsing)
         try:
             table.validate(full=True)
         except UnicodeDecodeError as error:
@@ -93,8 +149,8 @@ class JsonReader:
     def _labelled(self, schema: Any, kind: Any) -> Any:
         import pyarrow as pa
 
-        at = schema.get_field_index(self.roles.label)
-        field = pa.field(self.roles.label, kind)
+        at = schema.get_field_index(self.label)
+        field = pa.field(self.label, kind)
         return schema.append(field) if at < 0 else schema.set(at, field)
 
     def _sift(self, text: bytes) -> tuple[bytes, Any, list[tuple[int, str]]]:
@@ -121,21 +177,137 @@ class JsonReader:
         return _joined(good), schema, sorted(bad)
 
     def _wrong(self, line: bytes) -> str | None:
-        if shape_of(line)[1] > DEEPEST:
-            return TOO_DEEP
-        try:
-            row = json.loads(line.decode())
-        except ValueError as error:
-            return f"this is not JSON ({error})"
-        if not isinstance(row, dict):
-            return "this is not a JSON object. Expected {...} on every line"
-        for field in self._schema:
+        row = _object(line)
+        return row if isinstance(row, str) else self._misfit(row, self._schema)
+
+    @staticmethod
+    def _misfit(row: dict[str, Any], schema: Any) -> str | None:
+        for field in schema:
             value = row.get(field.name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             fits = {"double": number, "bool": isinstance(value, bool), "string": isinstance(value, str)}
             if value is not None and not fits.get(str(field.type), True):
                 return f"field {field.name!r} holds {shortened(repr(value))}. Expected {expected(field.type)}"
         return None
+
+
+class RawJsonReader(JsonReader):
+    """Blocks to tables of columns as they come. Fields that the sample has not are left out."""
+
+    def __init__(self, stream: Stream, columns: Columns) -> None:
+        import pyarrow as pa
+
+        self.columns, self._na = columns, names_in(stream.options["na"])
+        self.label = of_role(columns, Role.LABEL)
+        self._ignores_new, self._all = not stream.cells, stream.cells
+        types = {name: kind for name in wanted(columns) if (kind := stream.sample.get(name)) is not None}
+        self._schema = pa.schema(list(types.items()))
+        strict = {self.label, of_role(columns, Role.WEIGHT)}
+        # A label that is now a number, now a word, is read as words.
+        self._strict = pa.schema([(n, kind) for n, kind in types.items() if n in strict and kind != pa.string()])
+
+    def rows(self, table: Any) -> tuple:
+        """(X, y, weight, names)"""
+        return split(table, self.columns, self._na)
+
+    def read(self, block: Block) -> Table:
+        import pyarrow as pa
+
+        with suppress(pa.ArrowInvalid):
+            text = block.bytes()
+            table = self._parse(text, self._schema)
+            table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self._schema, kind)))
+            return Table(self._in_order(table), [])
+        return self._by_python(block.bytes())
+
+    def _in_order(self, table: Any) -> Any:
+        if not self._all:
+            return table
+        known = [name for name in self.columns if name in table.column_names]
+        return table.select(known + [name for name in table.column_names if name not in self.columns])
+
+    def _by_python(self, text: bytes) -> Table:
+        """The same line by line, for what pyarrow refuses: a field whose type changes is one of strings here."""
+        import pyarrow as pa
+
+        rows: list[dict[str, Any]] = []
+        bad = []
+        for number, line in enumerate(text.split(b"\n")):
+            if not line.strip(b" \t\r"):
+                continue
+            row = _object(line)
+            what = row if isinstance(row, str) else self._misfit(row, self._strict)
+            if isinstance(row, dict) and what is None:
+                rows.append(row)
+            else:
+                bad.append((number, str(what)))
+        if not rows:
+            return Table(pa.table({}), bad)
+        names = list(self._schema.names)
+        if self._all:
+            names += [name for name in dict.fromkeys(name for row in rows for name in row) if name not in names]
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        arrays = {name: _array(cells, self._kind(name, cells), name == self.label) for name, cells in columns.items()}
+        return Table(self._in_order(pa.table(arrays)), bad)
+
+    def _kind(self, name: str, cells: list[Any]) -> Any:
+        known = name in self._schema.names
+        return self._schema.field(name).type if known else _type_of(cells, Role.NUMBER)
+
+
+def _object(line: bytes) -> dict[str, Any] | str:
+    """The object on a line, or what is wrong with it."""
+    if shape_of(line)[1] > DEEPEST:
+        return TOO_DEEP
+    try:
+        row = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        return f"{line[max(0, error.start - 20) :][:40]!r} is not UTF-8. {TRY}"
+    except ValueError as error:
+        return f"this is not JSON ({error})"
+    if not isinstance(row, dict):
+        return "this is not a JSON object. Expected {...} on every line"
+    if HALF_PAIR.search(line):
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return "there is half a letter, one of a pair of surrogates"
+    return row
+
+
+def _type_of(cells: Iterable[Any], role: Role) -> Any:
+    """The type of a field in which these values were found; None for what is no column."""
+    import pyarrow as pa
+
+    counts = Counter(type(cell) for cell in cells if cell is not None)
+    kinds = set(counts)
+    if kinds == {bool}:
+        return pa.bool_()
+    if role is Role.NUMBER and counts[int] + counts[float] > counts[str]:
+        return pa.float64()  # chunks without strays, which are few, are then read by pyarrow
+    if kinds == {int} and role not in (Role.NUMBER, Role.LABEL, Role.WEIGHT):
+        return pa.int64()
+    if kinds and kinds <= {int, float}:
+        return pa.float64()
+    return pa.string()
+
+
+def _array(cells: list[Any], kind: Any, exact: bool) -> Any:
+    """Cells of a field as a column: of its type if they all are, else strings as they would be written."""
+    import pyarrow as pa
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if exact and kinds == {int} and max(abs(cell) for cell in cells if cell is not None) >= EXACT:
+        for whole in (pa.int64(), pa.uint64()):
+            with suppress(pa.ArrowInvalid, OverflowError):
+                return pa.array(cells, whole)
+    with suppress(pa.ArrowInvalid, OverflowError):
+        if kind != pa.string() and kinds <= {bool if kind == pa.bool_() else int}:
+            return pa.array(cells, kind)
+        if kind in (pa.float64(), pa.bool_()) and kinds <= {int, float, bool}:
+            return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
+    texts = [cell if cell is None or isinstance(cell, str) else json.dumps(cell, ensure_ascii=False) for cell in cells]
+    return pa.array(texts, pa.string())
 
 
 def _joined(lines: list[tuple[int, bytes]]) -> bytes:

@@ -12,19 +12,31 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.streams.bad_lines import reason_of
+from aggro.streams.bad_lines import reason_of, shortened
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.io.files import DAMAGE, Source
 from aggro.streams.io.lines import LONGEST_LINE
 from aggro.streams.io.prefetch import ahead
 from aggro.streams.tables.arrow_messages import ARROW_MAGIC, open_messages
-from aggro.streams.tables.encode import Roles, check_columns, encode, lengths
+from aggro.streams.tables.encode import Roles, check_columns, encode, is_plain, lengths, plain_columns
 from aggro.streams.tables.parquet_pages import Group, check_pages, row_groups
+from aggro.streams.tables.raw import (
+    CHECKED_THROUGH,
+    cells_of,
+    looked_at,
+    names_in,
+    of_role,
+    settled_columns,
+    split,
+    wanted,
+)
+from aggro.streams.tables.roles import LOOKED_AT, Column, Role
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -32,7 +44,11 @@ if TYPE_CHECKING:
 PARQUET_MAGIC = b"PAR1"
 AT_ONCE = 8  # chunks that are decoded together, which takes pyarrow's threads less time than one by one
 BUFFER = 2**18  # bytes read ahead in each column of a Parquet file, rather than whole column chunks
+SAMPLED = 2**20  # bytes of a chunk when columns are looked at, whatever those of the stream have
 SHARED = 64  # rows at once of a column whose texts share their beginnings: no size in the file bounds them
+
+Pick = Callable[[Any], list[str]]  # the columns to read, of a schema that is checked meanwhile
+Batches = Callable[[Source, int, Pick], Iterator[Any]]
 
 
 def read_parquet(stream: Stream) -> Iterator[Chunk]:
@@ -43,7 +59,62 @@ def read_arrow(stream: Stream) -> Iterator[Chunk]:
     return _read(stream, _arrow_batches)
 
 
-def _parquet_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
+def parquet_columns(stream: Stream) -> dict[str, Column]:
+    """What the columns are for."""
+    return _columns(stream, _parquet_batches)
+
+
+def arrow_columns(stream: Stream) -> dict[str, Column]:
+    """What the columns are for."""
+    return _columns(stream, _arrow_batches)
+
+
+def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
+    """What the columns are for, from some rows; those of a source that can be read once are kept for later."""
+    import pyarrow as pa
+
+    again = all(source.can_be_read_again() for source in stream.sources)
+    schema: Any = None
+
+    def all_plain(of: Any) -> list[str]:
+        nonlocal schema
+        schema = schema or of
+        return plain_columns(of)
+
+    found, all_of_it, size, rows = [], True, 0, 0
+    for source in stream.sources:
+        batches = _named(source, batches_of(source, SAMPLED if again else stream.chunk_bytes, all_plain))
+        for batch in batches:
+            found.append(batch)
+            size, rows = size + batch.nbytes, rows + batch.num_rows
+            if rows >= LOOKED_AT and (size > CHECKED_THROUGH or not again):
+                all_of_it = False
+                break
+        if not all_of_it or not again:
+            break
+    if not again:
+        stream.begun = found, batches
+    names = schema.names
+    if not rows and stream.options["columns"] is None:
+        raise ValueError(f"{stream.sources[0].title}: the table has no rows.")
+    cells: dict[str, Any] = {}
+    if stream.options["columns"] is None:
+        table = pa.Table.from_batches([batch.select(found[0].schema.names) for batch in _alike(found)])
+        table = table.take(looked_at(table.num_rows, all_of_it))
+        cells = {name: cells_of(table.column(name)) if name in table.column_names else [] for name in names}
+    columns = settled_columns(stream, names, cells)
+    for field in schema:
+        if not is_plain(field.type) and not columns[field.name].said:
+            columns[field.name] = Column(field.name, Role.IGNORE, f"holds values of type {shortened(str(field.type))}")
+    return columns
+
+
+def _alike(batches: list[Any]) -> Iterator[Any]:
+    """Those with the columns of the first; files of a stream may differ."""
+    return (batch for batch in batches if batch.schema.equals(batches[0].schema))
+
+
+def _parquet_batches(source: Source, chunk_bytes: int, pick: Pick) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     if not source.head().startswith(PARQUET_MAGIC) or not source.is_plain():
@@ -51,15 +122,15 @@ def _parquet_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
     with source.open() as opened:
         groups = row_groups(opened)
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
-            check_columns(file.schema_arrow)
-            names = file.schema_arrow.names
+            names = pick(file.schema_arrow)
+            width = len(file.schema_arrow)
         repeated, at_once = _plan(groups, names, AT_ONCE * chunk_bytes)
-        rows = _rows(chunk_bytes, len(names))
+        rows = _rows(chunk_bytes, width)
         at_once = max(1, min(AT_ONCE * rows, at_once))
         waiting = iter(groups)
         done = checked = 0  # rows
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
-            batches = file.iter_batches(at_once)
+            batches = file.iter_batches(at_once, columns=names)
             while True:
                 while checked <= done + at_once and (group := next(waiting, None)) is not None:
                     check_pages(opened, group)
@@ -89,16 +160,16 @@ def _plan(groups: list[Group], names: list[str], size: int) -> tuple[list[str], 
     return [name for name in names if name in repeated], most
 
 
-def _arrow_batches(source: Source, chunk_bytes: int) -> Iterator[Any]:
+def _arrow_batches(source: Source, chunk_bytes: int, pick: Pick) -> Iterator[Any]:
     import pyarrow as pa
 
     is_file = source.head().startswith(ARROW_MAGIC)
     with source.open() as opened:
         size = os.fstat(opened.fileno()).st_size if isinstance(opened, io.FileIO) else None
         file = pa.ipc.open_stream(pa.PythonFile(open_messages(opened, is_file, size), mode="r"))
-        check_columns(file.schema)
+        names = pick(file.schema)
         for batch in file:
-            yield from _cut(batch, _rows(chunk_bytes, len(file.schema)), chunk_bytes)
+            yield from _cut(batch.select(names), _rows(chunk_bytes, len(file.schema)), chunk_bytes)
 
 
 def _rows(chunk_bytes: int, columns: int) -> int:
@@ -123,19 +194,41 @@ def _cut(batch: Any, rows: int, size: int) -> Iterator[Any]:
         start = stop
 
 
-def _read(stream: Stream, batches_of: Any) -> Iterator[Chunk]:
+def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
     import pyarrow as pa
 
     options, start = stream.options, stream.start
     roles: Roles | None = None
+    columns = stream.columns if stream.raw else None
+    na = names_in(options["na"])
+
+    def pick(schema: Any) -> list[str]:
+        if columns is None:
+            check_columns(schema)
+            return list(schema.names)
+        names = plain_columns(schema)
+        label = of_role(columns, Role.LABEL)
+        if label is not None and label not in names:
+            raise ValueError(f"there is no column {label!r}, the label")
+        used = [name for name in names if name in wanted(columns)]
+        return used if used and not stream.cells else names
+
+    def batches_from(number: int) -> Iterator[Any]:
+        source = stream.sources[number]
+        if stream.begun is not None and number == 0:
+            (found, rest), stream.begun = stream.begun, None
+            return chain(found, rest)
+        return _named(source, batches_of(source, stream.chunk_bytes, pick))
 
     def items() -> Iterator[tuple]:
         nonlocal roles
         for number in range(start.file, len(stream.sources)):
             source = stream.sources[number]
             row = 0
-            for batch in _named(source, batches_of(source, stream.chunk_bytes)):
-                if roles is None:
+            for batch in batches_from(number):
+                if columns is not None:
+                    pass
+                elif roles is None:
                     names = batch.schema.names
                     roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
                 elif row == 0:
@@ -147,15 +240,17 @@ def _read(stream: Stream, batches_of: Any) -> Iterator[Chunk]:
 
     def work(item: tuple) -> tuple:
         batch, position = item
-        assert roles is not None
         try:
+            if columns is not None:
+                return split(batch, columns, na), position, batch if stream.cells else None
+            assert roles is not None
             return encode(batch, roles), position, batch if stream.cells else None
         except (pa.ArrowException, ValueError) as error:
             title, row = stream.sources[position.file].title, position.row - batch.num_rows + 1
             raise ValueError(f"{title}, rows {row:,} to {position.row:,}: {reason_of(error)}.") from error
 
     for (X, y, weight, names), position, cells in ahead(work, items(), stream.threads):
-        yield Chunk(X, y, weight, names, position, cells)
+        yield Chunk(X, y, weight, names, position, cells, columns)
 
 
 def _named(source: Source, batches: Iterator[Any]) -> Iterator[Any]:

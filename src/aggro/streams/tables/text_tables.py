@@ -18,7 +18,7 @@ from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.files import Source
 from aggro.streams.io.lines import BOM
 from aggro.streams.io.prefetch import ahead
-from aggro.streams.tables.encode import EXACT, Roles, encode
+from aggro.streams.tables.encode import EXACT
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 SAMPLE = 2**20
 
 
-def first_rows(source: Source, end_of: Callable[[bytes], int], longest: int) -> bytes:
-    """The first megabyte without the row that it cuts; more, if there would be none then.
+def first_rows(source: Source, end_of: Callable[[bytes], int], longest: int, size: int | None = None) -> bytes:
+    """The first megabyte, or ``size`` bytes, without the row that it cuts; more, if there would be none then.
 
     ``end_of(text)`` is where the last whole row of a text ends, 0 if it has none.
     """
-    n = SAMPLE
+    n = size or SAMPLE
     while True:
         sample = source.sample(n).removeprefix(BOM)
         if len(sample) + len(BOM) < n or n > longest:
@@ -52,9 +52,9 @@ class Table(NamedTuple):
 class TableReader(Protocol):
     """Blocks of one stream to tables."""
 
-    roles: Roles
-
     def read(self, block: Block) -> Table: ...
+
+    def rows(self, table: Any) -> tuple: ...
 
 
 def exact_labels(table: Any, label: str | None, parse: Callable[[Any], Any]) -> Any:
@@ -81,7 +81,7 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         title = stream.sources[block.file].title
         try:
             table, bad = reader.read(block)
-            encoded = encode(table, reader.roles) if table.num_rows else None
+            encoded = reader.rows(table) if table.num_rows else None
         except BadLine:
             raise
         except (pa.ArrowException, ValueError) as error:
@@ -91,6 +91,7 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         place = Position(block.file, block.end, int(lines), table.num_rows)
         return place, encoded, bad, table if stream.cells else None
 
+    columns = stream.columns if stream.raw else None
     at = stream.start
     for place, encoded, bad, cells in ahead(work, blocks, stream.threads):
         if place.file != at.file:
@@ -101,7 +102,7 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         at = place._replace(line=at.line + place.line, row=at.row + place.row)
         if encoded:
             X, y, weight, names = encoded
-            yield Chunk(X, y, weight, names, at, cells)
+            yield Chunk(X, y, weight, names, at, cells, columns)
 
 
 def readable(rows: list[Any], read: Callable[[list[Any]], None], refuse: Callable[[Any, Exception], None]) -> list[Any]:

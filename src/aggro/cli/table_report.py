@@ -1,0 +1,168 @@
+"""What commands say about a table: how it is read, before anything is learned, and what turned out on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggro.cli.console import Mistake, listed
+from aggro.cli.reading import names_listed
+
+if TYPE_CHECKING:
+    from aggro.streams import Stream
+
+DOMINATES = 0.9  # of ‖x‖², on average, in one column among several
+SHOWN = 12  # columns of one role
+
+
+def how_it_is_read(stream: Stream) -> list[str]:
+    """Lines that say what each column of a table is for."""
+    from aggro.streams.tables.roles import Role
+
+    columns = stream.columns
+    by_role = {role: [column for column in columns.values() if column.role is role] for role in Role}
+    lines = []
+    for role, title in TITLES.items():
+        found = by_role[Role(role)]
+        if found:
+            lines.append(f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}")
+    for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
+        lines.append(f"left out: {column.name!r} ({column.why})")
+    if getattr(stream, "header", None) is not None:
+        said = "as said" if stream.header_said else "guessed"
+        lines.append("header: " + (f"the first line ({said})" if stream.header else f"none ({said})"))
+    return lines
+
+
+TITLES = {
+    "label": "label",
+    "weight": "weight",
+    "number": "numbers",
+    "category": "categories",
+    "text": "text",
+    "date": "dates",
+}
+
+
+def _spoken(column: Any) -> str:
+    said = "" if column.role.value in ("number", "weight") and column.why in ("numbers", "as said") else column.why
+    return f"{column.name!r} ({said})" if said else repr(column.name)
+
+
+def _more(found: list[Any]) -> str:
+    return f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+
+
+def check_usable(stream: Stream) -> None:
+    """Stop if there is no column to learn from."""
+    from aggro.streams.tables.roles import USED
+
+    columns = stream.columns
+    if any(column.role in USED for column in columns.values()):
+        return
+    why = "; ".join(f"{column.name!r} is {column.role.value} ({column.why})" for column in [*columns.values()][:8])
+    raise Mistake(
+        f"{stream.sources[0].title}: there is no column to learn from: {why}. Say what they are, such as "
+        "--category COLUMN or --text COLUMN."
+    )
+
+
+def check_classes(learner: Any, stream: Stream, task: str) -> None:
+    """Stop if every row was of one class: such a model can say nothing else."""
+    if task != "classification":
+        return
+    classes = learner.classes_.tolist()
+    if len(classes) == 1:
+        column = next((c.name for c in stream.columns.values() if c.role == "label"), None) if stream.raw else None
+        of = f" of column {column!r}" if column else ""
+        raise Mistake(
+            f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to tell apart, "
+            "and no model was saved. Name another column with --label, or add rows of other classes; to learn what is "
+            "usual, take --learner PAUniclass."
+        )
+
+
+def dominating(learner: Any, X: Any) -> list[str]:
+    """A warning, if one column has nearly all of ‖x‖²: the others then hardly count."""
+    encoder = learner.encoder_
+    rows = learner.encoded(X).X
+    columns = encoder.vocabulary.table.columns[rows.indices]
+    squares = np.bincount(columns, rows.data**2, len(encoder.order))
+    total = squares.sum()
+    if np.count_nonzero(squares) < 2 or squares.max() < DOMINATES * total:
+        return []
+    name, share = encoder.order[int(squares.argmax())], squares.max() / total
+    return [
+        f"Note: column {name!r} has {share:.0%} of ‖x‖², so the others hardly count. Leave it out (--ignore), or if it "
+        "is text count each word once (--set words=presence)."
+    ]
+
+
+def what_turned_out(learner: Any) -> list[str]:
+    """Lines about the columns of a table, once it was learned."""
+    lines = []
+    strays, missing = learner.strays_, missing_in(learner.encoder_)
+    each = [
+        f"{missing.get(name, 0):,} in {name!r}" + (f" ({strays[name]:,} stray words)" if strays.get(name) else "")
+        for name in {**missing, **strays}
+        if missing.get(name) or strays.get(name)
+    ]
+    if each:
+        lines.append(f"Missing numbers and dates: {', '.join(each)}.")
+    constant = constant_columns(learner.encoder_)
+    if constant:
+        lines.append(f"Note: always the same: {names_listed(constant)}. Such columns teach nothing.")
+    return lines
+
+
+def missing_in(encoder: Any) -> dict[str, int]:
+    """How many cells of each column of numbers and dates were missing, as far as that was counted."""
+    found: dict[str, int] = {}
+    for k, slot in enumerate(encoder.numbers):
+        if slot.name in ("", "days") and encoder.options.scale:
+            there = int(encoder.moments.counts[k])
+            if 0 < there < encoder.counts.rows:
+                found[encoder.order[slot.column]] = encoder.counts.rows - there
+    return found
+
+
+def constant_columns(encoder: Any) -> list[str]:
+    """Columns in which no two cells differ."""
+    from aggro.streams.tables.roles import Role
+
+    if encoder.counts.rows < 2:
+        return []
+    table, n = encoder.vocabulary.table, encoder.width
+    features = np.bincount(table.columns[:n], minlength=len(encoder.order))
+    found = []
+    for number, name in enumerate(encoder.order):
+        role = encoder.columns[name].role
+        if role is Role.NUMBER:
+            slot = next(k for k, slot in enumerate(encoder.numbers) if slot.column == number)
+            seen = encoder.moments.counts[slot] if encoder.options.scale else 0
+            constant = seen > 1 and encoder.moments.squares[slot] == 0.0 and features[number] == 1
+        else:
+            constant = role is Role.CATEGORY and features[number] == 1
+        if constant:
+            found.append(name)
+    return found
+
+
+def columns_of(learner: Any) -> dict[str, list[str]] | None:
+    """The columns of a record learner by role, for JSON; None for other learners."""
+    if not hasattr(learner, "columns_"):
+        return None
+    roles: dict[str, list[str]] = {}
+    for name, column in learner.columns_.items():
+        roles.setdefault(column.role.value, []).append(name)
+    return roles
+
+
+def columns_line(columns: dict[str, list[str]]) -> str:
+    """The same, in a line for people."""
+    parts = []
+    for role, names in columns.items():
+        what = TITLES.get(role, {"id": "ids", "ignore": "ignored"}.get(role, role))
+        parts.append(f"{what} {listed(names)}" if role != "label" else f"label {names[0]}")
+    return "; ".join(parts)

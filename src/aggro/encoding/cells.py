@@ -1,0 +1,330 @@
+"""Cells in any form (Arrow columns, arrays, lists) as numbers, moments and strings.
+
+A table of any kind becomes columns by name: an Arrow array, a NumPy array, or a list of Python's values. What is read
+from a column depends on its role alone, and comes out the same for all three forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.encoding.dates import from_number, seconds_of
+from aggro.streams.parse.words64 import PADDING
+from aggro.streams.tables.roles import ISO, LOOKED_AT, MISSING, NUMBER, Column, as_number, is_missing
+
+LONGEST_SAMPLE = 200  # letters of a cell that a guess is made from
+
+
+class Numbers(NamedTuple):
+    """A column as floats, NaN where missing, and how many cells were neither a number nor missing."""
+
+    values: np.ndarray
+    strays: int
+
+
+class Strings(NamedTuple):
+    """A column as UTF-8 text, one cell after the other."""
+
+    letters: np.ndarray
+    bounds: np.ndarray  # (rows + 1,)
+    absent: np.ndarray  # (rows,): where there is no cell
+
+
+Columns = dict[str, Any]
+
+# Tables to columns ------------------------------------------------------------------------------------------------
+
+
+def columns_of(X: Any) -> tuple[Columns, int]:
+    """The columns of a table by name, and how many rows it has.
+
+    A table is a list of records (dicts), a frame of pandas, polars or pyarrow, a list or column of texts, or an
+    array of numbers.
+    """
+    if isinstance(X, Mapping):
+        raise TypeError("This is one record; many are wanted here. Give a list of records, or call the method for one.")
+    if hasattr(X, "column_names") and hasattr(X, "num_rows"):  # pyarrow
+        names = list(X.column_names)
+        return _named(names, [X.column(j) for j in range(len(names))]), int(X.num_rows)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
+        return _frame(X), int(X.shape[0])
+    if hasattr(X, "tocsr"):
+        raise TypeError("A sparse matrix has no columns of raw values. Give it to the learner itself, without records.")
+    if isinstance(X, str | bytes):
+        raise TypeError("This is one text; many are wanted here. Give a list of texts, or call the method for one.")
+    if hasattr(X, "to_numpy"):  # one column of a frame
+        X = X.to_list() if hasattr(X, "to_list") else X.to_numpy()
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return {f"x{j}": X[:, j] if X.dtype.kind != "O" else X[:, j].tolist() for j in range(X.shape[1])}, len(X)
+    rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if not rows:
+        return {}, 0
+    if all(isinstance(row, Mapping) for row in rows):
+        return records_as_columns(rows), len(rows)
+    if all(isinstance(row, str) or row is None for row in rows):
+        return {"": rows}, len(rows)
+    if all(isinstance(row, Sequence) and not isinstance(row, str) for row in rows) and len({*map(len, rows)}) == 1:
+        return {f"x{j}": [row[j] for row in rows] for j in range(len(rows[0]))}, len(rows)
+    odd = next((row for row in rows if not isinstance(row, type(rows[0]))), rows[0])
+    raise TypeError(
+        f"Rows must be records (dicts), texts, or a table; among these is one of type {type(odd).__name__}: "
+        f"{repr(odd)[:60]}."
+    )
+
+
+def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
+    """A column for each field of any record; a record without it lacks a value."""
+    names: dict[Any, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _named(names: list[str], columns: list[Any]) -> Columns:
+    if len(set(names)) < len(names):
+        twice = next(name for j, name in enumerate(names) if name in names[:j])
+        raise ValueError(f"The table has two columns {twice!r}. Give them different names.")
+    return dict(zip(names, columns, strict=True))
+
+
+def _frame(X: Any) -> Columns:
+    names = [str(name) for name in X.columns]
+    if hasattr(X, "to_arrow"):  # polars
+        table = X.to_arrow()
+        return _named(names, [table.column(j) for j in range(len(names))])
+    return _named(names, [_series(X.iloc[:, j]) for j in range(len(names))])
+
+
+def _series(column: Any) -> Any:
+    """A column of pandas: an array if it is of numbers or moments, else a list."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "fiubM" and isinstance(column.dtype, np.dtype):
+        return column.to_numpy()
+    return column.tolist()
+
+
+# Samples ----------------------------------------------------------------------------------------------------------
+
+
+def sample_of(column: Any, most: int = LOOKED_AT) -> list[Any]:
+    """The first cells as plain values, which JSON can hold: what a guess is made from."""
+    if hasattr(column, "to_pylist"):
+        cells = column.slice(0, most).to_pylist()
+    else:
+        cells = column[:most].tolist() if isinstance(column, np.ndarray) else column[:most]
+        if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+            cells = [None if text == "NaT" else text for text in column[:most].astype(str).tolist()]
+    return [plain(cell) for cell in cells]
+
+
+def plain(cell: Any) -> Any:
+    """One cell, for a sample: dates as ISO text, long text cut, anything odd as a list of its type's name."""
+    if cell is None or isinstance(cell, bool | int | float):
+        return float(cell) if isinstance(cell, float) else cell
+    if isinstance(cell, str):
+        return cell[:LONGEST_SAMPLE]
+    if is_missing(cell):
+        return None
+    if hasattr(cell, "isoformat"):
+        return cell.isoformat()
+    number = as_number(cell) if hasattr(cell, "__float__") and not hasattr(cell, "__len__") else None
+    return [type(cell).__name__] if number is None else number
+
+
+# By role ----------------------------------------------------------------------------------------------------------
+
+
+def as_numbers(column: Any, na: Iterable[str]) -> Numbers:
+    """A column of role number."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return _finite(column.astype(np.float64))
+    if hasattr(column, "to_pylist"):
+        found = _arrow_numbers(column, na)
+        if found is not None:
+            return found
+        column = column.to_pylist()
+    cells = column.tolist() if isinstance(column, np.ndarray) else column
+    if {*map(type, cells)} <= {float, int, bool}:
+        try:
+            return _finite(np.array(cells, np.float64))
+        except OverflowError:
+            pass
+    values, strays = np.full(len(cells), np.nan), 0
+    for i, cell in enumerate(cells):
+        if is_missing(cell, na):
+            continue
+        number = as_number(cell)
+        if number is None:
+            strays += 1
+        else:
+            values[i] = number
+    return Numbers(values, strays)
+
+
+def _finite(values: np.ndarray) -> Numbers:
+    """Infinity is no number that can be learned from."""
+    strays = int(np.isinf(values).sum())
+    if strays:
+        values = np.where(np.isinf(values), np.nan, values)
+    return Numbers(values, strays)
+
+
+def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    of, kind = pa.types, column.type
+    if of.is_dictionary(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if of.is_null(kind):
+        return Numbers(np.full(len(column), np.nan), 0)
+    if of.is_floating(kind) or of.is_integer(kind) or of.is_boolean(kind) or of.is_decimal(kind):
+        if kind != pa.float64():
+            column = pc.cast(column, pa.float64(), safe=False)
+        array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+        return _finite(np.require(array, np.float64, ["A"]))
+    if not (of.is_string(kind) or of.is_large_string(kind)):
+        return None
+    text = pc.ascii_trim_whitespace(column)
+    reads = pc.fill_null(pc.match_substring_regex(text, f"^({NUMBER.pattern})$"), False)
+    words = pa.array(sorted({*MISSING, *na}), text.type)
+    missing = pc.or_(pc.is_null(text), pc.fill_null(pc.is_in(text, value_set=words), True))
+    numbers = pc.if_else(reads, pc.replace_substring_regex(text, r"^\+", ""), pa.scalar(None, text.type))
+    found = _finite(pc.cast(numbers, pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64))
+    strays = pc.sum(pc.invert(pc.or_(reads, missing))).as_py() or 0
+    return Numbers(found.values, found.strays + int(strays))
+
+
+def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
+    """A column of role date, in seconds since 1970."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        micros = column.astype("datetime64[us]")
+        values = micros.astype(np.int64) / 1e6
+        return Numbers(np.where(np.isnat(micros), np.nan, values), 0)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
+        column = column.tolist()
+    if hasattr(column, "to_pylist"):
+        found = _arrow_moments(column, known)
+        if found is not None:
+            return found
+        column = column.to_pylist()
+    pattern = known.pattern or ISO
+    seen: dict[str, float] = {}
+    values, strays = np.full(len(column), np.nan), 0
+    for i, cell in enumerate(column):
+        if is_missing(cell, na):
+            continue
+        if isinstance(cell, str):  # dates repeat
+            seconds = seen.get(cell)
+            if seconds is None:
+                seconds = seen[cell] = seconds_of(cell, pattern)
+        else:
+            seconds = seconds_of(cell, pattern)
+        values[i] = seconds
+        strays += seconds != seconds
+    return Numbers(values, strays)
+
+
+def _arrow_moments(column: Any, known: Column) -> Numbers | None:
+    """Moments of Arrow's own kinds, and text where all of it is of one pattern; None for the long way."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    of, kind = pa.types, column.type
+    if of.is_integer(kind) or of.is_floating(kind):
+        numbers = as_numbers(column, ())
+        return Numbers(np.array([from_number(number) for number in numbers.values.tolist()]), numbers.strays)
+    try:
+        if of.is_string(kind) or of.is_large_string(kind):
+            if known.pattern in ("", ISO):
+                column = pc.cast(column, pa.timestamp("us"))
+            else:
+                column = pc.strptime(column, format=known.pattern, unit="us")
+        elif not (of.is_date(kind) or of.is_timestamp(kind)):
+            return None
+        micros = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    values = pc.cast(micros, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return Numbers(np.asarray(values, np.float64) / 1e6, 0)
+
+
+def as_strings(column: Any) -> Strings:
+    """A column of role category or text."""
+    if hasattr(column, "to_pylist"):
+        found = _arrow_strings(column)
+        if found is not None:
+            return found
+        column = column.to_pylist()
+    cells = column.tolist() if isinstance(column, np.ndarray) else column
+    texts = [spelled(cell).encode("utf-8", "replace") for cell in cells]
+    bounds = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([*map(len, texts)], out=bounds[1:])
+    return Strings(np.frombuffer(b"".join(texts), np.uint8), bounds, np.zeros(len(texts), bool))
+
+
+def spelled(cell: Any) -> str:
+    """A cell as text: 3 and 3.0 alike, truth values small, nothing for a missing one."""
+    if isinstance(cell, str):
+        return cell
+    if is_missing(cell):
+        return ""
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+def _arrow_strings(column: Any) -> Strings | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    of = pa.types
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if of.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
+    if not (of.is_string(column.type) or of.is_large_string(column.type)):
+        if of.is_string_view(column.type):
+            column = pc.cast(column, pa.large_string())
+        else:
+            return None
+    n = len(column)
+    if not n:
+        return Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, bool))
+    _, offsets, letters = column.buffers()
+    width = np.int64 if of.is_large_string(column.type) else np.int32
+    bounds = np.frombuffer(offsets, width)[column.offset : column.offset + n + 1].astype(np.int64)
+    absent = np.zeros(n, bool)
+    if column.null_count:
+        absent = column.is_null().to_numpy(zero_copy_only=False)
+    text = np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]] if letters is not None else np.zeros(0, np.uint8)
+    return Strings(text, bounds - bounds[0], absent)
+
+
+def no_strings(n: int) -> Strings:
+    """A column of strings that is not there."""
+    return Strings(np.zeros(0, np.uint8), np.zeros(n + 1, np.int64), np.ones(n, bool))
+
+
+def joined(columns: Sequence[Strings], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(letters, bounds, absent) of all columns, with letters that may be written to, and room at the end."""
+    total = sum(len(column.letters) for column in columns)
+    letters = np.zeros(total + PADDING, np.uint8)
+    bounds = np.zeros((len(columns), n + 1), np.int64)
+    absent = np.zeros((len(columns), n), bool)
+    at = 0
+    for j, column in enumerate(columns):
+        letters[at : at + len(column.letters)] = column.letters
+        bounds[j] = column.bounds + at
+        absent[j] = column.absent
+        at += len(column.letters)
+    return letters, bounds, absent

@@ -1,0 +1,553 @@
+"""The encoder: columns as they come to rows of numbers, learned while they stream by.
+
+======== =====================================================================================================
+role     features
+======== =====================================================================================================
+number   «age», standardised by mean and deviation so far (``scale``); a missing one is 0, the mean
+category «plan=basic», 1
+text     «note:refund», how often the word comes (``counts``), or 1 (``presence``); n-grams as «note:a refund»
+date     «since:days» and «since:year» as numbers; «since:month=March», «since:weekday=Monday», «since:hour=9», 1
+any      «age=missing», 1 where there is no cell; words for that, and stray words among numbers, are missing cells
+======== =====================================================================================================
+
+Ids, and columns to ignore, have none. Features are numbered in the order in which they first appear, and up to
+``max_features`` are told apart (see ``vocabulary``), so memory is bounded.
+
+Columns get their roles when they first come, from the rows that came with them: see ``streams.tables.roles``. Where
+those were few, the rule looks again at 10, 100 and 1,000 rows, and a column that turns out otherwise is read so from
+there on. With the same roles, the same rows make the same features to the bit, however they are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from aggro.encoding.cells import (
+    Columns,
+    Strings,
+    as_moments,
+    as_numbers,
+    as_strings,
+    joined,
+    no_strings,
+    sample_of,
+    spelled,
+)
+from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
+from aggro.encoding.rows import Cells, Grams, encode_rows, key_of, seed_of
+from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
+from aggro.engine.scaling import Moments, standardise
+from aggro.streams.parse.sort_rows import tidy
+from aggro.streams.parse.words64 import PADDING
+from aggro.streams.tables.roles import (
+    ISO,
+    LOOKED_AT,
+    MISSING,
+    NOTHING_SAID,
+    USED,
+    Column,
+    Role,
+    Said,
+    as_number,
+    guess,
+    is_missing,
+    settle,
+)
+
+LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
+
+u8 = np.uint64
+
+
+class Options(NamedTuple):
+    """How cells become features."""
+
+    scale: bool = True
+    words: str = "counts"
+    ngrams: int = 1
+    max_features: int = 2**20
+    na: tuple[str, ...] = ()
+
+
+class Slot(NamedTuple):
+    """A number that a column gives: by which name, and as which feature."""
+
+    column: int
+    name: str
+    feature: int
+
+
+PARTS = 3  # choices that a date makes: month, weekday, hour
+
+
+class Layout(NamedTuple):
+    """Where cells go, column by column."""
+
+    slots: list[int]  # the numbers in use, among all that there are
+    numbers: list[tuple[str, int]]  # (column, place among the slots)
+    dates: list[tuple[str, int, int]]  # (column, place of its first number, feature of its first choice)
+    strings: list[str]  # columns
+    number_features: np.ndarray
+    number_seeds: np.ndarray
+    number_columns: np.ndarray
+    seeds: np.ndarray
+    columns: np.ndarray
+    words: np.ndarray
+    na_keys: np.ndarray
+    na_longest: int
+    grams: Grams
+
+    def cells(
+        self, numbers: np.ndarray, parts: np.ndarray, letters: np.ndarray, bounds: np.ndarray, absent: np.ndarray
+    ) -> Cells:
+        """Cells for the compiled loop."""
+        return Cells(
+            numbers,
+            self.number_features,
+            self.number_seeds,
+            self.number_columns,
+            parts,
+            letters,
+            bounds,
+            absent,
+            self.seeds,
+            self.columns,
+            self.words,
+            self.na_keys,
+            self.na_longest,
+        )
+
+
+class Counts:
+    """What the encoder has met. All are sums over rows."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.strays: dict[str, int] = {}  # cells of number and date columns that were neither that nor missing
+
+    def copy(self) -> Counts:
+        other = Counts()
+        other.rows, other.strays = self.rows, dict(self.strays)
+        return other
+
+
+class Encoded(NamedTuple):
+    """Rows of features, and how many categories and words of the cells were known, and not known.
+
+    Rows are sparse, always: a sum over a dense row rounds otherwise, and then cuts would tell.
+    """
+
+    X: Any
+    known: int
+    unknown: int
+
+
+class Mark(NamedTuple):
+    """All that ``restore`` needs to take back what was learned since."""
+
+    vocabulary: tuple[int, int]
+    moments: Moments
+    counts: Counts
+    columns: dict[str, Column]
+    numbers: list[Slot]
+    dates: dict[int, int]
+    order: list[str]
+    sample: dict[str, list[Any]] | None
+    sampled: int
+
+
+class Encoder:
+    """Columns to features."""
+
+    def __init__(self, said: Said, options: Options) -> None:
+        self.said, self.options = said, options
+        self.columns: dict[str, Column] = {}  # by name, in the order in which they came
+        self.order: list[str] = []  # the number of a column is its place here
+        self.vocabulary = Vocabulary(options.max_features)
+        self.moments = Moments.of(0)
+        self.numbers: list[Slot] = []
+        self.dates: dict[int, int] = {}  # by column: the feature of its first choice
+        self.counts = Counts()
+        self.sample: dict[str, list[Any]] | None = {}  # the first cells, while roles may change; then None
+        self.sampled = 0  # rows of the sample
+        self._layout: Layout | None = None
+
+    # Columns --------------------------------------------------------------------------------------
+
+    def settle(self, columns: Mapping[str, Column]) -> None:
+        """These are the columns: as a stream has found out, or as a user says. No more guesses about them."""
+        for name, column in columns.items():
+            self._assign(name, column)
+        self.sample = None
+
+    def _meet(self, name: str, cells: list[Any]) -> None:
+        """Give a column that was never seen its role, from its first cells."""
+        role = self.said.roles().get(name)
+        if role in (*USED, Role.IGNORE):
+            one: dict[str, Any] = {role.value: (name,)}
+            self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
+        else:
+            self._assign(name, guess(name, cells, self.na))
+
+    def _assign(self, name: str, column: Column) -> None:
+        """Let a column have this role from now on."""
+        if name not in self.columns:
+            self.order.append(name)
+        number = self.order.index(name)
+        self.columns[name], self._layout = column, None
+        if column.role is Role.NUMBER and not self._slots(number):
+            self._new_slot(number, "")
+        if column.role is Role.DATE and number not in self.dates:
+            for part in NUMBERS:
+                self._new_slot(number, part)
+            seed = self._seed(number)
+            made = [self.vocabulary.add(self._key(f"\0{text}", seed), PART, number, text) for text in CHOICES]
+            self.dates[number] = made[0]
+
+    def _new_slot(self, column: int, name: str) -> None:
+        key = self._key(f"\0{name}", self._seed(column))
+        feature = self.vocabulary.add(key, PART if name else NUMBER, column, name)
+        self.numbers = [*self.numbers, Slot(column, name, feature)]
+        self.moments = self.moments.widened(1)
+
+    def _slots(self, column: int) -> list[int]:
+        return [k for k, slot in enumerate(self.numbers) if slot.column == column and not slot.name]
+
+    @staticmethod
+    def _seed(column: int) -> int:
+        return int(seed_of(u8(column + 1)))
+
+    @staticmethod
+    def _key(text: str, seed: int) -> int:
+        letters = np.frombuffer(text.encode("utf-8", "replace") + bytes(PADDING), np.uint8)
+        return int(key_of(letters, u8(letters.shape[0] - PADDING), u8(seed)))
+
+    def _look_again(self) -> None:
+        """The rule once more, with more rows than the last time."""
+        assert self.sample is not None
+        for name, cells in self.sample.items():
+            column = self.columns[name]
+            if not column.said:
+                found = guess(name, cells, self.na)
+                if found.role is not column.role or found.pattern != column.pattern:
+                    self._assign(name, found)
+        if self.sampled >= LOOKED_AT:
+            self.sample = None
+
+    # Rows -----------------------------------------------------------------------------------------
+
+    def learn(self, columns: Columns, n: int) -> Encoded:
+        """The rows as features; what is new about them becomes known.
+
+        A column is met where it first has something in a cell; until then it is not there.
+        """
+        starts = {name: first_there(column, n, self.na) for name, column in columns.items() if name not in self.columns}
+        pieces = []
+        edges = sorted({0, n, *self._looks(n), *(at for at in starts.values() if at < n)})
+        for start, stop in pairwise(edges):
+            for name, at in starts.items():
+                if at == start:
+                    self._meet(name, sample_of(cut(columns[name], start, n)))
+            here = {name: cut(columns[name], start, stop) for name in columns if name in self.columns}
+            if self.sample is not None:
+                self._remember(here, stop - start)
+            pieces.append(self._encode(here, stop - start, learning=True))
+            self.counts.rows += stop - start
+            if self.sample is not None and self.sampled in LOOKS:
+                self._look_again()
+        return pieces[0] if len(pieces) == 1 else stacked(pieces, self.width)
+
+    def transform(self, columns: Columns, n: int) -> Encoded:
+        """The rows as features; nothing becomes known."""
+        return self._encode(columns, n, learning=False)
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return len(self.vocabulary)
+
+    def _looks(self, n: int) -> list[int]:
+        """Before which of the next n rows columns are looked at again. The first look is at all that came first."""
+        if self.sample is None or not self.counts.rows:
+            return []
+        return [look - self.sampled for look in LOOKS if self.sampled < look < self.sampled + n]
+
+    @property
+    def na(self) -> tuple[str, ...]:
+        """Words for «missing», beside those that are always."""
+        return (*self.said.na, *self.options.na)
+
+    def _remember(self, columns: Columns, n: int) -> None:
+        """Add the rows to the sample."""
+        assert self.sample is not None
+        room = LOOKED_AT - self.sampled
+        sample: dict[str, list[Any]] = {}
+        for name in {**self.sample, **columns}:
+            before = self.sample.get(name, [None] * self.sampled)
+            cells = sample_of(columns[name], room) if name in columns else [None] * min(n, room)
+            sample[name] = before + cells
+        self.sample, self.sampled = sample, self.sampled + min(n, room)
+
+    def _encode(self, columns: Columns, n: int, learning: bool) -> Encoded:
+        indptr, indices, data, counts = self._sparse(self._cells(columns, n, learning), n, learning)
+        from scipy.sparse import csr_array
+
+        X = csr_array((data, indices, indptr), shape=(n, max(self.width, 1)))
+        return Encoded(X, int(counts[0]), int(counts[1]))
+
+    def _cells(self, columns: Columns, n: int, learning: bool) -> Cells:
+        layout = self.layout()
+        numbers = np.full((n, len(layout.slots)), np.nan)
+        parts = np.full((n, PARTS * len(layout.dates)), -1, np.int64)
+        strings: list[Strings] = []
+        strays: dict[str, int] = {}
+        for name, at in layout.numbers:
+            if name in columns:
+                found = as_numbers(columns[name], self.na)
+                numbers[:, at] = found.values
+                strays[name] = found.strays
+        for k, (name, at, first) in enumerate(layout.dates):
+            if name in columns:
+                moments = as_moments(columns[name], self.columns[name], self.na)
+                of_dates = parts_of(moments.values)
+                numbers[:, at : at + len(NUMBERS)] = of_dates.numbers
+                choices = of_dates.choices
+                parts[:, PARTS * k : PARTS * (k + 1)] = np.where(choices >= 0, choices + first, -1)
+                strays[name] = moments.strays
+        for name in layout.strings:
+            strings.append(as_strings(columns[name]) if name in columns else no_strings(n))
+        if learning:
+            self._count_strays(strays)
+        return layout.cells(self._scaled(numbers, learning), parts, *joined(strings, n))
+
+    def _count_strays(self, strays: Mapping[str, int]) -> None:
+        for name, count in strays.items():
+            if count:
+                self.counts.strays[name] = self.counts.strays.get(name, 0) + count
+
+    def _scaled(self, numbers: np.ndarray, learning: bool) -> np.ndarray:
+        """The numbers of the layout, standardised if they are to be."""
+        if not self.options.scale:
+            return numbers
+        slots = self.layout().slots
+        whole = len(slots) == len(self.numbers)
+        moments = self.moments if whole else Moments(*(array[slots] for array in self.moments))
+        scaled = np.empty_like(numbers)
+        standardise(moments, float(learning), numbers, scaled)
+        if not whole and learning:
+            for of_all, some in zip(self.moments, moments, strict=True):
+                of_all[slots] = some
+        return scaled
+
+    def layout(self) -> Layout:
+        """Where each column's cells go, made anew when a column's role has changed."""
+        if self._layout is None:
+            self._layout = self._new_layout()
+        return self._layout
+
+    def _new_layout(self) -> Layout:
+        slots: list[int] = []
+        numbers, dates, strings = [], [], []
+        for number, name in enumerate(self.order):
+            role = self.columns[name].role
+            own = [k for k, slot in enumerate(self.numbers) if slot.column == number]
+            if role is Role.NUMBER:
+                numbers.append((name, len(slots)))
+                slots += [k for k in own if not self.numbers[k].name]
+            elif role is Role.DATE:
+                dates.append((name, len(slots), self.dates[number]))
+                slots += [k for k in own if self.numbers[k].name]
+            elif role in (Role.CATEGORY, Role.TEXT):
+                strings.append(number)
+        words = sorted(word for word in {*MISSING, *self.na} if word)
+        seeds = [self._seed(number) for number in strings]
+        leads = [slot.name in ("", NUMBERS[0]) for slot in self.numbers]  # one of each column tells that it is missing
+        return Layout(
+            slots=slots,
+            numbers=numbers,
+            dates=dates,
+            strings=[self.order[number] for number in strings],
+            number_features=np.array([self.numbers[k].feature for k in slots], np.uint32),
+            number_seeds=np.array([self._seed(self.numbers[k].column) if leads[k] else 0 for k in slots], np.uint64),
+            number_columns=np.array([self.numbers[k].column for k in slots], np.uint32),
+            seeds=np.array(seeds, np.uint64),
+            columns=np.array(strings, np.uint32),
+            words=np.array([self.columns[self.order[number]].role is Role.TEXT for number in strings], bool),
+            na_keys=np.array([[self._key(word, seed) for word in words] for seed in seeds], np.uint64).reshape(
+                len(seeds), len(words)
+            ),
+            na_longest=max(len(word.encode()) for word in words),
+            grams=Grams(
+                np.zeros(self.options.ngrams, np.uint64), np.zeros(self.options.ngrams, np.uint64), self.options.ngrams
+            ),
+        )
+
+    # One row --------------------------------------------------------------------------------------
+
+    def learn_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """(features, values) of one record; what is new about it becomes known."""
+        new = self.sample is not None or any(name not in self.columns for name in record)
+        if new:
+            X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
+            return X.indices, X.data
+        self.counts.rows += 1
+        return self._encode_one(record, True)
+
+    def transform_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """(features, values) of one record; nothing becomes known."""
+        return self._encode_one(record, False)
+
+    def _encode_one(self, record: Mapping[str, Any], learning: bool) -> tuple[np.ndarray, np.ndarray]:
+        """As ``_encode`` does it for many, with little around it."""
+        layout, na = self.layout(), self.na
+        numbers = np.full((1, len(layout.slots)), np.nan)
+        parts = np.full((1, PARTS * len(layout.dates)), -1, np.int64)
+        row, strays = numbers[0], {}
+        for name, at in layout.numbers:
+            cell = record.get(name)
+            if type(cell) is int or type(cell) is float:
+                number = as_number(cell)
+            else:
+                number = None if is_missing(cell, na) else as_number(cell)
+            if number is not None:
+                row[at] = number
+            elif not is_missing(cell, na):
+                strays[name] = 1
+        for k, (name, at, first) in enumerate(layout.dates):
+            cell = record.get(name)
+            if not is_missing(cell, na):
+                found = parts_of_one(seconds_of(cell, self.columns[name].pattern or ISO))
+                if found is None:
+                    strays[name] = 1
+                    continue
+                row[at : at + len(NUMBERS)] = found[0]
+                parts[0, PARTS * k : PARTS * (k + 1)] = [place + first if place >= 0 else -1 for place in found[1]]
+        texts = [spelled(record.get(name)).encode("utf-8", "replace") for name in layout.strings]
+        bounds, at = [], 0
+        for text in texts:
+            bounds.append((at, at + len(text)))
+            at += len(text)
+        if learning and strays:
+            self._count_strays(strays)
+        letters = np.frombuffer(bytearray(b"".join((*texts, bytes(PADDING)))), np.uint8)
+        absent = np.zeros((len(texts), 1), bool)
+        edges = np.array(bounds, np.int64).reshape(len(texts), 2)
+        cells = layout.cells(self._scaled(numbers, learning), parts, letters, edges, absent)
+        _, features, values, _ = self._sparse(cells, 1, learning)
+        return features, values
+
+    def _sparse(self, cells: Cells, n: int, learning: bool) -> tuple[np.ndarray, ...]:
+        """(row pointers, features, values, counts) of rows, features ascending."""
+        options, strings = self.options, cells.bounds.shape[0]
+        most = n * (cells.numbers.shape[1] + cells.parts.shape[1] + strings)
+        most += options.ngrams * ((cells.letters.shape[0] + n * strings) // 2 + 1)
+        indptr, counts = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)
+        indices, data = np.empty(most + 1, np.int32), np.empty(most + 1)
+        grams = self.layout().grams
+        row = 0
+        while True:
+            row = encode_rows(self.vocabulary.table, cells, grams, learning, row, indptr, indices, data, counts)
+            if row == n:
+                break
+            self._make_room(cells, row)
+        used = int(indptr[-1])
+        indices, data = indices[:used], data[:used]
+        kept = int(tidy(indptr, indices, data))
+        indices, data = indices[:kept], data[:kept]
+        if options.words == "presence" and kept:
+            data[(self.vocabulary.table.kinds[indices] == WORD) & (data > 1.0)] = 1.0
+        return indptr, indices, data, counts
+
+    def _make_room(self, cells: Cells, row: int) -> None:
+        letters = int((cells.bounds[:, row + 1] - cells.bounds[:, row]).sum())
+        needed = cells.numbers.shape[1] + cells.bounds.shape[0] + self.options.ngrams * (letters + 1)
+        needed = max(min(needed, self.vocabulary.most - self.width), 0)
+        self.vocabulary.make_room(needed, needed * 100)
+
+    # All or nothing -------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        """How things are, to go back to."""
+        return Mark(
+            self.vocabulary.mark(),
+            self.moments.copy(),
+            self.counts.copy(),
+            dict(self.columns),
+            self.numbers,
+            dict(self.dates),
+            list(self.order),
+            self.sample,
+            self.sampled,
+        )
+
+    def restore(self, mark: Mark) -> None:
+        """Take back what was learned since."""
+        self.vocabulary.forget_from(mark.vocabulary)
+        self.moments, self.counts, self.columns = mark.moments, mark.counts, mark.columns
+        self.numbers, self.dates, self.order = mark.numbers, mark.dates, mark.order
+        self.sample, self.sampled, self._layout = mark.sample, mark.sampled, None
+
+    def copy(self) -> Self:
+        """The same, apart."""
+        other = type(self)(self.said, self.options)
+        other.restore(self.mark())
+        other.vocabulary = self.vocabulary.copy()
+        return other
+
+    # Names ----------------------------------------------------------------------------------------
+
+    def name(self, j: int) -> str:
+        """What feature j is called."""
+        column, text = self.order[self.vocabulary.column(j)], self.vocabulary.name(j)
+        kind = self.vocabulary.kind(j)
+        if kind == CATEGORY:
+            return f"{column}={text}" if column else text
+        if kind == ABSENT:
+            return f"{column}=missing" if column else "missing"
+        if kind == NUMBER:
+            return column
+        return f"{column}:{text}" if column else text
+
+    def values_of(self, name: str) -> int:
+        """How many categories of a column are known."""
+        table, n = self.vocabulary.table, self.width
+        return int(((table.columns[:n] == self.order.index(name)) & (table.kinds[:n] == CATEGORY)).sum())
+
+
+def first_there(column: Any, n: int, na: Iterable[str]) -> int:
+    """The first row where a column has something in its cell; n if there is none."""
+    for start in range(0, n, LOOKED_AT):
+        for i, cell in enumerate(sample_of(cut(column, start, n))):
+            if not is_missing(cell, na):
+                return start + i
+    return n
+
+
+def cut(column: Any, start: int, stop: int) -> Any:
+    """Some rows of a column."""
+    if start == 0 and stop == len(column):
+        return column
+    return column.slice(start, stop - start) if hasattr(column, "to_pylist") else column[start:stop]
+
+
+def stacked(pieces: list[Encoded], width: int) -> Encoded:
+    """Pieces of a table as one; those before may know fewer features."""
+    from scipy.sparse import csr_array
+
+    parts = [piece.X for piece in pieces]
+    indptr = [parts[0].indptr.astype(np.int64)]
+    for part in parts[1:]:
+        indptr.append(part.indptr[1:] + indptr[-1][-1])
+    X = csr_array(
+        (
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate(indptr),
+        ),
+        shape=(sum(part.shape[0] for part in parts), max(width, 1)),
+    )
+    return Encoded(X, sum(piece.known for piece in pieces), sum(piece.unknown for piece in pieces))

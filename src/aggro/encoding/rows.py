@@ -1,0 +1,255 @@
+"""Cells to sparse rows, compiled: every number, category and word of a row as a feature of the vocabulary.
+
+Rows are gone through one after the other, and the cells of a row from left to right, so that features are numbered in
+the order in which a stream brings them, however it is cut.
+
+A word is a run of letters, digits and what is beyond ASCII, punctuation and signs there excepted; letters of ASCII and
+Latin-1 are made small. An n-gram is n words that follow one another.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.encoding.vocabulary import (
+    ABSENT,
+    CATEGORY,
+    FEATURES,
+    LETTERS,
+    LONGEST_NAME,
+    MOST,
+    WORD,
+    slot_of,
+)
+from aggro.engine.jit.compile import exact_part, kernel, quick
+from aggro.streams.parse.bag_of_words import SMALL
+from aggro.streams.parse.hashing import hash_bytes, mix
+
+u8 = np.uint64
+
+KNOWN, UNKNOWN = range(2)  # counts of categories and words
+ABSENT_KEY = u8(0xA5A5A5A5A5A5A5A5)
+GRAM_KEY = u8(0x632BE59BD9B4E019)
+
+
+class Cells(NamedTuple):
+    """The cells of some rows, as the compiled loop reads them."""
+
+    numbers: np.ndarray  # (rows, numbers): NaN where missing
+    number_features: np.ndarray  # the feature of each number
+    number_seeds: np.ndarray  # of its column, for the feature «missing»; 0 if it has none
+    number_columns: np.ndarray  # the column of each number
+    parts: np.ndarray  # (rows, parts of dates): a feature, or -1
+    letters: np.ndarray  # all strings, one column after the other; made small in place
+    bounds: np.ndarray  # (strings, rows + 1): where each cell begins
+    absent: np.ndarray  # (strings, rows): true where there is no cell
+    seeds: np.ndarray  # of each column of strings
+    columns: np.ndarray  # its number
+    words: np.ndarray  # whether it is text
+    na_keys: np.ndarray  # (strings, words for «missing»): their hashes
+    na_longest: int  # letters of the longest of them
+
+
+class Grams(NamedTuple):
+    """The last words, to make n-grams of."""
+
+    keys: np.ndarray  # (n,): the hash of the 1-gram, 2-gram … that ends with the last word
+    starts: np.ndarray  # (n,): where the last words begin, the last one first
+    n: int
+
+
+@exact_part
+def separator(letters, p, end):
+    """How many bytes at p are no part of a word; 0 if a word begins or goes on there."""
+    byte = letters[p]
+    if byte < 128:
+        return u8(1) if SMALL[u8(byte)] == 0 else u8(0)
+    if byte == 0xC2 and p + u8(1) < end:  # signs of Latin-1
+        return u8(2)
+    if byte == 0xE2 and p + u8(2) < end and 0x80 <= letters[p + u8(1)] <= 0x9F:  # dashes, quotes, arrows, shapes
+        return u8(3)
+    if byte == 0xE3 and p + u8(2) < end and letters[p + u8(1)] == 0x80:  # Chinese and Japanese punctuation
+        return u8(3)
+    return u8(0)
+
+
+@exact_part
+def end_of_word(letters, p, end):
+    """Where the word that begins at p ends; its letters are made small."""
+    while p < end and separator(letters, p, end) == u8(0):
+        byte = letters[p]
+        if byte < 128:
+            letters[p] = SMALL[u8(byte)]
+            p += u8(1)
+        elif byte == 0xC3 and p + u8(1) < end:
+            second = letters[p + u8(1)]
+            if 0x80 <= second <= 0x9E and second != 0x97:
+                letters[p + u8(1)] = second + 0x20
+            p += u8(2)
+        else:
+            p += u8(1)
+            while p < end and 0x80 <= letters[p] < 0xC0:  # the rest of this letter
+                p += u8(1)
+    return p
+
+
+@exact_part
+def feature_of(table, key, kind, column, letters, start, end, learning):
+    """The number of a feature, made if it is new and there is room; -1 if it is not known."""
+    slot = slot_of(table, key)
+    found = np.int64(table.slots[slot])
+    if found:
+        return found - 1
+    n = table.sizes[FEATURES]
+    if n >= table.sizes[MOST]:
+        return shared(table, key)
+    if not learning:
+        return np.int64(-1)
+    at, length = u8(table.sizes[LETTERS]), min(end - start, u8(LONGEST_NAME))
+    for k in range(length):
+        table.letters[at + k] = letters[start + k]
+    table.keys[n], table.kinds[n], table.columns[n] = key, kind, column
+    table.ends[n] = np.int64(at + length)
+    table.slots[slot] = np.uint32(n + 1)
+    table.sizes[FEATURES] = n + 1
+    table.sizes[LETTERS] = np.int64(at + length)
+    return n
+
+
+@exact_part
+def shared(table, key):
+    """A category or word that stands in for one that there is no room for; -1 if there is none."""
+    n = u8(table.sizes[FEATURES])
+    if n == u8(0):
+        return np.int64(-1)
+    at = (key >> u8(20)) % n
+    for _ in range(n):
+        if table.kinds[at] == CATEGORY or table.kinds[at] == WORD:
+            return np.int64(at)
+        at = at + u8(1) if at + u8(1) < n else u8(0)
+    return np.int64(-1)
+
+
+@exact_part
+def is_na(keys, key):
+    found = False
+    for k in range(u8(keys.shape[0])):
+        found |= keys[k] == key
+    return found
+
+
+@exact_part
+def begin_text(grams):
+    for k in range(u8(grams.n)):
+        grams.keys[k] = u8(0)
+
+
+@exact_part
+def next_word(grams, key, start):
+    """Go on by one word: each n-gram becomes the one that ends with it; 0 where there are too few words."""
+    for k in range(u8(grams.n) - u8(1), u8(0), -1):
+        before = grams.keys[u8(k) - u8(1)]
+        grams.keys[u8(k)] = mix(before * GRAM_KEY ^ key) if before else u8(0)
+        grams.starts[u8(k)] = grams.starts[u8(k) - u8(1)]
+    grams.keys[u8(0)] = key
+    grams.starts[u8(0)] = start
+
+
+@exact_part
+def has_room(table, cells, grams, i):
+    """Whether the vocabulary has room for all that row i could bring."""
+    needed, strings = np.int64(cells.numbers.shape[1]), cells.bounds.shape[0]
+    for j in range(u8(strings)):
+        needed += 1 + ((cells.bounds[j, i + 1] - cells.bounds[j, i] + 1) // 2) * grams.n
+    needed = min(needed, max(table.sizes[MOST] - table.sizes[FEATURES], 0))
+    return (
+        table.sizes[FEATURES] + needed <= table.keys.shape[0]
+        and table.sizes[LETTERS] + needed * LONGEST_NAME <= table.letters.shape[0]
+    )
+
+
+@kernel
+def encode_rows(table, cells, grams, learning, start, indptr, indices, data, counts):
+    """Write rows from ``start`` on; the row before which the vocabulary needs more room, or how many rows there are."""
+    n = cells.bounds.shape[1] - 1
+    used = u8(indptr[start])
+    for i in range(u8(start), u8(n)):
+        if learning and not has_room(table, cells, grams, i):
+            return np.int64(i)
+        for j in range(u8(cells.numbers.shape[1])):
+            z = cells.numbers[i, j]
+            if z == z:
+                indices[used], data[used] = cells.number_features[j], z
+                used += u8(1) if z != 0.0 else u8(0)
+            elif cells.number_seeds[j]:
+                key, column = mix(cells.number_seeds[j] ^ ABSENT_KEY), cells.number_columns[j]
+                feature = feature_of(table, key, ABSENT, column, cells.letters, u8(0), u8(0), learning)
+                if feature >= 0:
+                    indices[used], data[used] = feature, 1.0
+                    used += u8(1)
+        for j in range(u8(cells.parts.shape[1])):
+            if cells.parts[i, j] >= 0:
+                indices[used], data[used] = cells.parts[i, j], 1.0
+                used += u8(1)
+        for j in range(u8(cells.bounds.shape[0])):
+            p, end = u8(cells.bounds[j, i]), u8(cells.bounds[j, i + u8(1)])
+            while p < end and cells.letters[p] <= 32:
+                p += u8(1)
+            while p < end and cells.letters[end - u8(1)] <= 32:
+                end -= u8(1)
+            seed, column = cells.seeds[j], cells.columns[j]
+            key = u8(0)
+            missing = cells.absent[j, i] or p == end
+            if not missing and (not cells.words[j] or end - p <= u8(cells.na_longest)):
+                key = hash_bytes(cells.letters, p, end, seed)
+                missing = end - p <= u8(cells.na_longest) and is_na(cells.na_keys[j], key)
+            if missing:
+                key = mix(seed ^ ABSENT_KEY)
+                feature = feature_of(table, key, ABSENT, column, cells.letters, u8(0), u8(0), learning)
+                if feature >= 0:
+                    indices[used], data[used] = feature, 1.0
+                    used += u8(1)
+            elif not cells.words[j]:
+                feature = feature_of(table, key, CATEGORY, column, cells.letters, p, end, learning)
+                if feature >= 0:
+                    indices[used], data[used] = feature, 1.0
+                    used += u8(1)
+                    counts[KNOWN] += 1
+                else:
+                    counts[UNKNOWN] += 1
+            else:
+                begin_text(grams)
+                while p < end:
+                    step = separator(cells.letters, p, end)
+                    if step:
+                        p += step
+                        continue
+                    first, p = p, end_of_word(cells.letters, p, end)
+                    next_word(grams, hash_bytes(cells.letters, first, p, seed), first)
+                    for k in range(u8(grams.n)):
+                        if grams.keys[k] == u8(0):
+                            break
+                        text = cells.letters, grams.starts[k], p
+                        feature = feature_of(table, grams.keys[k], WORD, column, *text, learning)
+                        if feature >= 0:
+                            indices[used], data[used] = feature, 1.0
+                            used += u8(1)
+                            counts[KNOWN] += 1
+                        else:
+                            counts[UNKNOWN] += 1
+        indptr[i + u8(1)] = np.int64(used)
+    return np.int64(n)
+
+
+@quick
+def key_of(letters, end, seed):
+    """The hash of a text, which more letters follow."""
+    return hash_bytes(letters, u8(0), end, seed)
+
+
+@quick
+def seed_of(column):
+    """Where the hashes of a column begin."""
+    return mix(column)

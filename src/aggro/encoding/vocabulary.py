@@ -1,0 +1,190 @@
+"""The features that cells bring: each has a number, in the order of its first appearance, and keeps its name.
+
+A feature is found by a 64-bit hash of its column and its text. Up to ``most`` features are told apart. Then the
+vocabulary is full, and a new text shares the number of one that is there, which its hash picks. So memory is bounded,
+whatever comes, and every number has a name: that of the text that came first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from aggro.engine.jit.compile import exact_part, kernel
+
+u8 = np.uint64
+
+NUMBER, PART, CATEGORY, WORD, ABSENT = range(5)
+"""What a feature is of: a number, a part of a date, a category, a word, or a cell that is missing."""
+
+LONGEST_NAME = 100  # bytes of a text that are kept
+LEAST = 64
+
+
+class Table(NamedTuple):
+    """The vocabulary as compiled code reads it. Arrays are longer than what they hold, which ``sizes`` says."""
+
+    slots: np.ndarray  # by hash: 0 for empty, else number + 1; a power of two, at least twice as many as features
+    keys: np.ndarray  # the hash of each feature
+    kinds: np.ndarray  # what it is of
+    columns: np.ndarray  # the column it comes from
+    ends: np.ndarray  # where its name ends among the letters
+    letters: np.ndarray  # the names, one after the other
+    sizes: np.ndarray  # (features, letters, the most features)
+
+
+FEATURES, LETTERS, MOST = range(3)
+
+
+class Vocabulary:
+    """Features by number."""
+
+    def __init__(self, most: int) -> None:
+        self.table = Table(
+            np.zeros(2 * LEAST, np.uint32),
+            np.zeros(LEAST, np.uint64),
+            np.zeros(LEAST, np.uint8),
+            np.zeros(LEAST, np.uint32),
+            np.zeros(LEAST, np.int64),
+            np.zeros(16 * LEAST, np.uint8),
+            np.array([0, 0, most], np.int64),
+        )
+
+    def __len__(self) -> int:
+        return int(self.table.sizes[FEATURES])
+
+    @property
+    def most(self) -> int:
+        """How many features are told apart."""
+        return int(self.table.sizes[MOST])
+
+    def add(self, key: int, kind: int, column: int, name: str) -> int:
+        """Make a feature with this hash, whether or not the vocabulary is full; its number."""
+        text = name.encode("utf-8", "replace")[:LONGEST_NAME]
+        self.make_room(1, len(text))
+        table, n = self.table, len(self)
+        start = int(table.sizes[LETTERS])
+        table.letters[start : start + len(text)] = np.frombuffer(text, np.uint8)
+        enter(table, u8(key), kind, column, start + len(text))
+        return n
+
+    def make_room(self, features: int, letters: int) -> None:
+        """Room for so many more, without which compiled code stops."""
+        table, n = self.table, len(self)
+        if n + features > table.keys.shape[0]:
+            size = 2 ** int(np.ceil(np.log2(n + features)))
+            table = table._replace(
+                slots=np.zeros(2 * size, np.uint32),
+                keys=grown(table.keys, n, size),
+                kinds=grown(table.kinds, n, size),
+                columns=grown(table.columns, n, size),
+                ends=grown(table.ends, n, size),
+            )
+            place_all(table)
+        used = int(table.sizes[LETTERS])
+        if used + letters > table.letters.shape[0]:
+            table = table._replace(letters=grown(table.letters, used, 2 * (used + letters)))
+        self.table = table
+
+    def name(self, j: int) -> str:
+        """The text of a feature."""
+        start = int(self.table.ends[j - 1]) if j else 0
+        return self.table.letters[start : self.table.ends[j]].tobytes().decode("utf-8", "replace")
+
+    def kind(self, j: int) -> int:
+        """What a feature is of."""
+        return int(self.table.kinds[j])
+
+    def column(self, j: int) -> int:
+        """The number of the column that a feature comes from."""
+        return int(self.table.columns[j])
+
+    def find(self, key: int) -> int:
+        """The number of the feature with this hash; -1 if there is none."""
+        return int(find(self.table, u8(key)))
+
+    def mark(self) -> tuple[int, int]:
+        """Where it ends, for ``forget_from``."""
+        return len(self), int(self.table.sizes[LETTERS])
+
+    def forget_from(self, mark: tuple[int, int]) -> None:
+        """Take back what was added since."""
+        if len(self) != mark[0]:
+            self.table.sizes[:2] = mark
+            self.table.slots[:] = 0
+            place_all(self.table)
+
+    def copy(self) -> Self:
+        """The same, apart."""
+        other = type(self)(self.most)
+        other.table = Table(*(array.copy() for array in self.table))
+        return other
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What there is to know, for a file."""
+        n, table = len(self), self.table
+        return {
+            "keys": table.keys[:n].copy(),
+            "kinds": table.kinds[:n].copy(),
+            "columns": table.columns[:n].copy(),
+            "ends": table.ends[:n].copy(),
+            "letters": table.letters[: table.sizes[LETTERS]].copy(),
+        }
+
+    @classmethod
+    def from_arrays(cls, most: int, arrays: dict[str, np.ndarray]) -> Self:
+        """The vocabulary that gave these. They must have been looked at: see ``models.record_header``."""
+        new = cls(most)
+        n, used = arrays["keys"].shape[0], arrays["letters"].shape[0]
+        new.make_room(n, used)
+        table = new.table
+        for name, array in arrays.items():
+            getattr(table, name)[: array.shape[0]] = array
+        table.sizes[:2] = n, used
+        place_all(table)
+        return new
+
+
+def grown(array: np.ndarray, used: int, size: int) -> np.ndarray:
+    """A longer array with the same beginning."""
+    new = np.zeros(size, array.dtype)
+    new[:used] = array[:used]
+    return new
+
+
+@exact_part
+def slot_of(table, key):
+    """The slot that has the key, or the empty one where it would be."""
+    mask = u8(table.slots.shape[0]) - u8(1)
+    slot = (key ^ (key >> u8(32))) & mask
+    while table.slots[slot] != np.uint32(0) and table.keys[u8(table.slots[slot]) - u8(1)] != key:
+        slot = (slot + u8(1)) & mask
+    return slot
+
+
+@kernel
+def place_all(table):
+    """Fill the empty slots with all features. Of two with one key, the first is found."""
+    for j in range(u8(table.sizes[FEATURES])):
+        slot = slot_of(table, table.keys[j])
+        if table.slots[slot] == np.uint32(0):
+            table.slots[slot] = np.uint32(j + u8(1))
+
+
+@kernel
+def find(table, key):
+    """The number of the feature with this key; -1 if there is none."""
+    return np.int64(table.slots[slot_of(table, key)]) - 1
+
+
+@kernel
+def enter(table, key, kind, column, end):
+    """Append a feature whose letters are in place."""
+    n = u8(table.sizes[FEATURES])
+    table.keys[n], table.kinds[n], table.columns[n], table.ends[n] = key, kind, column, end
+    slot = slot_of(table, key)
+    if table.slots[slot] == np.uint32(0):
+        table.slots[slot] = np.uint32(n + u8(1))
+    table.sizes[FEATURES] += 1
+    table.sizes[LETTERS] = end

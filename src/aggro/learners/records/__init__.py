@@ -1,0 +1,8 @@
+"""Raw records to a model: any learner of this library behind an encoder that learns while rows stream by.
+
+``learner`` is the class users type and the file to open first; how cells become numbers is in ``aggro.encoding``.
+"""
+
+from aggro.learners.records.learner import RecordLearner
+
+__all__ = ["RecordLearner"]

@@ -1,0 +1,580 @@
+"""Raw records, tables and texts as they come, and a learner behind them."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from aggro.encoding.cells import Columns, columns_of
+from aggro.encoding.encoder import Encoded, Encoder, Options
+from aggro.learners.shared.forks import Turn, turn_of
+from aggro.learners.shared.inputs import as_weights
+from aggro.learners.shared.inside import task_of
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import NESTED
+from aggro.learners.shared.one_row import Explanation, as_weight
+from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number, check_params
+from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
+
+NONE = Kind(None, "None")
+ASKING = ("ask", "query_one", "query_chunk")  # what an ActiveLearner inside has, and takes rows for
+PASSED_ON = ("answer", "forget", "asked", "as_asked", "flush")  # and what is asked of it as it is
+
+
+class Names:
+    """A name or several, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or isinstance(value, str):
+            return True
+        return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+    def __str__(self) -> str:
+        return "a name, a list of names or None"
+
+
+class Rows(NamedTuple):
+    """Rows of features for the learner inside, in the form of a stream's chunk."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+    names: None = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+class RecordLearner:
+    """Learn from raw records, tables or texts: numbers, categories, text and dates as they come.
+
+    What each column is for is found out from its first rows; numbers are scaled, categories and words become features
+    as they appear, dates are taken apart, ids are left out. All of this is learned in the same single pass as the
+    model, is saved with it, and is used for every prediction.
+
+    Parameters
+    ----------
+    estimator : learner, default=None
+        The learner inside, which is copied: any of this library, also an ``ActiveLearner``. None for
+        ``PAClassifier()``.
+    number, category, text, date, ignore : str or list of str, default=None
+        Columns that have these roles; the others are guessed, by the rule in ``aggro.streams.tables.roles``.
+    na : str or list of str, default=None
+        Words that mean a missing value, besides the usual ones ("", "?", "NA", "n/a", "null" …). In a column of
+        numbers every word does.
+    scale : bool, default=True
+        Standardise numbers by their mean and deviation so far.
+    words : {"counts", "presence"}, default="counts"
+        Whether a word counts as often as it comes in a text, or once.
+    ngrams : int, default=1
+        Up to how many words that follow one another are a feature of their own.
+    max_features : int, default=2**20
+        How many categories and words are told apart; those that come later share a place with one of them.
+
+    Attributes
+    ----------
+    estimator_ : learner
+        The learner inside. Its counters and weights are here, too: ``n_seen_``, ``classes_``, ``coef_`` ….
+    columns_ : dict
+        What each column is for, and why.
+    feature_names_ : list of str
+        The features that the columns became, such as "age", "plan=basic", "note:refund", "since:weekday=Monday".
+    strays_ : dict
+        How many cells of a column of numbers, or dates, were something else, and counted as missing.
+    n_features_in_ : int
+        How many columns are known.
+
+    Examples
+    --------
+    >>> from aggro import RecordLearner
+    >>> model = RecordLearner()
+    >>> tickets = [
+    ...     ({"plan": "basic", "age": 23, "note": "wants a refund"}, "leaves"),
+    ...     ({"plan": "pro", "age": 51, "note": "asks how to add a user"}, "stays"),
+    ...     ({"plan": "basic", "age": 35, "note": "second refund this year"}, "leaves"),
+    ...     ({"plan": "pro", "age": None, "note": "happy with the service"}, "stays"),
+    ... ]
+    >>> for record, outcome in tickets:
+    ...     model = model.learn_one(record, outcome)
+    >>> model.predict_one({"plan": "basic", "note": "a refund please"})
+    'leaves'
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "number": Names(),
+        "category": Names(),
+        "text": Names(),
+        "date": Names(),
+        "ignore": Names(),
+        "na": Names(),
+        "scale": Flag(),
+        "words": Choice(("counts", "presence")),
+        "ngrams": Number(1, 8, integer=True),
+        "max_features": Number(1, 2**30, integer=True),
+    }
+    estimator_: Any
+    _encoder: Encoder
+    _lock: Turn
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        number: str | Sequence[str] | None = None,
+        category: str | Sequence[str] | None = None,
+        text: str | Sequence[str] | None = None,
+        date: str | Sequence[str] | None = None,
+        ignore: str | Sequence[str] | None = None,
+        na: str | Sequence[str] | None = None,
+        scale: bool = True,
+        words: str = "counts",
+        ngrams: int = 1,
+        max_features: int = 2**20,
+    ) -> None:
+        self.estimator = estimator
+        self.number = number
+        self.category = category
+        self.text = text
+        self.date = date
+        self.ignore = ignore
+        self.na = na
+        self.scale = scale
+        self.words = words
+        self.ngrams = ngrams
+        self.max_features = max_features
+
+    # One record -----------------------------------------------------------------------------------
+
+    def learn_one(self, x: Any, y: Any = None, weight: float = 1.0) -> Self:
+        """Learn one record.
+
+        Parameters
+        ----------
+        x : dict or str
+            The record: its fields by name, with numbers, text, dates, truth values or None; or a text.
+        y : label or float
+            Its target; none for an outlier detector.
+        weight : float, default=1.0
+            How much the record counts: it scales C.
+        """
+        record = as_record(x)
+        with self._turn() as (encoder, inner):
+            if as_weight(weight) == 0.0:
+                return self
+            mark = encoder.mark()
+            try:
+                row = encoder.learn_one(record)
+                if task_of(inner) == "outlier":
+                    inner.learn_one(row, weight=weight)
+                else:
+                    inner.learn_one(row, y, weight)
+            except BaseException:
+                encoder.restore(mark)
+                raise
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """The label, or the number, of one record; None if nothing was learned yet."""
+        row = self._row(x)
+        return self._inside().predict_one({} if row is None else row)
+
+    def decision_one(self, x: Any) -> Any:
+        """The score of one record, as the learner inside gives it."""
+        row = self._row(x)
+        return self._inside().decision_one({} if row is None else row)
+
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """What each part of one record has to do with its score, in the record's own terms.
+
+        Parameters
+        ----------
+        x : dict or str
+            The record.
+        label : label, default=None
+            The class whose score is explained; None for the one that is predicted.
+
+        Returns
+        -------
+        explanation : Explanation
+            Contributions by feature, the largest first: "age", "plan=basic", "note:refund". With ``intercept`` they
+            sum to ``score``.
+        """
+        row = self._row(x)
+        inner = self._inside()
+        more = () if label is None else (label,)
+        found = inner.explain_one({} if row is None else row, *more)
+        parts: dict[str, float] = {}
+        for feature, part in found.items():
+            name = self._encoder.name(feature) if isinstance(feature, int) else feature
+            parts[name] = parts.get(name, 0.0) + part
+        return Explanation(parts, found.intercept, found.score, found.label)
+
+    def _row(self, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """One record as the learner inside takes it; None if nothing is known yet."""
+        record = as_record(x)
+        if "_encoder" not in self.__dict__:
+            self._check_params()
+            return None
+        with self._turn() as (encoder, _):
+            self._check_known(encoder, record, "record has no field")
+            return encoder.transform_one(record)
+
+    # Many -----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : frame, list of records, list of texts, or array
+            The rows, raw: a frame of pandas, polars or pyarrow, dicts, or strings.
+        y : array of shape (n_samples,)
+            Their labels, or the numbers to predict.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self._check_params()
+        inner = self._copy_of_estimator()
+        if inner.__dict__.get("warm_start"):
+            raise ValueError("fit starts anew, so warm_start=True means nothing inside. Call partial_fit to go on.")
+        encoder = self.new_encoder()
+        rows = self._learned(encoder, X, y, sample_weight)
+        given = (rows.X,) if task_of(inner) == "outlier" else (rows.X, rows.y)
+        inner.fit(*given, sample_weight=rows.weight)
+        with self._turn():
+            self.__dict__.update(_encoder=encoder, estimator_=inner)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on: one pass over these rows, in order.
+
+        Parameters
+        ----------
+        X : frame, list of records, list of texts, or array
+            The rows, raw. Columns may be new, lack, and stand in another order.
+        y : array of shape (n_samples,)
+            Their labels, or the numbers to predict.
+        classes : array, default=None
+            Names of classes that may come, if these are to be in ``classes_`` from the start.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        with self._turn() as (encoder, inner):
+            mark = encoder.mark()
+            try:
+                rows = self._learned(encoder, X, y, sample_weight)
+                if classes is None:
+                    inner.learn_chunk(rows)
+                elif isinstance(inner, Learner) and task_of(inner) == "classification":
+                    inner._partial_fit(rows.X, rows.y, rows.weight, classes, None, True)
+                else:
+                    raise ValueError(f"{type(inner).__name__} takes classes as they come: leave classes= out.")
+            except BaseException:
+                encoder.restore(mark)
+                raise
+        return self
+
+    def learn_chunk(self, chunk: Any) -> Self:
+        """Learn a raw chunk of a stream: ``aggro.streams.open(path, raw=True)``."""
+        with self._turn() as (encoder, _):
+            if not encoder.columns and getattr(chunk, "columns", None):
+                encoder.settle(chunk.columns)
+        return self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted label, or number, of each row."""
+        return np.asarray(self._inside().predict_chunk(self._rows(X)))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of each row, as the learner inside gives them."""
+        return np.asarray(self._inside().decision_chunk(self._rows(X)))
+
+    def predict_chunk(self, chunk: Any) -> np.ndarray:
+        """The predicted label, or number, of each row of a raw chunk."""
+        return self.predict(chunk.X)
+
+    def decision_chunk(self, chunk: Any) -> np.ndarray:
+        """The scores of each row of a raw chunk."""
+        return self.decision_function(chunk.X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of labels that are predicted right; of a regressor, R²."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = r2_score if task_of(self) == "regression" else accuracy_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def encoded(self, X: Any) -> Encoded:
+        """Rows as the learner inside sees them, and how many of their categories and words are known to it."""
+        columns, n = columns_of(X)
+        if not n:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        self._known()
+        with self._turn() as (encoder, _):
+            self._check_known(encoder, columns, "table has no column")
+            return encoder.transform(columns, n)
+
+    def _rows(self, X: Any) -> Rows:
+        if "_encoder" not in self.__dict__:
+            self._inside()._fitted()  # says that nothing was learned yet
+        encoded = self.encoded(X)
+        names = columns_of(X)[0]
+        missing = [name for name, column in self.columns_.items() if column.role in USED and name not in names]
+        if missing:
+            shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
+            warnings.warn(
+                f"The table lacks {len(missing)} of the columns that were learned from, and they count as missing: "
+                f"{shown}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return Rows(encoded.X)
+
+    def _learned(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """The rows as features, learned by the encoder; without those of weight 0."""
+        columns, n = columns_of(X)
+        if not n:
+            raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {type(self).__name__}.")
+        if y is not None and hasattr(y, "__len__") and len(y) != n:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
+        weights = as_weights(sample_weight, n)
+        if weights.shape[0] and not weights.all():
+            there = np.flatnonzero(weights)
+            if not there.size:
+                raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
+            columns = {name: taken(column, there) for name, column in columns.items()}
+            y = None if y is None else np.asarray(y)[there]
+            weights, n = weights[there], there.size
+        X = encoder.learn(columns, n).X
+        if not encoder.width:
+            raise ValueError(
+                f"None of the columns can be learned from: {described(encoder.columns)}. Say what they are, such as "
+                "category=['zip']."
+            )
+        return Rows(X, y, weights if weights.shape[0] else None)
+
+    @staticmethod
+    def _check_known(encoder: Encoder, columns: Columns | Mapping[str, Any], what: str) -> None:
+        """Refuse rows in which nothing is known to the model: an answer would be about nothing."""
+        known = [name for name, column in encoder.columns.items() if column.role in USED]
+        if not known or any(name in columns for name in known):
+            return
+        wanted = ", ".join(map(repr, known[:10])) + (" …" if len(known) > 10 else "")
+        given = ", ".join(map(repr, [*columns][:10])) or "nothing"
+        raise ValueError(f"The {what} that the model has learned from. Expected {wanted}; got {given}.")
+
+    # What is known --------------------------------------------------------------------------------
+
+    @property
+    def columns_(self) -> dict[str, Column]:
+        """What each column is for."""
+        return dict(self._known().columns)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """What the features are called."""
+        encoder = self._known()
+        return [encoder.name(j) for j in range(encoder.width)]
+
+    @property
+    def strays_(self) -> dict[str, int]:
+        """Cells of number and date columns that were something else."""
+        return dict(self._known().counts.strays)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns are known."""
+        return len(self._known().columns)
+
+    @property
+    def encoder_(self) -> Encoder:
+        """What turns cells into features."""
+        return self._known()
+
+    def _known(self) -> Encoder:
+        if "_encoder" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has seen nothing yet")
+        return self._encoder
+
+    def __getattr__(self, name: str) -> Any:
+        """What is known of the learner inside, and what an active one can be asked."""
+        inner = self.__dict__.get("estimator_")
+        if name.startswith("__") or name in ("estimator_", "_encoder", "_lock"):
+            raise AttributeError(name)
+        if inner is None and name in (*ASKING, *PASSED_ON) and self.__dict__.get("estimator") is not None:
+            inner = self.__dict__["estimator"]
+        if name.endswith("_") and inner is not None:
+            return getattr(inner, name)
+        if name in ASKING and hasattr(inner, name):
+            return {"ask": self._ask, "query_one": self._query_one, "query_chunk": self._query_chunk}[name]
+        if name in PASSED_ON and hasattr(inner, name) and "estimator_" in self.__dict__:
+            return getattr(inner, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # Asking, with an ActiveLearner inside ---------------------------------------------------------
+
+    def _query_one(self, x: Any) -> bool:
+        record = as_record(x)
+        with self._turn() as (encoder, inner):
+            return bool(inner.query_one(encoder.transform_one(record)))
+
+    def _ask(self, id: Any, x: Any) -> bool:
+        record = as_record(x)
+        with self._turn() as (encoder, inner):
+            return bool(inner.ask(id, encoder.transform_one(record)))
+
+    def _query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
+        with self._turn() as (encoder, inner):
+            if not encoder.columns and getattr(chunk, "columns", None):
+                encoder.settle(chunk.columns)
+            columns, n = columns_of(chunk.X)
+            rows = Rows(encoder.transform(columns, n).X, weight=chunk.weight)
+            found: int | None = inner.query_chunk(rows, start, stop, insist=insist)
+            return found
+
+    # The parts ------------------------------------------------------------------------------------
+
+    def settle(self, columns: Mapping[str, Column]) -> Self:
+        """Say what the columns are for, all at once and for good, before anything is learned.
+
+        Parameters
+        ----------
+        columns : dict of Column
+            As a stream has found out: ``aggro.streams.open(path, raw=True).columns``.
+        """
+        with self._turn() as (encoder, _):
+            if encoder.counts.rows:
+                raise ValueError("Rows have been learned already: the columns have their roles.")
+            encoder.settle(columns)
+        return self
+
+    def go_on_with(self, learner: Any, encoder: Encoder) -> Self:
+        """Put a learner and an encoder inside that have learned before; they are not copied."""
+        if learner is not None:
+            self._check_inner(learner)
+        self._check_params()
+        with turn_of(self).lock:
+            self.__dict__.update(estimator_=learner, _encoder=encoder)
+        return self
+
+    def save(self, path: Any) -> None:
+        """Save encoder and learner in one file, whole or not at all; ``aggro.load(path)`` brings them back."""
+        from aggro.models import save
+
+        save(self, path)
+
+    @contextmanager
+    def turn(self) -> Iterator[Any]:
+        """The learner inside, while no other thread learns or asks."""
+        with self._turn() as (_, inner):
+            yield inner
+
+    @contextmanager
+    def _turn(self) -> Iterator[tuple[Encoder, Any]]:
+        lock = turn_of(self)
+        if lock.is_mine():
+            raise RuntimeError(NESTED)
+        with lock.lock:
+            if "_encoder" not in self.__dict__:
+                self._check_params()
+                self.__dict__.update(_encoder=self.new_encoder(), estimator_=self._copy_of_estimator())
+            yield self._encoder, self.estimator_
+
+    def new_encoder(self) -> Encoder:
+        """An encoder that knows nothing yet, as the parameters are now."""
+        said_of = ("number", "category", "text", "date", "ignore", "na")
+        roles: dict[str, Any] = {role: names_of(getattr(self, role)) for role in said_of}
+        said = NOTHING_SAID._replace(**roles)
+        said.roles()  # refuses a column with two of them
+        return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
+
+    def _copy_of_estimator(self) -> Any:
+        if self.estimator is None:
+            from aggro.estimators import PAClassifier
+
+            return PAClassifier()
+        if "_model" not in self.estimator.__dict__ and "estimator_" not in self.estimator.__dict__:
+            return copy.deepcopy(self.estimator)
+        from sklearn.base import clone  # without what it has learned
+
+        return clone(self.estimator)
+
+    def _inside(self) -> Any:
+        return self.estimator_ if "estimator_" in self.__dict__ else self._copy_of_estimator()
+
+    def _check_params(self) -> None:
+        check_params(type(self).__name__, self._constraints, self.__dict__)
+        if self.estimator is not None:
+            self._check_inner(self.estimator)
+
+    def _check_inner(self, inner: Any) -> None:
+        name = type(self).__name__
+        if isinstance(inner, RecordLearner) or not (isinstance(inner, Learner) or hasattr(inner, "query_one")):
+            raise TypeError(f"The 'estimator' parameter of {name} must be a learner of aggro, got {inner!r}.")
+        if inner.__dict__.get("kernel") == "precomputed":
+            raise ValueError(f"{name} makes features of records, and kernel='precomputed' has none.")
+
+    def _begin_pass(self, model: Any, number: int) -> None:
+        self.estimator_._begin_pass(model, number)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_encoder" in self.__dict__
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        parent = getattr(super(), "__getstate__", None)
+        state = dict(parent() if parent is not None else self.__dict__)
+        state.pop("_lock", None)
+        return state
+
+
+def as_record(x: Any) -> Mapping[str, Any]:
+    """One record: a dict with text for names, or a text."""
+    if isinstance(x, str):
+        return {"": x}
+    if not isinstance(x, Mapping):
+        raise TypeError(
+            f"One record must be a dict of named values, or a text; got {type(x).__name__}. Many go to partial_fit and "
+            "predict."
+        )
+    for name in x:
+        if not isinstance(name, str):
+            raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
+    return x
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """A name or several as a tuple."""
+    return (given,) if isinstance(given, str) else tuple(given or ())
+
+
+def described(columns: Mapping[str, Column]) -> str:
+    """Columns and their roles, in one line."""
+    if not columns:
+        return "they are empty"
+    return ", ".join(f"{name!r} is {column.role.value} ({column.why})" for name, column in [*columns.items()][:8])
+
+
+def taken(column: Any, rows: np.ndarray) -> Any:
+    """These rows of a column."""
+    if hasattr(column, "to_pylist"):
+        return column.take(rows)
+    return column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows.tolist()]

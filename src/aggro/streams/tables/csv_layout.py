@@ -1,0 +1,138 @@
+"""How a CSV file is laid out: delimiter, quoting, header and the names of the columns."""
+
+from __future__ import annotations
+
+import csv
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggro.streams.bad_lines import bad_header, shortened
+from aggro.streams.io.encodings import TRY
+from aggro.streams.io.files import Source
+from aggro.streams.io.lines import after_newline
+from aggro.streams.parse.csv_rows import QUOTE, last_row_end
+from aggro.streams.tables.csv_header import LOOKED_BELOW, has_header
+from aggro.streams.tables.text_tables import first_rows
+
+if TYPE_CHECKING:
+    from aggro.streams.reader import Stream
+
+LONGEST_ROW = 2**24  # bytes; a quote that is never closed should not fill the memory
+
+
+class Layout:
+    """What the first file of a stream shows, or what was said of it."""
+
+    def __init__(self, source: Source, header: bool | None, delimiter: str | None, raw: bool) -> None:
+        self._raw = raw
+        text = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW)
+        first = first_line(text)
+        if not first:
+            raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
+        if b"\0" in first:
+            raise bad_header('there are NUL bytes. If this is UTF-16 text, say so: encoding="utf-16-le"', source.title)
+        self.delimiter = _checked(delimiter) or _delimiter(source.name, first)
+        self.quoting = self.delimiter != "\t"
+        fields = self.fields(first, source.title)
+        self.header_said = header is not None
+        self.header = has_header(fields, self._below(text, len(fields))) if header is None else header
+        self.names = self.named(fields) if self.header else [f"column{k + 1}" for k in range(len(fields))]
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(
+                f"{source.title} has two columns {shortened(repr(twice))}. Give them different names; or if its first "
+                "line is a row, pass header=False."
+            )
+
+    def named(self, fields: list[str]) -> list[str]:
+        """The names of a header; several columns without one are called by their number.
+
+        In raw streams, blanks around a name are no part of it. Models of other streams may know the name with them.
+        """
+        if self._raw:
+            fields = [name.strip() for name in fields]
+        if fields.count("") < 2:
+            return fields
+        return [name or f"column{k + 1}" for k, name in enumerate(fields)]
+
+    def fields(self, line: bytes, title: str) -> list[str]:
+        """The fields of a first line."""
+        if b"\r" in line:
+            raise bad_header("the lines end with carriage returns (CR) alone. Convert it: tr '\\r' '\\n'", title)
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise bad_header(
+                f"{line[error.start - 20 if error.start > 20 else 0 :][:40]!r} is not UTF-8. {TRY}", title
+            ) from error
+        if not self.quoting:
+            return text.split("\t")
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter), [])
+        except csv.Error as error:
+            raise bad_header(f"this is not a line of CSV ({error})", title) from error
+
+    def _below(self, text: bytes, width: int) -> list[list[str]]:
+        """Some rows after the first line."""
+        lines = text.decode("utf-8", "replace").splitlines(keepends=True)
+        top = next(k for k, line in enumerate(lines) if line.strip())
+        rows: list[list[str]] = []
+        try:
+            if self.quoting:
+                found = csv.reader(lines[top + 1 :], delimiter=self.delimiter)
+            else:
+                found = csv.reader(lines[top + 1 :], delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+            rows += [row for row in islice(found, LOOKED_BELOW) if len(row) == width]
+        except csv.Error:  # a field that is very long, say: what came before will do
+            pass
+        return rows
+
+    def header_end(self, text: np.ndarray) -> int:
+        """Where the rows of a file start."""
+        if not self.header:
+            return 0
+        letters = text.tobytes()
+        start = letters.find(first_line(letters))
+        return letters.find(b"\n", start) + 1 or len(letters)
+
+    def has_quotes(self, text: np.ndarray) -> bool:
+        return self.quoting and bool((text == QUOTE).any())
+
+    def last_end(self, text: np.ndarray, start: int, stop: int) -> int:
+        """Where the last row of text[:stop] ends; 0 if none does."""
+        if self.has_quotes(text[:stop]):
+            return last_row_end(text, stop, self.delimiter)
+        return after_newline(text, start, stop)
+
+    def rows_end(self, sample: bytes) -> int:
+        """Where the last whole row ends; 0 if there is none after the header."""
+        text = np.frombuffer(sample, np.uint8)
+        end = self.last_end(text, 0, len(text))
+        return end if end > self.header_end(text) else 0
+
+
+def layout_of(stream: Stream) -> Layout:
+    """The layout of a stream's files, looked at once."""
+    if stream.layout is None:
+        stream.layout = Layout(stream.sources[0], stream.options["header"], stream.options["delimiter"], stream.raw)
+    layout: Layout = stream.layout
+    return layout
+
+
+def _checked(delimiter: str | None) -> str | None:
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        raise ValueError(f"delimiter={delimiter!r} is not one ASCII letter, other than a quote or a line break.")
+    return delimiter
+
+
+def _delimiter(name: str, line: bytes) -> str:
+    if ".tsv" in name.lower():
+        return "\t"
+    return max(",\t;", key=lambda letter: (line.count(letter.encode()), letter == ","))
+
+
+def first_line(text: bytes) -> bytes:
+    """The first line that is not empty."""
+    return next((line for line in text.split(b"\n") if line.strip()), b"").strip(b"\r")

@@ -1,0 +1,156 @@
+"""Raw tables: columns as they come, with the role of each, for whoever encodes them.
+
+What a column is for is settled once, by the rule of ``roles``, from a sample: the first 1,000 rows; and where all
+files can be read twice and have at most 16 MB of text together, up to 1,000 more, spread evenly over them. It does
+not depend on chunks or threads. With ``columns=``, as a model knows them, nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggro.streams.io.lines import BOM
+from aggro.streams.tables.encode import labels_of, weights_of
+from aggro.streams.tables.roles import LOOKED_AT, MISSING, USED, Column, Role, Said, settle
+from aggro.streams.tables.text_tables import first_rows
+
+if TYPE_CHECKING:
+    from aggro.streams.reader import Stream
+
+CHECKED_THROUGH = 2**24  # bytes of text that are looked through for a guess
+NOT_KNOWN = "not known to the model"
+
+Columns = Mapping[str, Column]
+
+
+def names_in(said: str | Iterable[str]) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said)
+
+
+def said_of(options: Mapping[str, Any]) -> Said:
+    """What the options of a stream say about its columns."""
+    several = {role: names_in(options[role]) for role in ("number", "category", "text", "date", "ignore", "na")}
+    return Said(**several, label=options["label"], weight=options["weight"])
+
+
+def settled_columns(stream: Stream, names: Sequence[str], sample: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns of a stream's table, from a sample of its rows or as they are known."""
+    options, title = stream.options, stream.sources[0].title
+    known: Columns | None = options["columns"]
+    if known is None:
+        return settle(sample, said_of(options), labels=options["labels"], title=title)
+    label, weight = options["label"], options["weight"]
+    Said(label=label, weight=weight).check(names, title)
+    columns = {name: known.get(name) or Column(name, Role.IGNORE, NOT_KNOWN) for name in names}
+    for chosen, role in ((label, Role.LABEL), (weight, Role.WEIGHT)):
+        if isinstance(chosen, str) or chosen is False:
+            columns = {name: _unless(column, role) for name, column in columns.items()}
+        if isinstance(chosen, str):
+            columns[chosen] = Column(chosen, role, "as said", True)
+    return columns
+
+
+def _unless(column: Column, role: Role) -> Column:
+    return Column(column.name, Role.IGNORE, f"not the {role} this time") if column.role is role else column
+
+
+def of_role(columns: Columns, role: Role) -> str | None:
+    """The column of a role that one column has."""
+    return next((column.name for column in columns.values() if column.role is role), None)
+
+
+def wanted(columns: Columns) -> list[str]:
+    """The columns that must be read."""
+    return [column.name for column in columns.values() if column.role in (*USED, Role.LABEL, Role.WEIGHT)]
+
+
+def split(
+    table: Any, columns: Columns, na: tuple[str, ...] = ()
+) -> tuple[Any, np.ndarray | None, np.ndarray | None, None]:
+    """(the columns that features are made of, labels, weights, no names) of a pyarrow table or record batch.
+
+    Labels that are words come without blanks around them, and None for a word that means «not there».
+    """
+    import pyarrow as pa
+
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    label, weight = of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)
+    there = table.column_names
+    used = [name for name in there if name in columns and columns[name].role in USED]
+    y = labels_of(_words_or_none(table.column(label), na)) if label in there else None
+    weights = weights_of(table.column(weight), str(weight)) if weight in there else None
+    return table.select(used), y, weights, None
+
+
+def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    column = pc.utf8_trim_whitespace(column)
+    gone = pc.is_in(column, pa.array([*MISSING, *na], column.type))
+    return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
+
+
+def looked_at(n: int, all_of_it: bool) -> np.ndarray:
+    """Which of the first n rows a guess is made from; where they are all, some of them are spread over the rest."""
+    first = np.arange(min(n, LOOKED_AT))
+    if not all_of_it or n <= LOOKED_AT:
+        return first
+    return np.concatenate([first, np.unique(np.linspace(LOOKED_AT, n - 1, LOOKED_AT).astype(np.int64))])
+
+
+def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -> tuple[list[tuple[int, bytes]], bool]:
+    """Texts to guess from, each with the number of its file; and whether they are all there is.
+
+    ``end_of(text)`` is where the last whole row of a text ends, 0 if it has none.
+    """
+    texts, left = [], CHECKED_THROUGH
+    again = all(source.can_be_read_again() for source in stream.sources)
+    for number, source in enumerate(stream.sources if again else ()):
+        text = source.sample(left + 1)
+        left -= len(text)
+        if left < 0:
+            break
+        if text.strip():
+            texts.append((number, text.removeprefix(BOM)))
+    if again and left >= 0:
+        return texts, True
+    source = stream.sources[0]
+    text = first_rows(source, end_of, longest)
+    if again and text.count(b"\n") < LOOKED_AT:
+        text = first_rows(source, end_of, longest, CHECKED_THROUGH)
+    return [(0, text)], False
+
+
+def cells_of(column: Any) -> Any:
+    """The cells of a pyarrow column as the rule takes them: an array of floats where all are numbers, else a list."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
+    if pa.types.is_string(kind) and (numbers := as_floats(column)) is not None:
+        found = np.asarray(numbers.to_numpy())
+        if not np.isinf(found).any():  # infinity is no number to the rule
+            return found
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)
+    return column.to_pylist()
+
+
+def as_floats(column: Any) -> Any:
+    """A column of strings as floats; None if one of them is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.cast(pc.utf8_trim_whitespace(column), pa.float64())
+    except pa.ArrowInvalid:
+        return None

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from helpers.figures import assert_readable
 from matplotlib.colors import to_hex
 
-from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, PARegressor, PAUniclass, plot, streams
+from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, PARegressor, PAUniclass, RecordLearner, plot, streams
 from aggro.evaluate import Curve, compare, progressive
 from aggro.plot.colours import DARK, LIGHT
 from aggro.plot.end_labels import EndLabels
@@ -229,6 +229,15 @@ def test_a_pipeline_has_words():
 
     pipe = make_pipeline(CountVectorizer(), PAClassifier()).fit(["cheap pills", "monday notes"], ["spam", "work"])
     assert {name for name, _ in shown(plot.weights(pipe))} == {"cheap", "pills", "monday", "notes"}
+
+
+def test_raw_records_have_columns_and_words():
+    model = RecordLearner()
+    for plan, note, outcome in [("basic", "wants a refund", "leaves"), ("pro", "all is well", "stays")]:
+        model.learn_one({"plan": plan, "note": note}, outcome)
+    names = {name for name, _ in shown(plot.weights(model))}
+    assert {"plan=basic", "note:refund"} <= names <= set(model.feature_names_)
+    assert plot.history(model).lines[0].get_xdata()[-1] == 2
 
 
 def test_numbers_and_centres_and_learners_inside():

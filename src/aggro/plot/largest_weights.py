@@ -34,8 +34,8 @@ def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax
     Parameters
     ----------
     learner : object
-        A learner with ``coef_`` (or ``center_``), one around such a learner, or a scikit-learn pipeline that ends with
-        one: then the names are those that come out of the steps before it, for example words.
+        A learner with ``coef_`` (or ``center_``), one around such a learner (``RecordLearner``, ``ActiveLearner``), or a
+        scikit-learn pipeline that ends with one: then the names are those that come out of the steps before it.
     n : int, default=20
         How many weights, at most.
     names : sequence, default=None
@@ -128,6 +128,8 @@ def opened(learner: Any, names: Sequence[Any] | None) -> tuple[Any, Sequence[Any
             names = list(learner[:-1].get_feature_names_out())
         return opened(learner.steps[-1][1], names)
     if "estimator_" in getattr(learner, "__dict__", {}):
+        if names is None:
+            names = getattr(learner, "feature_names_", None)  # of columns and words, where raw records are learned
         return opened(learner.estimator_, names)
     if names is None:
         known = getattr(learner, "feature_names_in_", None)

@@ -22,6 +22,7 @@ class Known:
     def __init__(self, learner: Any, stream: Stream) -> None:
         self.learner, self.stream = learner, stream
         self.model = learner.estimator_ if hasattr(learner, "columns_") else learner  # what takes the rows of ``look``
+        self.rows = 0
         self.known = self.unknown = 0  # features that the rows have
         self.columns: tuple[list[str], list[str]] = ([], [])  # of a table: those that it lacks, and those not known
 
@@ -29,14 +30,15 @@ class Known:
         """Count what is known of these rows, and give them as ``model`` takes them."""
         if not chunk.n_rows:
             return chunk
+        self.rows += chunk.n_rows
         if chunk.columns is not None:
             chunk = self._look_at_table(chunk)
         else:
             self._look_at_features(chunk)
         if self.unknown and not self.known:
             raise Mistake(
-                f"{self.stream.sources[0].title}: the model knows none of the features of these rows, so it can say nothing "
-                f"about them. {self._expected()}"
+                f"{self.stream.sources[0].title}: the model knows none of the features of these rows, so it can say "
+                f"nothing about them. {self._expected()}"
             )
         return chunk
 
@@ -94,8 +96,8 @@ class Known:
         lacking, strange = self.columns
         if lacking:
             lines.append(
-                f"Note: the data lack {len(lacking):,} of the columns that the model has learned from, and these count as "
-                f"missing: {names_listed(lacking)}."
+                f"Note: the data lack {len(lacking):,} of the columns that the model has learned from, and these count "
+                f"as missing: {names_listed(lacking)}."
             )
         if strange:
             lines.append(f"Note: {len(strange):,} column(s) are not known to the model: {names_listed(strange)}.")

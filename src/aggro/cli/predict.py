@@ -34,8 +34,8 @@ def predict(
 ) -> None:
     """Predict each row: one label a line, or one score, or tab-separated scores of all classes.
 
-    The data are read as those that the model has learned from. A label column among them is not looked at. Features that
-    the model does not know are left out, and counted; if it knows none, that is an error.
+    The data are read as those that the model has learned from. A label column among them is not looked at. Features
+    that the model does not know are left out, and counted; if it knows none, that is an error.
     """
     learner, reading = load_to_read(model, reading)
 
@@ -50,6 +50,8 @@ def predict(
             with blaming_the_data():
                 text = "\n".join(lines(known.model, known.look(chunk))) + "\n"
             write(text)
+    if not known.rows:
+        print(f"Note: there is no row in {stream.sources[0].title}.", file=sys.stderr)
     for line in known.lines():
         print(line, file=sys.stderr)
     if stream.bad_lines:

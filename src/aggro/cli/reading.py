@@ -214,8 +214,8 @@ class Rows:
         of = f"column {column.name!r} ({column.why})" if column else "the label"
         rest = [name for name in self.stream.columns if column is None or name != column.name]
         raise Mistake(
-            f"{self.stream.sources[0].title}: {of} has {classes:,} classes in the first {rows:,} rows, so it can hardly "
-            f"be the label. {other}: --label with one of {names_listed(rest)}."
+            f"{self.stream.sources[0].title}: {of} has {classes:,} classes in the first {rows:,} rows, so it can "
+            f"hardly be the label. {other}: --label with one of {names_listed(rest)}."
         )
 
     def place(self, row: int) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.cli.options import Reading
 from aggro.cli.known import Known
+from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, open_known
 from aggro.learners.shared.inside import task_of as task_of
 

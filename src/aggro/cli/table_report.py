@@ -77,8 +77,8 @@ def check_classes(learner: Any, stream: Stream, task: str) -> None:
         column = next((c.name for c in stream.columns.values() if c.role == "label"), None) if stream.raw else None
         of = f" of column {column!r}" if column else ""
         raise Mistake(
-            f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to tell apart, "
-            "and no model was saved. Name another column with --label, or add rows of other classes; to learn what is "
+            f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to tell "
+            "apart, and no model was saved. Name another column with --label, or add rows of other classes; to learn what is "
             "usual, take --learner PAUniclass."
         )
 

@@ -69,8 +69,8 @@ def train(
     """
     new, reading = starting_learner(learner, set_ or [], from_, reading)
     from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again
-    from aggro.cli.table_report import check_classes, check_usable
     from aggro.cli.scoring import evaluate, task_of
+    from aggro.cli.table_report import check_classes, check_usable
 
     task = task_of(new)
     stream = open_data(data, reading, task=task) if from_ is None else open_known(data, reading, new, task=task)

@@ -24,7 +24,7 @@ def open_rows(
     """
     by_names = (begun is not None and "columns" not in begun) or (learner is not None and not knows_columns(learner))
     stdin = "-" in data  # where answers come from
-    stream = None if stdin else open_data(data, reading, cells=True, **({"raw": False} if by_names else {}))
+    stream = None if stdin else open_data(data, reading, cells=True, raw=False if by_names else None)
     if stream is None or not read_again(stream):
         title = "stdin" if stream is None else stream.sources[0].title
         raise Mistake(f"Rows are labelled over several starts, and {title} cannot be read again: save it as a file.")

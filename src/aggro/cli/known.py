@@ -61,7 +61,7 @@ class Known:
 
         columns = self.learner.columns_
         used = [name for name, column in columns.items() if column.role in USED]
-        there = chunk.X.column_names
+        there = set(chunk.X if hasattr(chunk.X, "some") else chunk.X.column_names)
         lacking = [name for name in used if name not in there]
         strange = [name for name, column in self.stream.columns.items() if name not in columns]
         self.columns = lacking, strange

@@ -87,6 +87,8 @@ def train(
         raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
     if test:
         open_data(test, reading, task=task)  # a mistake there should not cost the training
+    if stream.raw:
+        stream.prepare = new.encoder_.ready
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_)
     run = Run(stream, new, passes, checkpoints)
     with kept(checkpoints.left):

@@ -6,7 +6,7 @@ from a column depends on its role alone, and comes out the same for all three fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.encoding.dates import FURTHEST, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
+from aggro.encoding.numbers import read_numbers
 from aggro.streams.parse.words64 import PADDING
 from aggro.streams.tables.roles import BLANKS, ISO, LOOKED_AT, MISSING, NUMBER, Column, as_number, is_missing
 
@@ -46,6 +47,8 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     A table is a list of records (dicts), a frame of pandas, polars or pyarrow, a list or column of texts, or an
     array of numbers.
     """
+    if isinstance(X, Ready):
+        return X, X.shape[0]  # type: ignore[return-value]
     if isinstance(X, Mapping):
         raise TypeError("This is one record; many are wanted here. Give a list of records, or call the method for one.")
     if hasattr(X, "column_names") and hasattr(X, "num_rows"):  # pyarrow
@@ -205,19 +208,24 @@ def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
         return _finite(np.require(array, np.float64, ["A"]))
     if not (of.is_string(kind) or of.is_large_string(kind)):
         return None
-    text = pc.ascii_trim(column, characters=BLANKS)
-    reads = pc.fill_null(pc.match_substring_regex(text, f"^({NUMBER.pattern})$"), False)
-    words = pa.array(sorted({*MISSING, *na}), text.type)
-    missing = pc.or_(pc.is_null(text), pc.fill_null(pc.is_in(text, value_set=words), True))
-    numbers = pc.if_else(reads, pc.replace_substring_regex(text, r"^\+", ""), pa.scalar(None, text.type))
-    try:
-        floats = pc.cast(numbers, pa.float64())
-    except pa.ArrowInvalid:  # too large or too small for a float
-        return None
-    array = floats.to_numpy(zero_copy_only=False) if isinstance(floats, pa.Array) else floats.to_numpy()
-    found = _finite(np.asarray(array, np.float64))
-    strays = pc.sum(pc.invert(pc.or_(reads, missing))).as_py() or 0
-    return Numbers(found.values, found.strays + int(strays))
+    strings = _arrow_strings(column)
+    return None if strings is None else numbers_in(strings, na)
+
+
+def numbers_in(strings: Strings, na: Iterable[str]) -> Numbers:
+    """A column of strings as numbers."""
+    letters = np.concatenate([strings.letters, np.zeros(PADDING, np.uint8)])
+    values, other = np.empty(len(strings.absent)), np.empty(len(strings.absent), np.int64)
+    n = read_numbers(letters, strings.bounds, strings.absent, values, other)
+    strays = 0
+    for i in other[:n].tolist():  # words, for «missing» or stray; and numbers that only Python reads
+        cell = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
+        number = as_number(cell)
+        if number is not None:
+            values[i] = number
+        elif not is_missing(cell, na):
+            strays += 1
+    return Numbers(values, strays)
 
 
 def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
@@ -360,16 +368,64 @@ def no_strings(n: int) -> Strings:
     return Strings(np.zeros(0, np.uint8), np.zeros(n + 1, np.int64), np.ones(n, bool))
 
 
-def joined(columns: Sequence[Strings], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(letters, bounds, absent) of all columns, with letters that may be written to, and room at the end."""
-    total = sum(len(column.letters) for column in columns)
-    letters = np.zeros(total + PADDING, np.uint8)
-    bounds = np.zeros((len(columns), n + 1), np.int64)
-    absent = np.zeros((len(columns), n), bool)
+class Texts(NamedTuple):
+    """Columns of strings together, with letters that may be written to, and room at the end of them."""
+
+    letters: np.ndarray
+    starts: np.ndarray  # (columns, rows)
+    ends: np.ndarray
+    absent: np.ndarray  # (columns, rows)
+
+
+def joined(columns: Sequence[Strings], n: int) -> Texts:
+    """Columns of n rows as one."""
+    letters = np.empty(sum(len(column.letters) for column in columns) + PADDING, np.uint8)
+    starts, ends = np.empty((len(columns), n), np.int64), np.empty((len(columns), n), np.int64)
+    absent = np.empty((len(columns), n), bool)
     at = 0
     for j, column in enumerate(columns):
         letters[at : at + len(column.letters)] = column.letters
-        bounds[j] = column.bounds + at
+        np.add(column.bounds[:-1], at, out=starts[j])
+        np.add(column.bounds[1:], at, out=ends[j])
         absent[j] = column.absent
         at += len(column.letters)
-    return letters, bounds, absent
+    letters[at:] = 0
+    return Texts(letters, starts, ends, absent)
+
+
+class Ready:
+    """The cells of a table, read as an encoder's layout says: all that can be done before rows are gone through in order.
+
+    So the threads that read a file can do it. It stands for the table, with columns ``names``.
+    """
+
+    def __init__(
+        self,
+        layout: Any,
+        names: frozenset[str],
+        numbers: np.ndarray,
+        parts: np.ndarray,
+        texts: Texts,
+        strays: Mapping[str, int],
+    ) -> None:
+        self.layout, self.names = layout, names
+        self.numbers, self.parts, self.texts, self.strays = numbers, parts, texts, strays
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.numbers.shape[0], len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def some(self, rows: Any) -> Ready:
+        """These rows of it: a slice, or their numbers. Strays count once, with the first rows."""
+        letters, *cells = self.texts
+        texts = Texts(letters, *(np.ascontiguousarray(array[:, rows]) for array in cells))
+        strays, self.strays = self.strays, {}
+        numbers, parts = (np.ascontiguousarray(array[rows]) for array in (self.numbers, self.parts))
+        return Ready(self.layout, self.names, numbers, parts, texts, strays)

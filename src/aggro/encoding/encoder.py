@@ -29,10 +29,13 @@ import numpy as np
 
 from aggro.encoding.cells import (
     Columns,
+    Ready,
     Strings,
+    Texts,
     as_moments,
     as_numbers,
     as_strings,
+    columns_of,
     joined,
     no_strings,
     sample_of,
@@ -104,9 +107,7 @@ class Layout(NamedTuple):
     na_longest: int
     grams: Grams
 
-    def cells(
-        self, numbers: np.ndarray, parts: np.ndarray, letters: np.ndarray, bounds: np.ndarray, absent: np.ndarray
-    ) -> Cells:
+    def cells(self, numbers: np.ndarray, parts: np.ndarray, texts: Texts) -> Cells:
         """Cells for the compiled loop."""
         return Cells(
             numbers,
@@ -114,9 +115,7 @@ class Layout(NamedTuple):
             self.number_seeds,
             self.number_columns,
             parts,
-            letters,
-            bounds,
-            absent,
+            *texts,
             self.seeds,
             self.columns,
             self.words,
@@ -249,11 +248,15 @@ class Encoder:
 
     # Rows -----------------------------------------------------------------------------------------
 
-    def learn(self, columns: Columns, n: int) -> Encoded:
+    def learn(self, columns: Columns | Ready, n: int) -> Encoded:
         """The rows as features; what is new about them becomes known.
 
         A column is met where it first has something in a cell; until then it is not there.
         """
+        if isinstance(columns, Ready):
+            encoded = self._encode(columns, n, learning=True)
+            self.counts.rows += n
+            return encoded
         starts = {name: first_there(column, n, self.na) for name, column in columns.items() if name not in self.columns}
         pieces = []
         edges = sorted({0, n, *self._looks(n), *(at for at in starts.values() if at < n)})
@@ -270,7 +273,7 @@ class Encoder:
                 self._look_again(starts)
         return pieces[0] if len(pieces) == 1 else stacked(pieces, self.width)
 
-    def transform(self, columns: Columns, n: int) -> Encoded:
+    def transform(self, columns: Columns | Ready, n: int) -> Encoded:
         """The rows as features; nothing becomes known."""
         return self._encode(columns, n, learning=False)
 
@@ -297,14 +300,18 @@ class Encoder:
             sample[name] = before + (sample_of(columns[name], room) if name in columns else [None] * min(n, room))
         self.sample = sample
 
-    def _encode(self, columns: Columns, n: int, learning: bool) -> Encoded:
+    def _encode(self, columns: Columns | Ready, n: int, learning: bool) -> Encoded:
         indptr, indices, data, counts = self._sparse(self._cells(columns, n, learning), n, learning)
         from scipy.sparse import csr_array
 
         X = csr_array((data, indices, indptr), shape=(n, max(self.width, 1)))
         return Encoded(X, int(counts[0]), int(counts[1]))
 
-    def _cells(self, columns: Columns, n: int, learning: bool) -> Cells:
+    def ready(self, table: Any) -> Ready:
+        """A table with its cells read, for ``learn`` or ``transform``. Any thread may call this once roles are settled."""
+        return self._read(*columns_of(table))
+
+    def _read(self, columns: Columns, n: int) -> Ready:
         layout = self.layout()
         numbers = np.full((n, len(layout.slots)), np.nan)
         parts = np.full((n, PARTS * len(layout.dates)), -1, np.int64)
@@ -325,9 +332,15 @@ class Encoder:
                 strays[name] = moments.strays
         for name in layout.strings:
             strings.append(as_strings(columns[name]) if name in columns else no_strings(n))
+        return Ready(layout, frozenset(columns), numbers, parts, joined(strings, n), strays)
+
+    def _cells(self, columns: Columns | Ready, n: int, learning: bool) -> Cells:
+        read = columns if isinstance(columns, Ready) else self._read(columns, n)
+        if read.layout is not self.layout():
+            raise ValueError("These rows were made ready for an encoder with other columns. Give the table itself.")
         if learning:
-            self._count_strays(strays)
-        return layout.cells(self._scaled(numbers, learning), parts, *joined(strings, n))
+            self._count_strays(read.strays)
+        return read.layout.cells(self._scaled(read.numbers, learning), read.parts, read.texts)
 
     def _count_strays(self, strays: Mapping[str, int]) -> None:
         for name, count in strays.items():
@@ -439,22 +452,20 @@ class Encoder:
                 row[at : at + len(NUMBERS)] = found[0]
                 parts[0, PARTS * k : PARTS * (k + 1)] = [place + first if place >= 0 else -1 for place in found[1]]
         texts = [spelled(record.get(name)).encode("utf-8", "replace") for name in layout.strings]
-        bounds, at = [], 0
-        for text in texts:
-            bounds.append((at, at + len(text)))
-            at += len(text)
+        lengths = np.array([len(text) for text in texts], np.int64).reshape(len(texts), 1)
+        ends = np.cumsum(lengths, axis=0)
         if learning and strays:
             self._count_strays(strays)
         letters = np.frombuffer(bytearray(b"".join((*texts, bytes(PADDING)))), np.uint8)
         absent = np.zeros((len(texts), 1), bool)
-        edges = np.array(bounds, np.int64).reshape(len(texts), 2)
-        cells = layout.cells(self._scaled(numbers, learning), parts, letters, edges, absent)
+        joint = Texts(letters, ends - lengths, ends, absent)
+        cells = layout.cells(self._scaled(numbers, learning), parts, joint)
         _, features, values, _ = self._sparse(cells, 1, learning)
         return features, values
 
     def _sparse(self, cells: Cells, n: int, learning: bool) -> tuple[np.ndarray, ...]:
         """(row pointers, features, values, counts) of rows, features ascending."""
-        options, strings = self.options, cells.bounds.shape[0]
+        options, strings = self.options, cells.starts.shape[0]
         most = n * (cells.numbers.shape[1] + cells.parts.shape[1] + strings)
         most += options.ngrams * ((cells.letters.shape[0] + n * strings) // 2 + 1)
         indptr, counts = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)

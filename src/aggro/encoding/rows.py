@@ -44,7 +44,8 @@ class Cells(NamedTuple):
     number_columns: np.ndarray  # the column of each number
     parts: np.ndarray  # (rows, parts of dates): a feature, or -1
     letters: np.ndarray  # all strings, one column after the other; made small in place
-    bounds: np.ndarray  # (strings, rows + 1): where each cell begins
+    starts: np.ndarray  # (strings, rows): where each cell begins
+    ends: np.ndarray  # (strings, rows): and where it ends
     absent: np.ndarray  # (strings, rows): true where there is no cell
     seeds: np.ndarray  # of each column of strings
     columns: np.ndarray  # its number
@@ -172,8 +173,8 @@ def has_room(table, cells, grams, i):
 def room_for(table, cells, grams, i):
     """How many features row i could bring, and how many letters their names could have."""
     needed, letters = np.int64(cells.numbers.shape[1]), np.int64(0)
-    for j in range(u8(cells.bounds.shape[0])):
-        length = cells.bounds[j, i + u8(1)] - cells.bounds[j, i]
+    for j in range(u8(cells.starts.shape[0])):
+        length = cells.ends[j, i] - cells.starts[j, i]
         needed += 1 + ((length + 1) // 2) * grams.n
         letters += length * (grams.n * (grams.n + 1) // 2)  # a letter is in one word, two pairs, three triples …
     needed = min(needed, max(table.sizes[MOST] - table.sizes[FEATURES], 0))
@@ -189,7 +190,7 @@ def room_needed(table, cells, grams, i):
 @kernel
 def encode_rows(table, cells, grams, learning, start, indptr, indices, data, counts):
     """Write rows from ``start`` on; the row before which the vocabulary needs more room, or how many rows there are."""
-    n = cells.bounds.shape[1] - 1
+    n = cells.numbers.shape[0]
     used = u8(indptr[start])
     for i in range(u8(start), u8(n)):
         if learning and not has_room(table, cells, grams, i):
@@ -209,8 +210,8 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
             if cells.parts[i, j] >= 0:
                 indices[used], data[used] = cells.parts[i, j], 1.0
                 used += u8(1)
-        for j in range(u8(cells.bounds.shape[0])):
-            p, end = u8(cells.bounds[j, i]), u8(cells.bounds[j, i + u8(1)])
+        for j in range(u8(cells.starts.shape[0])):
+            p, end = u8(cells.starts[j, i]), u8(cells.ends[j, i])
             while p < end and cells.letters[p] <= 32:
                 p += u8(1)
             while p < end and cells.letters[end - u8(1)] <= 32:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aggro.streams.bad_lines import BadLine
@@ -55,6 +55,7 @@ class Stream:
             if name in RAW_ONLY and not raw and value != DEFAULTS[name]:
                 raise ValueError(f"{name}= is for raw tables. Leave it out, or pass raw=True.")
         self.raw = raw
+        self.prepare: Callable[[Any], Any] | None = None  # what the reading threads make of each raw table of text
         if raw and self._format.columns is None:
             raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables. Leave raw=True out.")
         self._columns: dict[str, Column] | None = None

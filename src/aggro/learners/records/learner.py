@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from aggro.encoding.cells import Columns, columns_of
+from aggro.encoding.cells import Columns, Ready, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
 from aggro.learners.shared.forks import Turn, turn_of
 from aggro.learners.shared.inputs import as_weights
@@ -378,7 +378,7 @@ class RecordLearner:
             there = np.flatnonzero(weights)
             if not there.size:
                 raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
-            columns = {name: taken(column, there) for name, column in columns.items()}
+            columns = some_rows(columns, there)
             y = None if y is None else taken(y if isinstance(y, list) else np.asarray(y), there)
             weights, n = weights[there], there.size
         X = encoder.learn(columns, n).X
@@ -590,6 +590,13 @@ def described(columns: Mapping[str, Column]) -> str:
     if not columns:
         return "they are empty"
     return ", ".join(f"{name!r} is {column.role.value} ({column.why})" for name, column in [*columns.items()][:8])
+
+
+def some_rows(columns: Any, rows: np.ndarray) -> Any:
+    """These rows of a table."""
+    if isinstance(columns, Ready):
+        return columns.some(rows)
+    return {name: taken(column, rows) for name, column in columns.items()}
 
 
 def taken(column: Any, rows: np.ndarray) -> Any:

@@ -82,6 +82,8 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         try:
             table, bad = reader.read(block)
             encoded = reader.rows(table) if table.num_rows else None
+            if encoded is not None and stream.prepare is not None:
+                encoded = (stream.prepare(encoded[0]), *encoded[1:])
         except BadLine:
             raise
         except (pa.ArrowException, ValueError) as error:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.encoding.dates import FURTHEST, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
-from aggro.encoding.numbers import read_numbers
+from aggro.encoding.numbers import LONGEST, read_numbers
 from aggro.streams.parse.words64 import PADDING
-from aggro.streams.tables.roles import BLANKS, ISO, LOOKED_AT, MISSING, NUMBER, Column, as_number, is_missing
+from aggro.streams.tables.roles import ISO, LOOKED_AT, Column, as_number, is_missing
 
 LONGEST_SAMPLE = 200  # letters of a cell that a guess is made from
 
@@ -214,9 +214,10 @@ def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
 
 def numbers_in(strings: Strings, na: Iterable[str]) -> Numbers:
     """A column of strings as numbers."""
-    letters = np.concatenate([strings.letters, np.zeros(PADDING, np.uint8)])
+    letters, cell = strings.letters.view(), np.zeros(LONGEST + PADDING, np.uint8)
+    letters.flags.writeable = False  # as Arrow's are: to compiled code another type
     values, other = np.empty(len(strings.absent)), np.empty(len(strings.absent), np.int64)
-    n = read_numbers(letters, strings.bounds, strings.absent, values, other)
+    n = read_numbers(letters, strings.bounds, strings.absent, cell, values, other)
     strays = 0
     for i in other[:n].tolist():  # words, for «missing» or stray; and numbers that only Python reads
         cell = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
@@ -394,7 +395,7 @@ def joined(columns: Sequence[Strings], n: int) -> Texts:
 
 
 class Ready:
-    """The cells of a table, read as an encoder's layout says: all that can be done before rows are gone through in order.
+    """The cells of a table, read as an encoder's layout says: what can be done before rows are gone through in order.
 
     So the threads that read a file can do it. It stands for the table, with columns ``names``.
     """

@@ -308,7 +308,7 @@ class Encoder:
         return Encoded(X, int(counts[0]), int(counts[1]))
 
     def ready(self, table: Any) -> Ready:
-        """A table with its cells read, for ``learn`` or ``transform``. Any thread may call this once roles are settled."""
+        """A table with its cells read, for ``learn`` or ``transform``; any thread may ask, once roles are settled."""
         return self._read(*columns_of(table))
 
     def _read(self, columns: Columns, n: int) -> Ready:

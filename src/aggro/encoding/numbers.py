@@ -6,16 +6,18 @@ import numpy as np
 
 from aggro.engine.jit.compile import kernel
 from aggro.streams.parse.numbers import OK, number
+from aggro.streams.parse.words64 import PADDING
 
 u8 = np.uint64
 SPACE, TAB = 32, 9
+LONGEST = 40  # letters; numbers of more are left to Python
 
 
 @kernel
-def read_numbers(letters, bounds, absent, values, other):
+def read_numbers(letters, bounds, absent, cell, values, other):
     """Write each cell's number, NaN where there is none; how many of the cells hold anything else, listed in ``other``.
 
-    Blanks around a number do not count. Bytes follow the letters, so that a whole word can be read at their end.
+    Blanks around a number do not count. ``cell`` has room for one cell by itself: in a column the next one follows.
     """
     n = u8(0)
     for i in range(u8(values.shape[0])):
@@ -27,10 +29,18 @@ def read_numbers(letters, bounds, absent, values, other):
         values[i] = np.nan
         if absent[i] or p == end:
             continue
-        value, stop, code = number(letters, p)
-        if code == OK and stop == end:
-            values[i] = value
-        else:
+        length = end - p
+        fits = length <= u8(LONGEST)
+        if fits:
+            for k in range(length):
+                cell[k] = letters[p + k]
+            for k in range(length, length + u8(PADDING)):
+                cell[k] = 0
+            value, stop, code = number(cell, u8(0))
+            if code == OK and stop == length:
+                values[i] = value
+            fits = code == OK and stop == length
+        if not fits:
             other[n] = np.int64(i)
             n += u8(1)
     return np.int64(n)

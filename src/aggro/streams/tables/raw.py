@@ -7,6 +7,7 @@ not depend on chunks or threads. With ``columns=``, as a model knows them, nothi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,14 +113,15 @@ def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -
     """
     texts, left = [], CHECKED_THROUGH
     again = all(source.can_be_read_again() for source in stream.sources)
-    for number, source in enumerate(stream.sources if again else ()):
+    small = again and sum(os.path.getsize(name) for name in stream.files) <= CHECKED_THROUGH  # packed or not
+    for number, source in enumerate(stream.sources if small else ()):
         text = source.sample(left + 1)
         left -= len(text)
         if left < 0:
             break
         if text.strip():
             texts.append((number, text.removeprefix(BOM)))
-    if again and left >= 0:
+    if small and left >= 0:
         return texts, True
     source = stream.sources[0]
     text = first_rows(source, end_of, longest)

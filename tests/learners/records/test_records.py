@@ -185,7 +185,7 @@ BAD = {
     "no rows": lambda m: m.partial_fit([], []),
     "rows of two kinds": lambda m: m.partial_fit([{"a": 1}, "text"], ["stays", "leaves"]),
     "numbers": lambda m: m.partial_fit([1.0, 2.0], ["stays", "leaves"]),
-    "a classes list that lacks one": lambda m: m.partial_fit([{"plan": "x"}], ["other"], classes=["leaves", "stays"]),
+    "classes twice": lambda m: m.partial_fit([{"plan": "x"}], ["stays"], classes=[["leaves"], ["stays"]]),
 }
 
 
@@ -193,13 +193,8 @@ BAD = {
 def test_what_is_refused_leaves_all_as_it_was(what, tmp_path):
     model = learned()
     before = bytes_of(model, tmp_path / "a")
-    try:
+    with pytest.raises((TypeError, ValueError), match=r"\w+ \w+"):
         BAD[what](model)
-    except (TypeError, ValueError) as error:
-        assert len(str(error)) > 20
-    else:
-        assert what == "a classes list that lacks one"  # classes may come at any time
-        return
     assert bytes_of(model, tmp_path / "b") == before
     assert model.predict_one(ROWS[0]) == learned().predict_one(ROWS[0])
 
@@ -210,15 +205,16 @@ def test_a_first_call_that_is_refused_leaves_a_learner_that_is_not_fitted(what):
     from sklearn.utils.validation import check_is_fitted
 
     model = RecordLearner()
-    try:
+    if what == "a number among texts":
+        return  # it is the first label, so it may be a number
+    with pytest.raises((TypeError, ValueError)):
         BAD[what](model)
-    except (TypeError, ValueError):
-        with pytest.raises(NotFittedError):
-            check_is_fitted(model)
-        with pytest.raises(NotFittedError):
-            model.predict(ROWS)
-        assert model.predict_one(ROWS[0]) is None
-        assert "_encoder" not in model.__dict__ or not model.encoder_.columns
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError):
+        model.predict(ROWS)
+    assert model.predict_one(ROWS[0]) is None
+    assert "_encoder" not in model.__dict__ or not model.encoder_.columns
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
@@ -230,13 +226,14 @@ def test_an_interruption_inside_takes_back_the_encoder(at, error, tmp_path, monk
     def interrupted(*args, **kwargs):
         raise error
 
+    row = {"plan": "new", "fresh": 1}
+    call = (
+        (lambda: model.learn_one(row, "stays")) if at == "learn_one" else (lambda: model.partial_fit([row], ["stays"]))
+    )
     with monkeypatch.context() as patch:
         patch.setattr(type(model.estimator_), at, interrupted)
         with pytest.raises(error):
-            if at == "learn_one":
-                model.learn_one({"plan": "new", "fresh": 1}, "stays")
-            else:
-                model.partial_fit([{"plan": "new", "fresh": 1}], ["stays"])
+            call()
     assert bytes_of(model, tmp_path / "b") == before
 
 

@@ -519,9 +519,10 @@ class Encoder:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_layout": None}
+        return {name: value for name, value in self.__dict__.items() if not isinstance(value, Layout)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self._layout = None
         self.__dict__.update(state)  # arrays that come from elsewhere may be read-only
         self.vocabulary, self.moments = self.vocabulary.copy(), self.moments.copy()
 

@@ -110,11 +110,26 @@ def one_row(rng: np.random.Generator) -> list[dict]:
     dicts = [dict(zip(names, row, strict=True)) for row in X.tolist()]
     targets = y.tolist()
 
-    def stream(model: Any) -> None:
+    def stream(model: Any, rows: list[dict], targets: list[int]) -> None:
         predict, learn = model.predict_one, model.learn_one
-        for x, target in zip(dicts, targets, strict=True):
+        for x, target in zip(rows, targets, strict=True):
             predict(x)
             learn(x, target)
+
+    def over_river(rows: list[dict], targets: list[int]) -> float:
+        theirs, ours = best(
+            lambda: stream(linear_model.PAClassifier(C=1.0, mode=1), rows, targets),
+            lambda: stream(PAClassifier(), rows, targets),
+            repeat=15,
+        )
+        return theirs / ours
+
+    few, every = 15, 1_000
+    chosen = [rng.choice(every, few, replace=False) for _ in range(n)]
+    meanings = rng.standard_normal(every)
+    topics = [int(meanings[row].sum() > 0.0) for row in chosen]
+    words = [{f"word {k}": 1.0 for k in row.tolist()} for row in chosen]
+    with_news = [{**row, f"news {i}": 1.0} for i, row in enumerate(words)]  # a word in each that never came before
 
     def arrays() -> None:
         model = PAClassifier()
@@ -126,16 +141,47 @@ def one_row(rng: np.random.Generator) -> list[dict]:
         for i in range(n // 10):
             model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
 
-    river, ours = best(
-        lambda: stream(linear_model.PAClassifier(C=1.0, mode=1)), lambda: stream(PAClassifier()), repeat=7
-    )
     ours_array, theirs = best(arrays, batches, repeat=7)
+    what = "predict_one then learn_one, {}, over River's PAClassifier".format
     return [
-        figure("predict_one then learn_one, dict of 22, over River's PAClassifier", river / ours, 3.5, 5.0),
+        figure(what("dict of 22"), over_river(dicts, targets), 3.5, 5.0),
+        figure(what("dicts of 15 words of 1,000"), over_river(words, topics), 2.0, None),
+        figure(what("dicts of 15 words and a new one"), over_river(with_news, topics), 2.0, None),
         figure(
             "learn_one, array of 22, over scikit-learn's partial_fit of one row", 10 * theirs / ours_array, 100, None
         ),
     ]
+
+
+def text_labels(rng: np.random.Generator) -> list[dict]:
+    """Labels that are text beside whole numbers, of two classes and of ten, in what they usually come in."""
+    import pandas as pd
+
+    from aggro import PAClassifier
+    from aggro.streams import Chunk
+
+    X = rng.standard_normal((200_000, 22))
+    calls: dict[str, Callable[[Any], Any]] = {
+        "fit": lambda y: PAClassifier().fit(X, y),
+        "partial_fit": lambda y: PAClassifier().partial_fit(X, y),
+        "learn_chunk": lambda y: PAClassifier().learn_chunk(Chunk(X, y)),
+    }
+    rows = []
+    for classes in (2, 10):
+        y = (X @ rng.standard_normal((22, classes))).argmax(axis=1)
+        text = np.array([f"class {k}" for k in range(classes)])[y]
+        columns = {
+            "array": (text, y),
+            "objects": (text.astype(object), y),
+            "list": (text.tolist(), y.tolist()),
+            "pandas": (pd.Series(text.tolist()), pd.Series(y)),
+        }
+        for kind, (texts, numbers) in columns.items():
+            for name, call in calls.items() if kind == "array" else [("partial_fit", calls["partial_fit"])]:
+                with_text, with_numbers = best(lambda: call(texts), lambda: call(numbers), repeat=15)  # noqa: B023
+                what = f"{name}, 200,000 × 22, text for labels ({kind}, {classes} classes), of the time with integers"
+                rows.append({**figure(what, with_text / with_numbers, 1.5, None), "at_most": True})
+    return rows
 
 
 def imports() -> list[dict]:
@@ -155,13 +201,14 @@ def figure(what: str, ratio: float, target: float, goal: float | None) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["dense", "sparse", "one_row", "imports"])
+    parser.add_argument("--only", choices=["dense", "sparse", "one_row", "text_labels", "imports"])
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     parts: dict[str, Callable[[], list[dict]]] = {
         "dense": lambda: dense(np.random.default_rng(0)),
         "sparse": lambda: sparse(np.random.default_rng(1)),
         "one_row": lambda: one_row(np.random.default_rng(2)),
+        "text_labels": lambda: text_labels(np.random.default_rng(3)),
         "imports": imports,
     }
     rows = [row for name, part in parts.items() if chosen.only in (None, name) for row in part()]

@@ -18,6 +18,7 @@ import numpy as np
 from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRIES, SAFE, DictReader
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR
+from aggro.learners.shared.bad_values import bad_value
 
 INFINITY = float("inf")
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
@@ -293,8 +294,6 @@ def allowed(values: np.ndarray, least: float) -> np.ndarray:
 def check_values(names: Sequence[Any], values: np.ndarray, least: float) -> None:
     """Refuse values of one row that no kernel will see; ``names`` are those of their features."""
     if not allowed(values, least).all():
-        from aggro.learners.shared.inputs import bad_value  # which stands on this module
-
         raise bad_value(frozen(values[None, :]), 0, list(names), least)
 
 

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
+from aggro.learners.shared.bad_values import bad_state as bad_state
+from aggro.learners.shared.bad_values import bad_value as bad_value
 from aggro.learners.shared.features import MAX_FEATURES, frozen
 from aggro.learners.shared.labels import MANY, unpacked
 
@@ -192,40 +194,6 @@ def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
     while row >= 0 and weights.shape[0] and weights[row] == 0.0:
         row = int(first_bad(X, row + 1, low)[0])
     return row
-
-
-def bad_value(X: Rows, row: int, names: list[Any] | None, low: float = -np.inf) -> ValueError:
-    """The error for a row with a value that is not finite or below ``low``.
-
-    If there is no such value in it, or no such row (-1), the model itself has no finite score for the rows.
-    """
-    i, j = first_bad(X, row, low)
-    if row < 0 or i != row:
-        return bad_state()
-    if isinstance(X, CSR):
-        stored = slice(X.indptr[i], X.indptr[i + 1])
-        value = X.data[stored][X.indices[stored] == j][0]
-    else:
-        value = X[i, j]
-    column = f"column {names[j]!r}" if names and j < len(names) else f"column {j}"
-    if np.isfinite(value):
-        return ValueError(
-            f"Negative values in data passed to X: the first is {value} at row {i}, {column}. "
-            "With signed=False all values must be 0 or more; nothing was learned from this call."
-        )
-    what = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{np.asarray(value).dtype}')"
-    return ValueError(
-        f"Input X contains {what}: the first is at row {i}, {column}. "
-        "Drop or impute such values; nothing was learned from this call."
-    )
-
-
-def bad_state() -> ValueError:
-    """The error for a model that cannot tell what a row of finite values scores."""
-    return ValueError(
-        "Input X is finite, and yet this model has no finite score for it: its own numbers are too large, or have been "
-        "damaged. Nothing was learned from this call. Load an earlier state, or fit anew."
-    )
 
 
 def _as_column(y: Any, n: int, owner: str) -> np.ndarray:

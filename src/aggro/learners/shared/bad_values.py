@@ -1,0 +1,43 @@
+"""The errors for values that no row may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.rows import CSR, first_bad
+
+
+def bad_value(X: np.ndarray | CSR, row: int, names: list[Any] | None, low: float = -np.inf) -> ValueError:
+    """The error for a row with a value that is not finite or below ``low``.
+
+    If there is no such value in it, or no such row (-1), the model itself has no finite score for the rows.
+    """
+    i, j = first_bad(X, row, low)
+    if row < 0 or i != row:
+        return bad_state()
+    if isinstance(X, CSR):
+        stored = slice(X.indptr[i], X.indptr[i + 1])
+        value = X.data[stored][X.indices[stored] == j][0]
+    else:
+        value = X[i, j]
+    column = f"column {names[j]!r}" if names and j < len(names) else f"column {j}"
+    if np.isfinite(value):
+        return ValueError(
+            f"Negative values in data passed to X: the first is {value} at row {i}, {column}. "
+            "With signed=False all values must be 0 or more; nothing was learned from this call."
+        )
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{np.asarray(value).dtype}')"
+    return ValueError(
+        f"Input X contains {what}: the first is at row {i}, {column}. "
+        "Drop or impute such values; nothing was learned from this call."
+    )
+
+
+def bad_state() -> ValueError:
+    """The error for a model that cannot tell what a row of finite values scores."""
+    return ValueError(
+        "Input X is finite, and yet this model has no finite score for it: its own numbers are too large, or have been "
+        "damaged. Nothing was learned from this call. Load an earlier state, or fit anew."
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,6 @@ def detector_of_river() -> type[Any]:
     return found
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
-    Frame = pd.DataFrame | pl.DataFrame | pa.Table
-    Column = pd.Series | pl.Series | pa.ChunkedArray
-
 __all__ = [entry.name for entry in LEARNERS]
 
 
@@ -49,12 +41,12 @@ class River:
         """Learn one row: features by name, its target, and how much it counts."""
         super().learn_one(x, y, w)  # type: ignore[misc]
 
-    def learn_many(self: Any, X: Frame, y: Column) -> None:
+    def learn_many(self: Any, X: Any, y: Any) -> None:
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         if len(X):
             self.learn_chunk(chunk_of(X, y))
 
-    def predict_many(self: Any, X: Frame) -> Column:
+    def predict_many(self: Any, X: Any) -> Any:
         """The prediction for each row of a frame, as ``predict_one`` would give it; a column of the same library."""
         if not len(X) or not self.__sklearn_is_fitted__():
             return column_beside(X, [self.predict_one({})] * len(X))
@@ -109,7 +101,7 @@ class RiverDetector(River):
         """Learn one row: features by name, and how much it counts."""
         super().learn_one(x, None, w)
 
-    def learn_many(self: Any, X: Frame) -> None:  # type: ignore[override]
+    def learn_many(self: Any, X: Any) -> None:  # type: ignore[override]
         """Learn the rows of a frame, in order: the same model as ``learn_one`` row by row."""
         super().learn_many(X, None)
 

@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import kernel
+from aggro.engine.jit.compile import inline, kernel
+from aggro.engine.jit.intrinsics import trailing_zeros
+from aggro.streams.parse.words64 import HIGH_BITS, word
 
 u8 = np.uint64
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+EVERY_QUOTE, EVERY_1 = u8(0x2222222222222222), u8(0x0101010101010101)
+GAPS = 64
 NONE = np.empty(0, np.int64)
 
 
@@ -57,9 +61,71 @@ def find_ends(text, stop, delimiter, quoting, ends, fields):
     return np.int64(rows), np.int64(last)
 
 
+@inline
+def next_quote(text, p, stop):
+    """Where the next quote is, from p on; ``stop`` if there is none. Eight letters are looked at together."""
+    while p + u8(8) <= stop:
+        t = word(text, p) ^ EVERY_QUOTE  # a quote is a zero byte now, and borrows from the bit above it
+        found = (t - EVERY_1) & ~t & HIGH_BITS
+        if found:
+            return p + (trailing_zeros(found) >> u8(3))
+        p += u8(8)
+    while p < stop and text[p] != QUOTE:
+        p += u8(1)
+    return p
+
+
+@kernel
+def last_end(text, stop, delimiter, gaps):
+    """Where the last row that ends in text[:stop] does; 0 if none does, -1 if the last gaps do not tell.
+
+    Only quotes are looked for. Between quoted fields are gaps, of which the last ones are kept; in one of them is the
+    last line break that counts.
+    """
+    stop = u8(stop)
+    start = p = u8(0)
+    n, size = u8(0), u8(gaps.shape[0])
+    while True:
+        p = next_quote(text, p, stop)
+        if p == stop:
+            gaps[n % size, 0], gaps[n % size, 1] = np.int64(start), np.int64(stop)
+            n += u8(1)
+            break
+        before = text[p - u8(1)] if p > u8(0) else NEWLINE
+        p += u8(1)
+        if p - u8(1) > start and before not in (delimiter, NEWLINE):
+            continue  # a letter like others
+        if p - u8(1) == start and start > u8(0):
+            continue  # right behind a field that ended
+        gaps[n % size, 0], gaps[n % size, 1] = np.int64(start), np.int64(p)
+        n += u8(1)
+        open_ = True
+        while open_:
+            p = next_quote(text, p, stop)
+            if p == stop:
+                break
+            if p + u8(1) < stop and text[p + u8(1)] == QUOTE:
+                p += u8(2)
+            else:
+                p += u8(1)
+                open_ = False
+        start = p
+        if open_:
+            break
+    for k in range(min(n, size)):
+        gap = gaps[(n - u8(1) - u8(k)) % size]
+        at = gap[1]
+        while at > gap[0]:
+            if text[u8(at - 1)] == NEWLINE:
+                return at
+            at -= 1
+    return np.int64(0) if n <= size else np.int64(-1)
+
+
 def last_row_end(text: np.ndarray, stop: int, delimiter: str) -> int:
     """Where the last row that ends in text[:stop] does; 0 if none does."""
-    return int(find_ends(text, stop, ord(delimiter), True, NONE, NONE)[1])
+    end = int(last_end(text, stop, ord(delimiter), np.empty((GAPS, 2), np.int64)))
+    return end if end >= 0 else int(find_ends(text, stop, ord(delimiter), True, NONE, NONE)[1])
 
 
 def row_ends(text: np.ndarray, size: int, delimiter: str) -> np.ndarray:

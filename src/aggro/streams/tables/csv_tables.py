@@ -305,7 +305,7 @@ class RawCsvReader(CsvReader):
 
         for name in self._numbers:
             place = table.schema.get_field_index(name)
-            if place >= 0 and table.schema.field(place).type == pa.string():
+            if name not in self._strayed and place >= 0 and table.schema.field(place).type == pa.string():
                 floats = as_floats(table.column(place))
                 if floats is None:
                     self._strayed.add(name)

@@ -93,9 +93,10 @@ def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
 
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    column = pc.utf8_trim_whitespace(column)
-    gone = pc.is_in(column, pa.array([*MISSING, *na], column.type))
-    return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
+    coded = pc.dictionary_encode(column.combine_chunks())  # labels come again and again: each is looked at once
+    words = pc.utf8_trim_whitespace(coded.dictionary)
+    gone = pc.is_in(words, pa.array([*MISSING, *na], words.type))
+    return pa.DictionaryArray.from_arrays(coded.indices, pc.if_else(gone, pa.scalar(None, words.type), words))
 
 
 def looked_at(n: int, all_of_it: bool) -> np.ndarray:

@@ -78,8 +78,8 @@ def check_classes(learner: Any, stream: Stream, task: str) -> None:
         of = f" of column {column!r}" if column else ""
         raise Mistake(
             f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to tell "
-            "apart, and no model was saved. Name another column with --label, or add rows of other classes; to learn what is "
-            "usual, take --learner PAUniclass."
+            "apart, and no model was saved. Name another column with --label, or add rows of other classes; to learn "
+            "what is usual, take --learner PAUniclass."
         )
 
 

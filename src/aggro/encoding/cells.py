@@ -220,11 +220,11 @@ def numbers_in(strings: Strings, na: Iterable[str]) -> Numbers:
     n = read_numbers(letters, strings.bounds, strings.absent, cell, values, other)
     strays = 0
     for i in other[:n].tolist():  # words, for «missing» or stray; and numbers that only Python reads
-        cell = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
-        number = as_number(cell)
+        text = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
+        number = as_number(text)
         if number is not None:
             values[i] = number
-        elif not is_missing(cell, na):
+        elif not is_missing(text, na):
             strays += 1
     return Numbers(values, strays)
 

@@ -126,23 +126,25 @@ class Classifier(Learner):
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the score of one row.
 
-        For two classes that is the score of ``classes_[1]``; else the score of ``label``, which is
-        the predicted one if not given.
+        That is the score of ``label``. If it is not given, of two classes the score of ``classes_[1]`` is meant, of
+        more that of the predicted one.
         """
         labels, features, parts, intercepts = self._explain(x)
         self._check_any(labels)
         parts = self._by_class(labels, parts)
         intercepts = self._by_class(labels, intercepts[None, :])[0]
         names = labels.names
+        if label is not None and label not in names:
+            raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
         if parts.ndim == 2:
             if label is None:
                 label = self.predict_one(x)
-            if label not in names:
-                raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
             column = names.tolist().index(label)
             parts, intercepts = parts[:, column], intercepts[column]
-        else:
+        elif label is None or label == names[-1]:
             label = names.tolist()[-1]
+        else:  # what speaks for one of two speaks against the other
+            parts, intercepts = -parts, -intercepts
         contributions = dict(zip(features, parts.tolist(), strict=True))
         intercept = float(intercepts)
         return Explanation(contributions, intercept, intercept + float(parts.sum()), label)

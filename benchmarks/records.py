@@ -76,7 +76,9 @@ def rows(n: int, repeat: int) -> None:
             times[name].append(took)
             print(f"{name:6} {1e6 * took / n:7.1f} µs a record, {100 * right:.1f} % right")
     ratios = [there / here for here, there in zip(times["aggro"], times["River"], strict=True)]
-    print(f"River's time / ours: {min(times['River']) / min(times['aggro']):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    print(
+        f"River's time / ours: {min(times['River']) / min(times['aggro']):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    )
 
 
 if __name__ == "__main__":

@@ -209,6 +209,7 @@ def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
     reads = pc.fill_null(pc.match_substring_regex(text, f"^({NUMBER.pattern})$"), False)
     words = pa.array(sorted({*MISSING, *na}), text.type)
     missing = pc.or_(pc.is_null(text), pc.fill_null(pc.is_in(text, value_set=words), True))
+    reads = pc.and_(reads, pc.invert(missing))  # a word for «missing» may be a number, such as -999
     numbers = pc.if_else(reads, pc.replace_substring_regex(text, r"^\+", ""), pa.scalar(None, text.type))
     try:
         floats = pc.cast(numbers, pa.float64())

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from aggro.learners.registry import ACTIVE, LEARNERS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
 
 MARK = "<!-- learners -->"
 FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
@@ -33,7 +33,7 @@ def table() -> str:
 def on_config(config: Any) -> Any:
     """The menu has the learners in the order of the registry."""
     (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
-    menu += [f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE)]
+    menu += [f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE, RECORDS)]
     return config
 
 

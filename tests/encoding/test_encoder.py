@@ -211,6 +211,19 @@ def test_missing_words_of_ones_own():
     assert [new.name(j) for j in range(new.width)] == ["plan=basic", "plan=missing"]
 
 
+def test_a_word_for_missing_that_is_a_number():
+    pyarrow = pytest.importorskip("pyarrow")
+    column = ["-999", "1", " -999 "]
+    for form in (column, pyarrow.array(column), np.array(column, object)):
+        values, strays = as_numbers(form, ("-999",))
+        assert values.tolist()[1] == 1.0
+        assert np.isnan(values[[0, 2]]).all()
+        assert strays == 0
+    new = encoder({"age": "number"}, na=("-999",))
+    assert one_by_one(new, [{"age": "1"}, {"age": "-999"}, {"age": math.nan}]) == [{}, {1: 1.0}, {1: 1.0}]
+    assert not new.counts.strays
+
+
 ISO_DATE = Column("since", Role.DATE, pattern=ISO)
 
 
@@ -367,6 +380,13 @@ def test_a_text_column_whose_first_cell_is_short():
     names = [new.name(j) for j in range(new.width)]
     assert "note=ok" in names
     assert "note:rather" in names
+
+
+def test_the_reason_follows_what_came():
+    new = encoder({})
+    for i in range(10):
+        new.learn_one({"plan": "abc"[i % 3]})
+        assert new.columns["plan"].why == ("1 value" if i < 9 else "3 values")
 
 
 def test_an_id_that_is_seen_late():

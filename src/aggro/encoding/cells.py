@@ -218,14 +218,15 @@ def numbers_in(strings: Strings, na: Iterable[str]) -> Numbers:
     letters.flags.writeable = False  # as Arrow's are: to compiled code another type
     values, other = np.empty(len(strings.absent)), np.empty(len(strings.absent), np.int64)
     n = read_numbers(letters, strings.bounds, strings.absent, cell, values, other)
-    strays = 0
-    for i in other[:n].tolist():  # words, for «missing» or stray; and numbers that only Python reads
+    strays, doubtful = 0, other[:n].tolist()  # words, for «missing» or stray; and numbers that only Python reads
+    numeric = [number for word in na if (number := as_number(word)) is not None]
+    if numeric:  # a word for «missing» may be a number, such as -999
+        doubtful += np.flatnonzero(np.isin(values, numeric)).tolist()
+    for i in doubtful:
         text = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
-        number = as_number(text)
-        if number is not None:
-            values[i] = number
-        elif not is_missing(text, na):
-            strays += 1
+        number = None if is_missing(text, na) else as_number(text)
+        values[i] = np.nan if number is None else number
+        strays += number is None and not is_missing(text, na)
     return Numbers(values, strays)
 
 

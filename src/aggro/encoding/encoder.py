@@ -38,6 +38,7 @@ from aggro.encoding.cells import (
     columns_of,
     joined,
     no_strings,
+    plain,
     sample_of,
     spelled,
 )
@@ -106,6 +107,8 @@ class Layout(NamedTuple):
     na_keys: np.ndarray
     na_longest: int
     grams: Grams
+    blank: np.ndarray  # the numbers of a row that has none
+    no_parts: np.ndarray
 
     def cells(self, numbers: np.ndarray, parts: np.ndarray, texts: Texts) -> Cells:
         """Cells for the compiled loop."""
@@ -198,6 +201,8 @@ class Encoder:
         if role in (*USED, Role.IGNORE):
             one: dict[str, Any] = {role.value: (name,)}
             self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
+        elif not name and all(cell is None or isinstance(cell, str) for cell in cells):
+            self._assign(name, Column(name, Role.TEXT, "texts alone"))
         else:
             self._assign(name, guess(name, cells, self.na))
             self.sample = {**self.sample, name: []}
@@ -243,6 +248,7 @@ class Encoder:
                 found, column = guess(name, cells, self.na), self.columns[name]
                 if found.role is not column.role or found.pattern != column.pattern:
                     self._assign(name, found)
+                self.columns[name] = found  # the reason may be another
         if any(len(cells) >= LOOKED_AT for cells in self.sample.values()):
             self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < LOOKED_AT}
 
@@ -405,22 +411,29 @@ class Encoder:
             grams=Grams(
                 np.zeros(self.options.ngrams, np.uint64), np.zeros(self.options.ngrams, np.uint64), self.options.ngrams
             ),
+            blank=np.full((1, len(slots)), np.nan),
+            no_parts=np.full((1, PARTS * len(dates)), -1, np.int64),
         )
 
     # One row --------------------------------------------------------------------------------------
 
     def learn_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """(features, values) of one record; what is new about it becomes known."""
-        if self.sample or not self._knows(record):
+        if not self._knows(record):
             X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
             return X.indices, X.data
         self.counts.rows += 1
-        return self._encode_one(record, True)
+        if not self.sample:
+            return self._encode_one(record, True)
+        self.sample = {name: [*before, plain(record.get(name))] for name, before in self.sample.items()}
+        row = self._encode_one(record, True)
+        self._look_again(())
+        return row
 
     def _knows(self, record: Mapping[str, Any]) -> bool:
         """Whether all columns that have something in this record have been met."""
-        new = [cell for name, cell in record.items() if name not in self.columns]
-        return all(is_missing(cell, self.na) for cell in new)
+        new = [record[name] for name in record if name not in self.columns]
+        return not new or all(is_missing(cell, self.na) for cell in new)
 
     def transform_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """(features, values) of one record; nothing becomes known."""
@@ -429,18 +442,17 @@ class Encoder:
     def _encode_one(self, record: Mapping[str, Any], learning: bool) -> tuple[np.ndarray, np.ndarray]:
         """As ``_encode`` does it for many, with little around it."""
         layout, na = self.layout(), self.na
-        numbers = np.full((1, len(layout.slots)), np.nan)
-        parts = np.full((1, PARTS * len(layout.dates)), -1, np.int64)
-        row, strays = numbers[0], {}
+        numbers, parts = layout.blank.copy(), layout.no_parts.copy()
+        strays: dict[str, int] = {}
+        row = numbers[0]
         for name, at in layout.numbers:
             cell = record.get(name)
-            if type(cell) is int or type(cell) is float:
-                number = as_number(cell)
-            else:
-                number = None if is_missing(cell, na) else as_number(cell)
+            if cell is None or (type(cell) is not float and type(cell) is not int and is_missing(cell, na)):
+                continue
+            number = as_number(cell)
             if number is not None:
                 row[at] = number
-            elif not is_missing(cell, na):
+            elif cell == cell:  # NaN is missing, infinity is not
                 strays[name] = 1
         for k, (name, at, first) in enumerate(layout.dates):
             cell = record.get(name)

@@ -134,7 +134,9 @@ def test_chunks_of_a_stream_with_their_columns():
 
 def test_texts_alone():
     texts, labels = ["good film", "bad film", "good good", "so bad"], [1, 0, 1, 0]
-    model = RecordLearner(text="").fit(texts * 3, labels * 3)
+    model = RecordLearner().fit(texts * 3, labels * 3)
+    assert model.columns_[""].role == "text"
+    assert RecordLearner().learn_one("ok", 1).columns_[""].role == "text"
     assert model.predict(["good", "bad"]).tolist() == [1, 0]
     assert model.predict_one("bad bad") == 0
     assert set(model.explain_one("good bad")) == {"good", "bad"}

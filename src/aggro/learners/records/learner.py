@@ -6,12 +6,15 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from aggro.encoding.cells import Columns, Ready, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
+from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.features import Ordered
 from aggro.learners.shared.forks import Turn, turn_of
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import model_of, task_of
@@ -164,13 +167,14 @@ class RecordLearner:
             How much the record counts: it scales C.
         """
         record = as_record(x)
-        with self._turn() as (encoder, inner):
+        with self._entered():
+            encoder, inner = self._encoder, self.estimator_
             if as_weight(weight) == 0.0:
                 return self
             mark = encoder.mark()
             try:
-                row = encoder.learn_one(record)
-                if task_of(inner) == "outlier":
+                row = Ordered(*encoder.learn_one(record))
+                if detects(type(inner)):
                     inner.learn_one(row, weight=weight)
                 else:
                     inner.learn_one(row, y, weight)
@@ -182,8 +186,12 @@ class RecordLearner:
     def predict_one(self, x: Any) -> Any:
         """The label, or the number, of one record; None if nothing was learned yet."""
         record = as_record(x)
-        with self._asked(record) as (inner, row):
-            return inner.predict_one(row)
+        if "_encoder" not in self.__dict__:
+            self._check_params()
+            return self._copy_of_estimator().predict_one({})
+        with self._entered():
+            self._check_known(self._encoder, record, "record has no field")
+            return self.estimator_.predict_one(Ordered(*self._encoder.transform_one(record)))
 
     def decision_one(self, x: Any) -> Any:
         """The score of one record, as the learner inside gives it."""
@@ -225,7 +233,7 @@ class RecordLearner:
             return
         with self._turn() as (encoder, inner):
             self._check_known(encoder, record, "record has no field")
-            yield inner, encoder.transform_one(record)
+            yield inner, Ordered(*encoder.transform_one(record))
 
     # Many -----------------------------------------------------------------------------------------
 
@@ -392,8 +400,11 @@ class RecordLearner:
     @staticmethod
     def _check_known(encoder: Encoder, columns: Columns | Mapping[str, Any], what: str) -> None:
         """Refuse rows in which nothing is known to the model: an answer would be about nothing."""
-        known = [name for name, column in encoder.columns.items() if column.role in USED]
-        if not known or any(name in columns for name in known):
+        met = encoder.columns
+        if any(name in met and met[name].role in USED for name in columns):
+            return
+        known = [name for name, column in met.items() if column.role in USED]
+        if not known:
             return
         wanted = ", ".join(map(repr, known[:10])) + (" …" if len(known) > 10 else "")
         given = ", ".join(map(repr, [*columns][:10])) or "nothing"
@@ -509,14 +520,20 @@ class RecordLearner:
 
     @contextmanager
     def _turn(self) -> Iterator[tuple[Encoder, Any]]:
-        lock = turn_of(self)
-        if lock.is_mine():
-            raise RuntimeError(NESTED)
-        with lock.lock:
-            if "_encoder" not in self.__dict__:
-                self._check_params()
-                self.__dict__.update(_encoder=self.new_encoder(), estimator_=self._copy_of_estimator())
+        with self._entered():
             yield self._encoder, self.estimator_
+
+    def _entered(self) -> Any:
+        """The turn to enter, with an encoder and a learner inside to be found there."""
+        turn = turn_of(self)
+        if turn.is_mine():
+            raise RuntimeError(NESTED)
+        if "_encoder" not in self.__dict__:
+            with turn.lock:
+                if "_encoder" not in self.__dict__:
+                    self._check_params()
+                    self.__dict__.update(_encoder=self.new_encoder(), estimator_=self._copy_of_estimator())
+        return turn.lock
 
     def new_encoder(self) -> Encoder:
         """An encoder that knows nothing yet, as the parameters are now."""
@@ -565,6 +582,12 @@ class RecordLearner:
         return state
 
 
+@cache
+def detects(kind: type[Any]) -> bool:
+    """Whether learners of this class are outlier detectors, which learn without a target."""
+    return issubclass(kind, Detector)
+
+
 def as_record(x: Any) -> Mapping[str, Any]:
     """One record: a dict with text for names, or a text."""
     if isinstance(x, str):
@@ -574,9 +597,10 @@ def as_record(x: Any) -> Mapping[str, Any]:
             f"One record must be a dict of named values, or a text; got {type(x).__name__}. Many go to partial_fit and "
             "predict."
         )
-    for name in x:
-        if not isinstance(name, str):
-            raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
+    if {*map(type, x)} != {str}:
+        for name in x:
+            if not isinstance(name, str):
+                raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
     return x
 
 

@@ -11,7 +11,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,13 @@ def as_float(value: Any, what: str) -> float:
     if not isfinite(number):
         raise ValueError(f"The {what} of a row must be finite, got {value!r}.")
     return number
+
+
+class Ordered(NamedTuple):
+    """(indices, values) of one row from inside this library: arrays that ascend, and that no one else has."""
+
+    indices: np.ndarray
+    values: np.ndarray
 
 
 class Scratch:
@@ -230,6 +237,14 @@ class Features:
         if self._scratch is None:
             self._scratch = Scratch()
         return self._scratch.fill(positions, values)
+
+    def known(self, row: Ordered) -> Pinned | None:
+        """A row in order, if it has known features alone."""
+        where, what = row
+        n = where.shape[0]
+        if self.names is not None or (n and where[n - 1] >= self.n):
+            return None
+        return self._row(where, what)
 
     def pair(self, indices: Any, values: Any, grow: bool, least: float = -INFINITY) -> Pinned:
         """One row from (indices, values); indices that are not known are added, or left out, as in ``pack``."""

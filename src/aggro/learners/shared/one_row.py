@@ -11,7 +11,7 @@ import numpy as np
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners.shared import inputs
-from aggro.learners.shared.features import Features, as_float, frozen
+from aggro.learners.shared.features import Features, Ordered, as_float, frozen
 from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import INFINITY, NESTED, Model, View
@@ -147,7 +147,9 @@ class OneRow:
         self._learn_one(model, x, y, weight)
 
     def _known_row(self, model: Model, x: Any) -> Pinned | None:
-        """An array of the form that came before; None for all else."""
+        """An array of the form that came before, or known features in order; None for all else."""
+        if type(x) is Ordered:
+            return model.features.known(x)
         if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
             features = model.features
             if features.n == x.shape[0] or features.reserved:  # as when the room was made

@@ -72,7 +72,7 @@ def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
     if isinstance(scores, float):
         sign = 1.0 if explained.label == guess else -1.0  # it may be told of the other class
         parts = {**explained, EVERY_ROW: explained.intercept}
-        return guess, sign * scores, {name: sign * part for name, part in parts.items()}
+        return guess, sign * explained.score, {name: sign * part for name, part in parts.items()}
     best, second = sorted(scores.tolist())[:-3:-1]
     return guess, best - second, {**explained, EVERY_ROW: explained.intercept}
 

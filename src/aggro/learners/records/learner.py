@@ -215,9 +215,11 @@ class RecordLearner:
             Contributions by feature, the largest first: "age", "plan=basic", "note:refund". With ``intercept`` they
             sum to ``score``.
         """
-        record, more = as_record(x), () if label is None else (label,)
+        record = as_record(x)
         with self._asked(record) as (inner, row):
-            found = inner.explain_one(row, *more)
+            if label is None and task_of(inner) == "classification":
+                label = inner.predict_one(row)
+            found = inner.explain_one(row, *(() if label is None else (label,)))
             parts: dict[str, float] = {}
             for feature, part in found.items():
                 name = self._encoder.name(feature)

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -174,7 +173,7 @@ class RecordLearner:
             mark = encoder.mark()
             try:
                 row = Ordered(*encoder.learn_one(record))
-                if detects(type(inner)):
+                if isinstance(inner, Detector):
                     inner.learn_one(row, weight=weight)
                 else:
                     inner.learn_one(row, y, weight)
@@ -580,12 +579,6 @@ class RecordLearner:
         state = dict(parent() if parent is not None else self.__dict__)
         state.pop("_lock", None)
         return state
-
-
-@cache
-def detects(kind: type[Any]) -> bool:
-    """Whether learners of this class are outlier detectors, which learn without a target."""
-    return issubclass(kind, Detector)
 
 
 def as_record(x: Any) -> Mapping[str, Any]:

@@ -173,7 +173,9 @@ def race(names: tuple[str, str], runs: tuple[Callable[[], Any], Callable[[], Any
             run()
             taken.append(time.perf_counter() - start)
     each = [a / b for a, b in zip(*times, strict=True)]
-    print(f"{names[0]}: {min(times[0]) / min(times[1]):.2f} × {names[1]} ({min(each):.2f} to {max(each):.2f})", flush=True)
+    print(
+        f"{names[0]}: {min(times[0]) / min(times[1]):.2f} × {names[1]} ({min(each):.2f} to {max(each):.2f})", flush=True
+    )
 
 
 def from_disk(path: Path) -> Any:

@@ -90,7 +90,7 @@ def open_data(
             )
     with blaming_the_data():
         stream = streams.open(list(paths), start=start, **{"raw": None, **reading.settings(), **more})
-    if stream.raw:
+    if stream.raw and "labels" not in more:
         stream.options["labels"] = LABELS.get(task)
     if task == "outlier" and reading.label is None and stream.format not in ("svmlight", "vw"):
         stream.options["label"] = True

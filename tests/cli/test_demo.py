@@ -53,15 +53,34 @@ def test_a_boundary_that_bends_follows_and_a_straight_one_cannot(results):
     assert sum(bent["mistakes"]) == round(1000 * bent["error"])
 
 
+def test_raw_records_are_learned_as_they_come(results):
+    records = results["records"]
+    assert records["columns"] == {
+        "ticket": "id",
+        "plan": "category",
+        "amount": "number",
+        "opened": "date",
+        "note": "text",
+    }
+    assert records["error"] < 0.2
+    assert records["error"] < records["hashed_error"]
+    assert records["refused"].startswith("ValueError")
+    assert records["label"] == "outage"  # which nobody knew of at the start
+    assert all(name.startswith(("note:", "plan=")) for name in records["because"])
+
+
 def test_tables_to_stdout_progress_to_stderr_and_one_page(tmp_path):
     page = tmp_path / "seen.html"
     out, err = run("--page", str(page))
     assert "pa1 averaged" in out
     assert "scikit-learn pa1" in out
     assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "Raw support tickets" in out
     assert err.splitlines()[0] == "Two-norm: compiling (once) …"
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 4
+    assert text.count('<svg class="wide"') == 4
+    assert text.count("<svg") == 9  # each of the curves for narrow pages too, and the clouds that turn
     assert len(text) < 300_000
     assert "https:" not in text
     assert "http:" not in text

@@ -34,8 +34,8 @@ def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax
     Parameters
     ----------
     learner : object
-        A learner with ``coef_`` (or ``center_``), one around such a learner (``RecordLearner``, ``ActiveLearner``), or
-        a scikit-learn pipeline that ends with one: then the names are those that come out of the steps before it.
+        A learner with ``coef_`` (or ``center_``), one around such a learner (``RecordLearner``, ``ActiveLearner``),
+        or a scikit-learn pipeline that ends with one: then the names are those that come out of the steps before it.
     n : int, default=20
         How many weights, at most.
     names : sequence, default=None

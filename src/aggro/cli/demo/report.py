@@ -9,7 +9,8 @@ from aggro import __version__
 from aggro.cli.demo.drift import EVERY, ROWS, TURN, Chase, chart
 from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Result
-from aggro.cli.demo.show import error, speed, speed_line
+from aggro.cli.demo.show import error, speed, speed_line, story_lines
+from aggro.cli.demo.tickets import WRONG, Story
 from aggro.evaluate.chart import Line, error_chart
 from aggro.evaluate.page import Section, Table, render
 
@@ -19,7 +20,7 @@ LEAD = (
 )
 
 
-def html(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim]) -> str:
+def html(results: Sequence[Result], chases: Sequence[Chase], story: Story, claims: Sequence[Claim]) -> str:
     """The page."""
     import sklearn
 
@@ -29,7 +30,7 @@ def html(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Cl
         "predicted before it is learned; scikit-learn and averaged learners predict a chunk of rows before they "
         "learn it."
     )
-    sections = [*map(race_section, results), chase_section(chases), claim_section(claims)]
+    sections = [*map(race_section, results), chase_section(chases), story_section(story), claim_section(claims)]
     return render("aggro: learning from a stream", LEAD, sections, footer)
 
 
@@ -71,6 +72,23 @@ def chase_section(chases: Sequence[Chase]) -> Section:
     rows = [(story.name, f"{story.error:.1%}", f"{story.panels[-1].mistakes}") for story in chases]
     table = Table(("Learner", "Wrong", f"Of the last {EVERY}"), rows, numbers=frozenset((1, 2)))
     return Section(f"Classes that turn, {ROWS:,} rows × 2", note, table, chart(chases))
+
+
+def story_section(story: Story) -> Section:
+    note = (
+        "Generated: an id, a plan, an amount, a date and a note in words, some cells missing; the label “outage” first "
+        f"appears half-way, and {WRONG:.0%} of the labels are wrong. RecordLearner takes the records as they come. For "
+        "scikit-learn they were hashed by hand, words split and all labels named at the start; its numbers are not "
+        "scaled, and ids and dates are hashed too. " + " ".join(story_lines(story))
+    )
+    chart = error_chart(
+        [Line("RecordLearner", story.ours), Line("scikit-learn, hashed", story.theirs, True)],
+        measure="Mistakes so far",
+        percent=True,
+    )
+    rows = [("RecordLearner", f"{story.ours.error:.2%}"), ("scikit-learn pa1, hashed", f"{story.theirs.error:.2%}")]
+    table = Table(("Learner", "Mistakes"), rows, numbers=frozenset((1,)), peers=frozenset((1,)))
+    return Section(f"Raw support tickets, {story.ours.n_rows:,} records", note, table, chart)
 
 
 def claim_section(claims: Sequence[Claim]) -> Section:

@@ -13,6 +13,7 @@ from aggro.cli.console import console, fitted, json_text, shown
 from aggro.cli.demo.drift import EVERY, Chase
 from aggro.cli.demo.peer_flaws import Claim
 from aggro.cli.demo.races import Race, Result
+from aggro.cli.demo.tickets import Story
 from aggro.cli.tables import Column, Row, print_table
 
 
@@ -35,13 +36,16 @@ def speed_line(result: Result) -> str:
     return f"Predicting and learning, {learner} is {result.speed_up:.1f} × as fast as {peer}."
 
 
-def tables(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> None:
+def tables(
+    results: Sequence[Result], chases: Sequence[Chase], story: Story, claims: Sequence[Claim], page: Path | None
+) -> None:
     """Print everything."""
     screen = console()
     for result in results:
         race_table(screen, result)
         screen.print(Padding(Text(speed_line(result), style="dim"), (0, 0, 1, 2), expand=False))
     chase_table(screen, chases)
+    story_table(screen, story)
     claim_table(screen, claims)
     if page is not None:
         print(fitted(f"The curves are in {shown(page)}"))
@@ -64,6 +68,29 @@ def chase_table(screen: Any, chases: Sequence[Chase]) -> None:
     print_table(screen, columns, rows, f"Four clouds that turn, wrong in every {EVERY} rows")
 
 
+def story_table(screen: Any, story: Story) -> None:
+    rows = [
+        Row(["RecordLearner, records as they come", f"{story.ours.error:.2%}"]),
+        Row(["scikit-learn pa1, hashed by hand", f"{story.theirs.error:.2%}"], style="dim"),
+    ]
+    title = f"Raw support tickets, {story.ours.n_rows:,} records (generated)"
+    print_table(screen, [Column("learner"), Column("mistakes", number=True)], rows, title)
+    for line in story_lines(story):
+        screen.print(Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False))
+    screen.print()
+
+
+def story_lines(story: Story) -> list[str]:
+    """What the columns were taken for, what scikit-learn says, and why one ticket got its label."""
+    roles = ", ".join(f"{name}: {role}" for name, role in story.roles.items())
+    because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
+    return [
+        f"Columns: {roles}.",
+        f"scikit-learn, given a record: {story.refused}.",
+        f"A new ticket is {story.said!r}, because of {because}.",
+    ]
+
+
 def claim_table(screen: Any, claims: Sequence[Claim]) -> None:
     columns = [Column("tried here and now"), Column("aggro"), Column("others")]
     rows = []
@@ -73,7 +100,9 @@ def claim_table(screen: Any, claims: Sequence[Claim]) -> None:
     print_table(screen, columns, rows, "What else to see")
 
 
-def as_json(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence[Claim], page: Path | None) -> str:
+def as_json(
+    results: Sequence[Result], chases: Sequence[Chase], story: Story, claims: Sequence[Claim], page: Path | None
+) -> str:
     """Everything, for programs."""
     races = [
         {
@@ -98,6 +127,14 @@ def as_json(results: Sequence[Result], chases: Sequence[Chase], claims: Sequence
         for story in chases
     ]
     others = [{"title": claim.title, "aggro": claim.aggro, "others": claim.others} for claim in claims]
-    return json_text(
-        {"races": races, "turning": turning, "claims": others, "page": str(page) if page else None}, indent=2
-    )
+    records = {
+        "rows": story.ours.n_rows,
+        "error": story.ours.error,
+        "hashed_error": story.theirs.error,
+        "refused": story.refused,
+        "columns": story.roles,
+        "label": story.said,
+        "because": dict(story.because),
+    }
+    told = {"races": races, "turning": turning, "records": records, "claims": others}
+    return json_text({**told, "page": str(page) if page else None}, indent=2)

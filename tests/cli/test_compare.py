@@ -26,7 +26,7 @@ def test_a_table_and_a_page(csv, tmp_path):
     assert "rows.csv, 600 rows" in out
     assert "mistakes" in out
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # a wide one and a narrow one
     assert "pa2" in page
 
 

@@ -69,6 +69,7 @@ def regular(home, data, model):
         ("predict",): ["predict", model, data],
         ("compare",): ["compare", data, "--learners", "pa,pa2", "--plot", home / f"c{NAME}.html"],
         ("show",): ["show", model],
+        ("data", "describe"): ["data", "describe", data],
         ("data", "list"): ["data", "list", "--data", home],
         ("data", "path"): ["data", "path", "--data", home],
         ("data", "fetch"): ["data", "fetch", "tiny", "--data", home],
@@ -139,7 +140,8 @@ def test_nothing_is_obeyed_and_nothing_is_lost(words, as_json, regular, monkeypa
 
 def test_what_features_and_classes_are_called_is_shown_whole(model, wide):
     out = good("show", model).out
-    assert f"colour{SEEN}[/x]\\nnext={SEEN}[/x]\\nnext" in out
+    of_cell = SEEN.removeprefix(r"\x1b")  # no blank, nor anything below, stands around the text of a cell
+    assert f"colour{SEEN}[/x]\\nnext={of_cell}[/x]\\nnext" in out
     assert f"0{SEEN}[/x]\\nnext, 1{SEEN}[/x]\\nnext" in out
 
 

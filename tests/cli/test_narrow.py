@@ -124,8 +124,19 @@ def test_demo(alike, capsys):
     told = {"scikit-learn": "ValueError: X has 20 features, but SGDClassifier is expecting 10", "River": "5.0"}
     claims = [SimpleNamespace(title="10 new features appear mid-stream", aggro="learned: 7.2% → 2.4%", others=told)]
 
+    curve = SimpleNamespace(error=0.1234, n_rows=2000)
+    story = SimpleNamespace(
+        ours=curve,
+        theirs=curve,
+        refused="ValueError: could not convert string to float: 'T-10000'",
+        roles={"plan": "category", "note": "text"},
+        asked={"plan": "team"},
+        said="outage",
+        because=[("note:offline", 0.98765), ("plan=team", -0.5)],
+    )
+
     def printed():
-        show.tables([result], chases, claims, Path("page.html"))
+        show.tables([result], chases, story, claims, Path("page.html"))
         return capsys.readouterr().out
 
     alike(printed)

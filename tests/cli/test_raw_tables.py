@@ -204,7 +204,7 @@ def test_a_column_that_dominates_is_said(tmp_path):
     data = tmp_path / "long.csv"
     note = " ".join(f"word{k}" for k in range(200))
     data.write_text("x,note,y\n" + "".join(f"{i % 7},{note},{'ab'[i % 7 > 3]}\n" for i in range(100)))
-    assert "column 'note' has 9" in good("train", data, "--model", tmp_path / "m.aggro").err
+    assert "column 'note' has 100% of ‖x‖²" in good("train", data, "--model", tmp_path / "m.aggro").err
 
 
 def test_roles_that_are_said_count(files, tmp_path):

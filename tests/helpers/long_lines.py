@@ -46,7 +46,7 @@ def main(format: str, path: str) -> None:
     found["good"] = [[int(row.nnz), float(row.sum()), float(y)] for row, y in rows]
     del rows
     with open(path, "wb") as file:
-        file.writelines([short, line, b" 3:x\n", short])
+        file.writelines([short, line, {"svmlight": b" 3:x\n", "vw": b" |:2 x\n"}[format], short])
     try:
         list(aggro.streams.open(path, format=format))
     except aggro.streams.BadLine as error:

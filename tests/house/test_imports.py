@@ -40,7 +40,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     "learners.registry": (set(), "a list of names: a family is imported when it is asked for"),
     "learners.register": (LEARNERS, "what a learner from outside must have is what all have"),
     "learners": (set(), "a folder"),
-    "streams": (ENGINE, "where rows come from has nothing to do with who learns them"),
+    "streams": ({"streams.tables.roles", *ENGINE}, "where rows come from has nothing to do with who learns them"),
     "streams.tables.roles": (set(), "a rule about cells, which readers and encoders share"),
     "encoding": ({"streams", "streams.tables.roles", *ENGINE}, "cells become features whoever learns from them"),
     "learners.records": (

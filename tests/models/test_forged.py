@@ -54,8 +54,9 @@ def without(changes):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"format": 2, "aggro": "9.1"}, r"written by a newer aggro \(9.1, format 2; this one reads 1\)\. Upgrade"),
-        ({"format": 0}, "not one of format 1"),
+        ({"format": 3, "aggro": "9.1"}, r"written by a newer aggro \(9.1, format 3; this one reads 2\)\. Upgrade"),
+        ({"format": 2}, "not one of format 2"),  # which has records
+        ({"format": 0}, "not one of format"),
         ({"format": True}, "does not say which format"),
         ({"learner": "PAClasifier"}, "no learner 'PAClasifier'. Did you mean 'PAClassifier'"),
         ({"learner": "PARegressor"}, "PARegressor has no parameter 'class_weight'"),
@@ -84,7 +85,7 @@ def without(changes):
         ({"parameters": {"step": "pa3"}}, "there is no step 'pa3'. If it is your own, import"),
         ({"parameters": {"c": 1.0}}, "has no parameter 'c'"),
         ({"parameters": {"class_weight": {"dict": [["a", 1], ["a", 2]]}}}, "twice"),
-        ({"extra": 1}, "not one of format 1"),
+        ({"extra": 1}, "not one of format"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )

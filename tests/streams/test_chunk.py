@@ -39,5 +39,5 @@ def test_a_chunk_is_a_tuple_still():
     first, second, *_ = chunk
     assert first is X
     assert second is y
-    assert Chunk._fields == ("X", "y", "weight", "names", "position", "cells")
+    assert Chunk._fields == ("X", "y", "weight", "names", "position", "cells", "columns")
     assert repr(pickle.loads(pickle.dumps(chunk))) == repr(chunk._replace()) == repr(chunk)

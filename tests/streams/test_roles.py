@@ -179,7 +179,7 @@ def test_the_label_is_the_last_column_or_the_first():
     assert label_of({"a": WORDS, "b": [*map(str, range(3))], "note": texts}) == "a"
     assert label_of({"a": WORDS * 20, "b": [i + 0.5 for i in range(60)]}) == "a"  # many different values
     assert label_of({"a": WORDS, "b": [1.5, 2.5, 3.5]}, "numbers") == "b"
-    assert label_of({"a": [1.5, 2.5, 3.5], "b": WORDS}, "numbers") == "a"
+    assert label_of({"a": [1.5, 2.5, 3.5], "b": WORDS}, "numbers") == "b"  # and then that is no number, which is said
     assert label_of({"a": WORDS, "b": WORDS}, None) is None
 
 

@@ -170,7 +170,10 @@ def wrong_with(file: str, part: Any) -> str | None:
 @data.command()
 @reads_data
 def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
-    """Show how a file is read: what each column is for and what is in it, over all rows."""
+    """Show how a file of yours is read.
+
+    Of a table: what each column is for, and what is in it, over all rows.
+    """
     from aggro.cli.reading import blaming_the_data, open_data
 
     stream = open_data(paths, reading, raw=None, labels="classes")

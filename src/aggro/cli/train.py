@@ -87,8 +87,6 @@ def train(
         raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
     if test:
         open_data(test, reading, task=task)  # a mistake there should not cost the training
-    if stream.raw:
-        stream.prepare = new.encoder_.ready
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_)
     run = Run(stream, new, passes, checkpoints)
     with kept(checkpoints.left):
@@ -165,6 +163,8 @@ class Run:
         from aggro.cli.table_report import how_it_is_read, what_turned_out
 
         start = time.perf_counter()
+        if self.stream.raw:
+            self.stream.prepare = self.learner.encoder_.ready
         with ledger(self.task) as lines:
             for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
                 lines.say(line)

@@ -162,6 +162,7 @@ class Mark(NamedTuple):
     dates: dict[int, int]
     order: list[str]
     sample: dict[str, list[Any]]
+    lengths: list[int]  # of the samples, which only grow
 
 
 class Encoder:
@@ -178,6 +179,7 @@ class Encoder:
         self.counts = Counts()
         self.sample: dict[str, list[Any]] = {}  # the first cells of columns whose roles may change
         self._layout: Layout | None = None
+        self._shared = False  # whether a mark has the same containers of columns: then they are copied before a change
 
     # Columns --------------------------------------------------------------------------------------
 
@@ -209,6 +211,7 @@ class Encoder:
 
     def _assign(self, name: str, column: Column) -> None:
         """Let a column have this role from now on."""
+        self._unshare()
         new = name not in self.columns
         if new:
             self.order.append(name)
@@ -222,6 +225,12 @@ class Encoder:
             seed = self._seed(number)
             made = [self.vocabulary.add(self._key(f"\0{text}", seed), PART, number, text) for text in CHOICES]
             self.dates[number] = made[0]
+
+    def _unshare(self) -> None:
+        """Change no container that a mark has, too."""
+        if self._shared:
+            self.columns, self.dates, self.order = dict(self.columns), dict(self.dates), list(self.order)
+            self._shared = False
 
     def _new_slot(self, column: int, name: str) -> None:
         key = self._key(f"\0{name}", self._seed(column))
@@ -248,6 +257,7 @@ class Encoder:
                 found, column = guess(name, cells, self.na), self.columns[name]
                 if found.role is not column.role or found.pattern != column.pattern:
                     self._assign(name, found)
+                self._unshare()
                 self.columns[name] = found  # the reason may be another
         if any(len(cells) >= LOOKED_AT for cells in self.sample.values()):
             self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < LOOKED_AT}
@@ -425,7 +435,8 @@ class Encoder:
         self.counts.rows += 1
         if not self.sample:
             return self._encode_one(record, True)
-        self.sample = {name: [*before, plain(record.get(name))] for name, before in self.sample.items()}
+        for name, cells in self.sample.items():
+            cells.append(plain(record.get(name)))
         row = self._encode_one(record, True)
         self._look_again(())
         return row
@@ -505,15 +516,17 @@ class Encoder:
 
     def mark(self) -> Mark:
         """How things are, to go back to."""
+        self._shared = True
         return Mark(
             self.vocabulary.mark(),
             self.moments.copy(),
             self.counts.copy(),
-            dict(self.columns),
+            self.columns,
             self.numbers,
-            dict(self.dates),
-            list(self.order),
+            self.dates,
+            self.order,
             self.sample,
+            [len(cells) for cells in self.sample.values()],
         )
 
     def restore(self, mark: Mark) -> None:
@@ -521,13 +534,16 @@ class Encoder:
         self.vocabulary.forget_from(mark.vocabulary)
         self.moments, self.counts, self.columns = mark.moments, mark.counts, mark.columns
         self.numbers, self.dates, self.order = mark.numbers, mark.dates, mark.order
-        self.sample, self._layout = mark.sample, None
+        self.sample, self._layout, self._shared = mark.sample, None, True
+        for cells, length in zip(mark.sample.values(), mark.lengths, strict=True):
+            del cells[length:]
 
     def copy(self) -> Self:
         """The same, apart."""
         other = type(self)(self.said, self.options)
         other.restore(self.mark())
-        other.vocabulary = self.vocabulary.copy()
+        other.vocabulary, other.moments = self.vocabulary.copy(), self.moments.copy()
+        other.sample = {name: list(cells) for name, cells in self.sample.items()}
         return other
 
     def __getstate__(self) -> dict[str, Any]:

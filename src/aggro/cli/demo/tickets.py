@@ -78,7 +78,7 @@ class Story:
 def learn(rows: int = ROWS) -> Story:
     """Let both learn the tickets, each predicted before it is learned."""
     stream = list(tickets(rows))
-    model = RecordLearner(PAClassifier(C="auto", average=True))
+    model = RecordLearner(PAClassifier())  # the same step and C as the peer's: only what is made of the cells differs
     ours = progressive(model.predict_one, model.learn_one, stream)
     asked = {"plan": "team", "amount": 12.5, "note": "hello nothing loads since the update, everyone is offline"}
     explained = model.explain_one(asked)
@@ -102,7 +102,10 @@ def progressive(predict: Any, learn: Any, stream: Iterable[Ticket]) -> Curve:
 
 
 def hashed(stream: Iterable[Ticket]) -> Curve:
-    """scikit-learn's way for raw dicts: its feature hasher, words split by hand, all labels known from the start."""
+    """scikit-learn's way for raw dicts: its feature hasher, words split by hand, all labels known from the start.
+
+    Nothing else is prepared: amounts are not scaled, and ids and dates are hashed like words.
+    """
     from sklearn.feature_extraction import FeatureHasher
 
     from aggro.cli.demo.races import sklearn_classifier

@@ -23,8 +23,8 @@ def test_a_line_of_100_megabytes(tmp_path, format):
     assert short == last == [1, 2.0, -1.0]
     assert (total, label) == (n, 1.0)
     assert stored == n if format == "svmlight" else 0 < stored <= 2**18  # hashed: places are shared
-    column = {"svmlight": 3, "vw": 5}[format] + (DIGITS[format] + 3) * n + 3
-    what = {"svmlight": "the value of '3:x' is not a number", "vw": ""}[format]
+    column = {"svmlight": 6, "vw": 7}[format] + (DIGITS[format] + 3) * n
+    what = {"svmlight": "the value of '3:x' is not a number", "vw": "the namespace"}[format]
     assert f"line 2, column {column}: {what}" in found["error"]
     assert len(found["error"]) < 400
     assert found["skipped"] == [2, 1]

@@ -139,7 +139,7 @@ def test_nothing_is_obeyed_and_nothing_is_lost(words, as_json, regular, monkeypa
 
 
 def test_what_features_and_classes_are_called_is_shown_whole(model, wide):
-    out = good("show", model).out
+    out = good("show", model, "--weights", 100).out
     of_cell = SEEN.removeprefix(r"\x1b")  # no blank, nor anything below, stands around the text of a cell
     assert f"colour{SEEN}[/x]\\nnext={of_cell}[/x]\\nnext" in out
     assert f"0{SEEN}[/x]\\nnext, 1{SEEN}[/x]\\nnext" in out

@@ -167,7 +167,7 @@ def wrong_with(file: str, part: Any) -> str | None:
     return None
 
 
-@data.command()
+@data.command(short_help="Show how a file of yours is read.")
 @reads_data
 def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
     """Show how a file of yours is read.

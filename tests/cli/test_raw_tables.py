@@ -73,7 +73,7 @@ def test_train_says_how_it_reads_a_table_before_it_learns(trained):
     said = trained[1].err
     table = said.index("mean loss")
     for words in (
-        "label: 'churn' (the last column)",
+        "label: 'churn' (the last column), classes no ",
         "numbers: 'age', 'income'",
         "categories: 'city' (7 values), 'plan' (3 values)",
         "text: 'note'",

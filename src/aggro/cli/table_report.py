@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggro.cli.console import Mistake, listed
-from aggro.cli.reading import names_listed
+from aggro.cli.reading import blaming_the_data, names_listed, read_again
 
 if TYPE_CHECKING:
     from aggro.streams import Stream
@@ -26,13 +27,28 @@ def how_it_is_read(stream: Stream) -> list[str]:
     for role, title in TITLES.items():
         found = by_role[Role(role)]
         if found:
-            lines.append(f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}")
+            line = f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}"
+            lines.append(line + (classes_in(stream, found[0].name) if role == "label" else ""))
     for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
         lines.append(f"left out: {column.name!r} ({column.why})")
     if getattr(stream, "header", None) is not None:
         said = "as said" if stream.header_said else "guessed"
         lines.append("header: " + (f"the first line ({said})" if stream.header else f"none ({said})"))
     return lines
+
+
+def classes_in(stream: Stream, label: str) -> str:
+    """The classes among the first rows, where classes are wanted and the rows can be looked at twice."""
+    if stream.options["labels"] != "classes" or not read_again(stream):
+        return ""
+    with blaming_the_data():
+        first = next(iter(stream), None)
+    if first is None or first.y is None:
+        return ""
+    counts = Counter(str(y) for y in first.y.tolist() if y is not None and y == y)
+    named = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
+    told = f"{len(counts):,} classes" if len(counts) > SHOWN else f"classes {named}"
+    return f", {told} in the first {counts.total():,} rows"
 
 
 TITLES = {

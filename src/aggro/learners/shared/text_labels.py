@@ -30,6 +30,7 @@ SLOTS_LOG = 12
 WORDS = 64  # of a label; longer ones are compared by Python
 SHIFT = u8(64 - SLOTS_LOG)
 MASK = u8(2**SLOTS_LOG - 1)
+LATELY = 256  # objects that are known by their addresses
 BLOCK = 2**20  # labels, after which other threads may run
 TEXT = id(str)
 
@@ -50,6 +51,8 @@ class Table(NamedTuple):
     columns: np.ndarray  # of letters: how many of them are summed up, and then which
     # Objects of one length and with the same flags have their letters at the same place, in as many words.
     forms: np.ndarray  # (forms, 5): length, flags, bytes before the letters, words, mask of the last one
+    lately: np.ndarray  # addresses of objects that came lately, within one call
+    lately_codes: np.ndarray  # and their numbers
 
 
 LENGTH_IS, FLAGS_ARE, HEAD, N_WORDS, LAST = range(5)
@@ -108,15 +111,28 @@ def number_letters(letters, weights, table, codes, start):
     return np.int64(letters.shape[0])
 
 
+@inline
+def place_of(object_):
+    """Where an object would be among those met lately."""
+    return u8(object_ >> 5) & u8(LATELY - 1)
+
+
 @quick
 def number_objects(address, stride, n, weights, table, n_forms, codes, start, text):
-    """The same for the objects whose addresses are ``stride`` bytes apart; ``text`` is the address of their type."""
+    """The same for the objects whose addresses are ``stride`` bytes apart; ``text`` is the address of their type.
+
+    The same object often comes again, and is known by its address: nobody else runs meanwhile, so it is still there.
+    """
     form = u8(0)
+    table.lately[:] = 0
     for i in range(start, n):
         if weights.shape[0] and weights[u8(i)] == 0.0:
             codes[u8(i)] = 0.0
             continue
         found = word_at(address + i * stride)
+        if found != 0 and table.lately[place_of(found)] == found:
+            codes[u8(i)] = table.lately_codes[place_of(found)]
+            continue
         if found == 0 or word_at(found + KIND) != text:
             return np.int64(i)
         length, flags = word_at(found + LENGTH), word_at(found + FLAGS) & FLAGS_MASK
@@ -147,16 +163,20 @@ def number_objects(address, stride, n, weights, table, n_forms, codes, start, te
                 break
             slot = (slot + u8(1)) & MASK
         codes[u8(i)] = table.codes[u8(entry)]
+        table.lately[place_of(found)], table.lately_codes[place_of(found)] = found, codes[u8(i)]
     return np.int64(n)
 
 
 @quick
-def first_other(address, stride, start, stop, text):
+def first_other(address, stride, start, stop, text, lately):
     """The first of some objects that is not of a type, or ``stop``."""
     for i in range(start, stop):
         found = word_at(address + i * stride)
+        if found != 0 and lately[place_of(found)] == found:
+            continue
         if found == 0 or word_at(found + KIND) != text:
             return np.int64(i)
+        lately[place_of(found)] = found
     return np.int64(stop)
 
 
@@ -166,7 +186,8 @@ def all_texts(y: np.ndarray) -> bool:
         return False
     address, stride = y.__array_interface__["data"][0], y.strides[0]
     ends = [min(start + BLOCK, y.shape[0]) for start in range(0, y.shape[0], BLOCK)]
-    return all(first_other(address, stride, max(0, end - BLOCK), end, TEXT) == end for end in ends)
+    lately = (np.zeros(LATELY, np.int64) for _ in ends)  # of one call: between two, an object may go
+    return all(first_other(address, stride, max(0, end - BLOCK), end, TEXT, next(lately)) == end for end in ends)
 
 
 class TextTable:
@@ -184,6 +205,8 @@ class TextTable:
             ODD,
             np.zeros(width + 1, np.int64),
             np.full((ENTRIES, 5), -1, np.int64),
+            np.zeros(LATELY, np.int64),
+            np.zeros(LATELY),
         )
 
     def put_letters(self, letters: Any, code: int) -> bool:

@@ -185,7 +185,7 @@ def from_disk(path: Path) -> Any:
     """A raw file to a model, as ``aggro train`` does it."""
     model = aggro.RecordLearner(aggro.PAClassifier())
     stream = streams.open(path, raw=True, labels="classes")
-    stream.prepare = model.settle(stream.columns).encoder_.ready
+    stream.prepare = model.settle(stream.columns).encoder_.reader()
     for chunk in stream:
         model.learn_chunk(chunk)
     return model

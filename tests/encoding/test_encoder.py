@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import numpy as np
+import pyarrow
 import pytest
 from encoding.twins import Twin
 
@@ -469,3 +471,29 @@ def test_restore_takes_back_all(seed):
     assert new.columns == other.columns
     assert new.sample == other.sample
     assert new.counts.strays == other.counts.strays
+
+
+def test_cells_may_be_read_by_several_threads_before_rows_are_learned_in_order():
+    rng = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue", "n/a", "12"])
+    tables = [
+        pyarrow.table({"n": rng.normal(size=50), "c": words[rng.integers(5, size=50)], "t": ["some words"] * 50})
+        for _ in range(20)
+    ]
+    roles = {name: Column(name, role) for name, role in (("n", Role.NUMBER), ("c", Role.CATEGORY), ("t", Role.TEXT))}
+    plain, threaded = (Encoder(NOTHING_SAID, Options()) for _ in range(2))
+    plain.settle(roles)
+    threaded.settle(roles)
+    with ThreadPoolExecutor(4) as pool:
+        ready = list(pool.map(threaded.reader(), tables))
+    for table, read in zip(tables, ready, strict=True):
+        one, other = plain.learn(*columns_of(table)).X, threaded.learn(*columns_of(read)).X
+        assert (one != other).nnz == 0
+        assert one.shape == other.shape
+    assert plain.name(plain.width - 1) == threaded.name(threaded.width - 1)
+    half = threaded.reader()(tables[0])
+    some = threaded.transform(half.some(np.array([3, 7])), 2).X
+    assert (some != plain.transform(*columns_of(tables[0].take([3, 7]))).X).nnz == 0
+    threaded.settle({"c": Column("c", Role.TEXT)})
+    with pytest.raises(ValueError, match="made ready for an encoder with other columns"):
+        threaded.learn(ready[0], 50)

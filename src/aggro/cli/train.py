@@ -164,7 +164,7 @@ class Run:
 
         start = time.perf_counter()
         if self.stream.raw:
-            self.stream.prepare = self.learner.encoder_.ready
+            self.stream.prepare = self.learner.encoder_.reader()
         with ledger(self.task) as lines:
             for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
                 lines.say(line)

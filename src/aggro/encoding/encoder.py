@@ -21,7 +21,7 @@ are cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -323,9 +323,13 @@ class Encoder:
         X = csr_array((data, indices, indptr), shape=(n, max(self.width, 1)))
         return Encoded(X, int(counts[0]), int(counts[1]))
 
-    def ready(self, table: Any) -> Ready:
-        """A table with its cells read, for ``learn`` or ``transform``; any thread may ask, once roles are settled."""
-        return self._read(*columns_of(table))
+    def reader(self) -> Callable[[Any], Ready]:
+        """A function that reads the cells of a table, for ``learn`` or ``transform``, and that any thread may call.
+
+        It serves as long as no column gets another role.
+        """
+        self.layout()  # made here, once: those who call must all have the same
+        return lambda table: self._read(*columns_of(table))
 
     def _read(self, columns: Columns, n: int) -> Ready:
         layout = self.layout()

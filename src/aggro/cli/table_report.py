@@ -45,10 +45,15 @@ def classes_in(stream: Stream, label: str) -> str:
         first = next(iter(stream), None)
     if first is None or first.y is None:
         return ""
-    counts = Counter(str(y) for y in first.y.tolist() if y is not None and y == y)
+    counts = Counter(spelled(y) for y in first.y.tolist() if y is not None and y == y)
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
     told = f"{len(counts):,} classes" if len(counts) > SHOWN else f"classes {named}"
     return f", {told} in the first {counts.total():,} rows"
+
+
+def spelled(label: Any) -> str:
+    """A label as it will be called: whole numbers are integers."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 TITLES = {

@@ -497,3 +497,13 @@ def test_cells_may_be_read_by_several_threads_before_rows_are_learned_in_order()
     threaded.settle({"c": Column("c", Role.TEXT)})
     with pytest.raises(ValueError, match="made ready for an encoder with other columns"):
         threaded.learn(ready[0], 50)
+
+
+def test_a_row_that_was_read_once_may_be_taken_many_times():
+    text = " ".join(f"w{k}" for k in range(500))
+    encoder = Encoder(NOTHING_SAID, Options(ngrams=3))
+    encoder.settle({"t": Column("t", Role.TEXT)})
+    ready = encoder.reader()(pyarrow.table({"t": [text, "short"]}))
+    many = encoder.learn(ready.some(np.zeros(200, np.int64)), 200).X
+    assert many.nnz == 200 * (500 + 499 + 498)
+    assert (many != many[[0] * 200]).nnz == 0

@@ -494,7 +494,8 @@ class Encoder:
         """(row pointers, features, values, counts) of rows, features ascending."""
         options, strings = self.options, cells.starts.shape[0]
         most = n * (cells.numbers.shape[1] + cells.parts.shape[1] + strings)
-        most += options.ngrams * ((cells.letters.shape[0] + n * strings) // 2 + 1)
+        letters = int((cells.ends - cells.starts).sum())  # those of the cells: a row may be there twice
+        most += options.ngrams * ((letters + n * strings) // 2 + 1)
         indptr, counts = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)
         indices, data = np.empty(most + 1, np.int32), np.empty(most + 1)
         grams = self.layout().grams

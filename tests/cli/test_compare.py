@@ -39,7 +39,7 @@ def test_a_picture(numbers, tmp_path):
 def test_no_picture_without_matplotlib(svm, tmp_path, monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "matplotlib" else real(name))
-    assert "pip install matplotlib" in mistake("compare", svm, "--plot", tmp_path / "p.png")
+    assert "pip install 'aggro[plot]'" in mistake("compare", svm, "--plot", tmp_path / "p.png")
 
 
 @pytest.mark.parametrize(

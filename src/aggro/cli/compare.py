@@ -90,7 +90,7 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".png"):
         raise Mistake(f"{path}: plots are .html or .png files.")
     if path.suffix.lower() == ".png" and find_spec("matplotlib") is None:
-        raise Mistake("Drawing a .png takes matplotlib: pip install matplotlib, or give a .html file.")
+        raise Mistake("Drawing a .png takes matplotlib: pip install 'aggro[plot]', or give a .html file.")
 
 
 def made(written: str, settings: list[str]) -> dict[str, Any]:

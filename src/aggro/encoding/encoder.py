@@ -77,7 +77,6 @@ class Options(NamedTuple):
     words: str = "counts"
     ngrams: int = 1
     max_features: int = 2**20
-    na: tuple[str, ...] = ()
 
 
 class Slot(NamedTuple):
@@ -306,7 +305,7 @@ class Encoder:
     @property
     def na(self) -> tuple[str, ...]:
         """Words for «missing», beside those that are always."""
-        return (*self.said.na, *self.options.na)
+        return self.said.na
 
     def _remember(self, columns: Columns, n: int) -> None:
         """Add the rows to the samples, which are made anew: ``restore`` may need the old ones."""

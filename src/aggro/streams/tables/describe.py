@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from aggro.streams.tables.roles import USED, Column, Role, as_date, as_number, is_missing
+from aggro.streams.tables.roles import Column, Role, as_date, as_number, is_missing
 
 if TYPE_CHECKING:
     from aggro.streams.chunk import Chunk
@@ -197,13 +197,6 @@ def in_words(told: Mapping[str, Any]) -> str:
     if told["role"] in (Role.ID, Role.IGNORE, Role.LABEL) or told["said"]:
         parts.append(told["why"])
     return "; ".join(parts)
-
-
-def describe_columns(columns: Mapping[str, Column]) -> Iterator[tuple[str, str, str]]:
-    """(role, name, reason) of each column: the label first, then those that are used, and those that are left out."""
-    order = [Role.LABEL, Role.WEIGHT, *USED, Role.ID, Role.IGNORE]
-    for column in sorted(columns.values(), key=lambda column: order.index(column.role)):
-        yield str(column.role), column.name, column.why
 
 
 def _day(moment: str) -> str:

@@ -43,7 +43,8 @@ from aggro.encoding.cells import (
     spelled,
 )
 from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
-from aggro.encoding.rows import Cells, Grams, encode_rows, key_of, room_needed, seed_of
+from aggro.encoding.layout import PARTS, Layout, Slot, key_of_text, layout_of, seed_of_column
+from aggro.encoding.rows import Cells, encode_rows, room_needed
 from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
 from aggro.engine.scaling import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
@@ -51,7 +52,6 @@ from aggro.streams.parse.words64 import PADDING
 from aggro.streams.tables.roles import (
     ISO,
     LOOKED_AT,
-    MISSING,
     NOTHING_SAID,
     USED,
     Column,
@@ -77,53 +77,6 @@ class Options(NamedTuple):
     words: str = "counts"
     ngrams: int = 1
     max_features: int = 2**20
-
-
-class Slot(NamedTuple):
-    """A number that a column gives: by which name, and as which feature."""
-
-    column: int
-    name: str
-    feature: int
-
-
-PARTS = 3  # choices that a date makes: month, weekday, hour
-
-
-class Layout(NamedTuple):
-    """Where cells go, column by column."""
-
-    slots: list[int]  # the numbers in use, among all that there are
-    numbers: list[tuple[str, int]]  # (column, place among the slots)
-    dates: list[tuple[str, int, int]]  # (column, place of its first number, feature of its first choice)
-    strings: list[str]  # columns
-    number_features: np.ndarray
-    number_seeds: np.ndarray
-    number_columns: np.ndarray
-    seeds: np.ndarray
-    columns: np.ndarray
-    words: np.ndarray
-    na_keys: np.ndarray
-    na_longest: int
-    grams: Grams
-    blank: np.ndarray  # the numbers of a row that has none
-    no_parts: np.ndarray
-
-    def cells(self, numbers: np.ndarray, parts: np.ndarray, texts: Texts) -> Cells:
-        """Cells for the compiled loop."""
-        return Cells(
-            numbers,
-            self.number_features,
-            self.number_seeds,
-            self.number_columns,
-            parts,
-            *texts,
-            self.seeds,
-            self.columns,
-            self.words,
-            self.na_keys,
-            self.na_longest,
-        )
 
 
 class Counts:
@@ -221,8 +174,8 @@ class Encoder:
         if column.role is Role.DATE and number not in self.dates:
             for part in NUMBERS:
                 self._new_slot(number, part)
-            seed = self._seed(number)
-            made = [self.vocabulary.add(self._key(f"\0{text}", seed), PART, number, text) for text in CHOICES]
+            seed = seed_of_column(number)
+            made = [self.vocabulary.add(key_of_text(f"\0{text}", seed), PART, number, text) for text in CHOICES]
             self.dates[number] = made[0]
 
     def _unshare(self) -> None:
@@ -232,22 +185,13 @@ class Encoder:
             self._shared = False
 
     def _new_slot(self, column: int, name: str) -> None:
-        key = self._key(f"\0{name}", self._seed(column))
+        key = key_of_text(f"\0{name}", seed_of_column(column))
         feature = self.vocabulary.add(key, PART if name else NUMBER, column, name)
         self.numbers = [*self.numbers, Slot(column, name, feature)]
         self.moments = self.moments.widened(1)
 
     def _slots(self, column: int) -> list[int]:
         return [k for k, slot in enumerate(self.numbers) if slot.column == column and not slot.name]
-
-    @staticmethod
-    def _seed(column: int) -> int:
-        return int(seed_of(u8(column + 1)))
-
-    @staticmethod
-    def _key(text: str, seed: int) -> int:
-        letters = np.frombuffer(text.encode("utf-8", "replace") + bytes(PADDING), np.uint8)
-        return int(key_of(letters, u8(letters.shape[0] - PADDING), u8(seed)))
 
     def _look_again(self, met: Iterable[str]) -> None:
         """The rule once more, with more rows than the last time; not for those that were met just now."""
@@ -383,50 +327,8 @@ class Encoder:
     def layout(self) -> Layout:
         """Where each column's cells go, made anew when a column's role has changed."""
         if self._layout is None:
-            self._layout = self._new_layout()
+            self._layout = layout_of(self.columns, self.order, self.numbers, self.dates, self.na, self.options.ngrams)
         return self._layout
-
-    def _new_layout(self) -> Layout:
-        slots: list[int] = []
-        numbers, dates, strings = [], [], []
-        slots_of: dict[int, list[int]] = {}
-        for k, slot in enumerate(self.numbers):
-            slots_of.setdefault(slot.column, []).append(k)
-        for number, name in enumerate(self.order):
-            role = self.columns[name].role
-            own = slots_of.get(number, [])
-            if role is Role.NUMBER:
-                numbers.append((name, len(slots)))
-                slots += [k for k in own if not self.numbers[k].name]
-            elif role is Role.DATE:
-                dates.append((name, len(slots), self.dates[number]))
-                slots += [k for k in own if self.numbers[k].name]
-            elif role in (Role.CATEGORY, Role.TEXT):
-                strings.append(number)
-        words = sorted(word for word in {*MISSING, *self.na} if word)
-        seeds = [self._seed(number) for number in strings]
-        leads = [slot.name in ("", NUMBERS[0]) for slot in self.numbers]  # one of each column tells that it is missing
-        return Layout(
-            slots=slots,
-            numbers=numbers,
-            dates=dates,
-            strings=[self.order[number] for number in strings],
-            number_features=np.array([self.numbers[k].feature for k in slots], np.uint32),
-            number_seeds=np.array([self._seed(self.numbers[k].column) if leads[k] else 0 for k in slots], np.uint64),
-            number_columns=np.array([self.numbers[k].column for k in slots], np.uint32),
-            seeds=np.array(seeds, np.uint64),
-            columns=np.array(strings, np.uint32),
-            words=np.array([self.columns[self.order[number]].role is Role.TEXT for number in strings], bool),
-            na_keys=np.array([[self._key(word, seed) for word in words] for seed in seeds], np.uint64).reshape(
-                len(seeds), len(words)
-            ),
-            na_longest=max(len(word.encode()) for word in words),
-            grams=Grams(
-                np.zeros(self.options.ngrams, np.uint64), np.zeros(self.options.ngrams, np.uint64), self.options.ngrams
-            ),
-            blank=np.full((1, len(slots)), np.nan),
-            no_parts=np.full((1, PARTS * len(dates)), -1, np.int64),
-        )
 
     # One row --------------------------------------------------------------------------------------
 

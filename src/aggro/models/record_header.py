@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from aggro.encoding.dates import CHOICES, NUMBERS
-from aggro.encoding.encoder import Counts, Encoder, Slot
+from aggro.encoding.encoder import Counts, Encoder
+from aggro.encoding.layout import Slot
 from aggro.encoding.vocabulary import ABSENT, NUMBER, PART, Vocabulary
 from aggro.engine.fields import COUNTED
 from aggro.engine.scaling import Moments

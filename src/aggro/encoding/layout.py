@@ -1,0 +1,123 @@
+"""Where the cells of each column go: which numbers, choices of dates and strings a row has, and as which features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from aggro.encoding.cells import Texts
+from aggro.encoding.dates import NUMBERS
+from aggro.encoding.rows import Cells, Grams, key_of, seed_of
+from aggro.streams.parse.words64 import PADDING
+from aggro.streams.tables.roles import MISSING, Column, Role
+
+u8 = np.uint64
+
+
+class Slot(NamedTuple):
+    """A number that a column gives: by which name, and as which feature."""
+
+    column: int
+    name: str
+    feature: int
+
+
+PARTS = 3  # choices that a date makes: month, weekday, hour
+
+
+class Layout(NamedTuple):
+    """Where cells go, column by column."""
+
+    slots: list[int]  # the numbers in use, among all that there are
+    numbers: list[tuple[str, int]]  # (column, place among the slots)
+    dates: list[tuple[str, int, int]]  # (column, place of its first number, feature of its first choice)
+    strings: list[str]  # columns
+    number_features: np.ndarray
+    number_seeds: np.ndarray
+    number_columns: np.ndarray
+    seeds: np.ndarray
+    columns: np.ndarray
+    words: np.ndarray
+    na_keys: np.ndarray
+    na_longest: int
+    grams: Grams
+    blank: np.ndarray  # the numbers of a row that has none
+    no_parts: np.ndarray
+
+    def cells(self, numbers: np.ndarray, parts: np.ndarray, texts: Texts) -> Cells:
+        """Cells for the compiled loop."""
+        return Cells(
+            numbers,
+            self.number_features,
+            self.number_seeds,
+            self.number_columns,
+            parts,
+            *texts,
+            self.seeds,
+            self.columns,
+            self.words,
+            self.na_keys,
+            self.na_longest,
+        )
+
+
+def seed_of_column(column: int) -> int:
+    """Where the hashes of a column begin."""
+    return int(seed_of(u8(column + 1)))
+
+
+def key_of_text(text: str, seed: int) -> int:
+    """The hash of a text of a column."""
+    letters = np.frombuffer(text.encode("utf-8", "replace") + bytes(PADDING), np.uint8)
+    return int(key_of(letters, u8(letters.shape[0] - PADDING), u8(seed)))
+
+
+def layout_of(
+    columns: Mapping[str, Column],
+    order: Sequence[str],
+    numbers: Sequence[Slot],
+    dates: Mapping[int, int],
+    na: Sequence[str],
+    ngrams: int,
+) -> Layout:
+    """Where the cells of these columns go, given the numbers and the choices of dates that have features."""
+    slots: list[int] = []
+    of_numbers, of_dates, strings = [], [], []
+    slots_of: dict[int, list[int]] = {}
+    for k, slot in enumerate(numbers):
+        slots_of.setdefault(slot.column, []).append(k)
+    for number, name in enumerate(order):
+        role = columns[name].role
+        own = slots_of.get(number, [])
+        if role is Role.NUMBER:
+            of_numbers.append((name, len(slots)))
+            slots += [k for k in own if not numbers[k].name]
+        elif role is Role.DATE:
+            of_dates.append((name, len(slots), dates[number]))
+            slots += [k for k in own if numbers[k].name]
+        elif role in (Role.CATEGORY, Role.TEXT):
+            strings.append(number)
+    words = sorted(word for word in {*MISSING, *na} if word)
+    seeds = [seed_of_column(number) for number in strings]
+    leads = [slot.name in ("", NUMBERS[0]) for slot in numbers]  # one of each column tells that it is missing
+    return Layout(
+        slots=slots,
+        numbers=of_numbers,
+        dates=of_dates,
+        strings=[order[number] for number in strings],
+        number_features=np.array([numbers[k].feature for k in slots], np.uint32),
+        number_seeds=np.array([seed_of_column(numbers[k].column) if leads[k] else 0 for k in slots], np.uint64),
+        number_columns=np.array([numbers[k].column for k in slots], np.uint32),
+        seeds=np.array(seeds, np.uint64),
+        columns=np.array(strings, np.uint32),
+        words=np.array([columns[order[number]].role is Role.TEXT for number in strings], bool),
+        na_keys=np.array([[key_of_text(word, seed) for word in words] for seed in seeds], np.uint64).reshape(
+            len(seeds), len(words)
+        ),
+        na_longest=max(len(word.encode()) for word in words),
+        grams=Grams(np.zeros(ngrams, np.uint64), np.zeros(ngrams, np.uint64), ngrams),
+        blank=np.full((1, len(slots)), np.nan),
+        no_parts=np.full((1, PARTS * len(of_dates)), -1, np.int64),
+    )

@@ -6,12 +6,13 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.encoding.cells import Columns, Ready, columns_of
+from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
+from aggro.learners.records.given import Rows, as_record, described, names_of, some_rows, taken
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import Ordered
 from aggro.learners.shared.forks import Turn, turn_of
@@ -38,19 +39,6 @@ class Names:
 
     def __str__(self) -> str:
         return "a name, a list of names or None"
-
-
-class Rows(NamedTuple):
-    """Rows of features for the learner inside, in the form of a stream's chunk."""
-
-    X: Any
-    y: Any = None
-    weight: Any = None
-    names: None = None
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.X.shape[0])
 
 
 class RecordLearner:
@@ -581,45 +569,3 @@ class RecordLearner:
         state = dict(parent() if parent is not None else self.__dict__)
         state.pop("_lock", None)
         return state
-
-
-def as_record(x: Any) -> Mapping[str, Any]:
-    """One record: a dict with text for names, or a text."""
-    if isinstance(x, str):
-        return {"": x}
-    if not isinstance(x, Mapping):
-        raise TypeError(
-            f"One record must be a dict of named values, or a text; got {type(x).__name__}. Many go to partial_fit and "
-            "predict."
-        )
-    if {*map(type, x)} != {str}:
-        for name in x:
-            if not isinstance(name, str):
-                raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
-    return x
-
-
-def names_of(given: Any) -> tuple[str, ...]:
-    """A name or several as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given or ())
-
-
-def described(columns: Mapping[str, Column]) -> str:
-    """Columns and their roles, in one line."""
-    if not columns:
-        return "they are empty"
-    return ", ".join(f"{name!r} is {column.role.value} ({column.why})" for name, column in [*columns.items()][:8])
-
-
-def some_rows(columns: Any, rows: np.ndarray) -> Any:
-    """These rows of a table."""
-    if isinstance(columns, Ready):
-        return columns.some(rows)
-    return {name: taken(column, rows) for name, column in columns.items()}
-
-
-def taken(column: Any, rows: np.ndarray) -> Any:
-    """These rows of a column."""
-    if hasattr(column, "to_pylist"):
-        return column.take(rows)
-    return column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows.tolist()]

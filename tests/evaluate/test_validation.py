@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
-from aggro import PAClassifier, PARegressor
 from aggro.evaluate import compare, progressive
 from aggro.streams import Chunk, twonorm
 

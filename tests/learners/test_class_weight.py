@@ -6,8 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 
-from aggro import ActiveLearner, PAClassifier
+from aggro import ActiveLearner
 from aggro.streams import Chunk
 
 X = np.random.default_rng(0).standard_normal((30, 3))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier
 from aggro.learners.registry import LEARNERS
 from aggro.testing.variants import Variant, learn_rows
 

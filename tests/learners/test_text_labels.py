@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.paper import PAClassifier
 
-from aggro import PAClassifier
 from aggro.engine.jit.text import CAN_READ_TEXT
 from aggro.learners.shared import inputs, text_labels
 from aggro.learners.shared.labels import MANY, Labels, all_same, unpacked

@@ -11,12 +11,13 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier, PARegressor
 from helpers.variants import ALL, PLAIN, each
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor
+from aggro import ActiveLearner
 from aggro.learners.shared import progress
 from aggro.learners.shared.learner import Learner
 from aggro.testing.variants import arrays, known, stream

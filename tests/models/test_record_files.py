@@ -10,9 +10,10 @@ import random
 import numpy as np
 import pytest
 from helpers.forge import forge, parts, write
+from helpers.paper import PAClassifier, PARegressor
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor, RecordLearner
+from aggro import ActiveLearner, RecordLearner
 from aggro.models import describe
 from aggro.models.errors import ModelFileError
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import forge
+from helpers.paper import PAClassifier, PARegressor
 
 import aggro
-from aggro import PAClassifier, PARegressor
 from aggro.models import atomic
 from aggro.testing.variants import learn_rows
 

@@ -8,13 +8,13 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier, PARegressor
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import aggro
-from aggro import PAClassifier, PARegressor
 from aggro.engine.user_steps import OWN_STEPS, StepError
 from aggro.learners.linear.vector import Line
 from aggro.learners.registry import find

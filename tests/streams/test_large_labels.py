@@ -7,9 +7,9 @@ import json
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 
 import aggro.streams
-from aggro import PAClassifier
 from aggro.learners.shared.labels import sorted_names
 
 pa = pytest.importorskip("pyarrow")

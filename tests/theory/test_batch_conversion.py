@@ -6,13 +6,14 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.hard_streams import realizable
+from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
-from aggro import PAClassifier, PARegressor, fit_until
+from aggro import fit_until
 from aggro.engine.steps import Step
 from aggro.testing import variants
 from aggro.theory.theorems import Geometry, most_updates

@@ -136,7 +136,10 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     for name, value in parameters.items():
         if isinstance(constraints[name], StepChoice) and not constraints[name].accepts(value):
             raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
-    learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
+    # A parameter that the file does not know is newer than it. The class says what was so before there was one; those
+    # of which it says nothing have their default.
+    older = {name: getattr(kind, name) for name in constraints if name not in parameters and hasattr(kind, name)}
+    learner = kind(**parameters, **older)
     try:
         check_params(learner)
     except ValueError as error:

@@ -7,8 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 
-from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, streams
+from aggro import ActiveLearner, KernelPAClassifier, streams
 from aggro.engine.gate import Gate
 from aggro.engine.passes import run
 from aggro.learners.active.gated_pass import AskedRows

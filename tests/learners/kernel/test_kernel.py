@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier, PARegressor
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass, PAClassifier, PARegressor
+from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
 from aggro.learners.kernel.scores import room_to_score, work_of
 from aggro.learners.kernel.support_set import WIDE
 from aggro.streams import Chunk

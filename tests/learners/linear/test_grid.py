@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
+from aggro import PARegressor
 from aggro.learners.linear.base import C_GRID
 from aggro.testing.variants import learn_rows
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.paper import PAClassifier
 from learners.maxout.twins import PAMOTwin
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PAMOClassifier, load, streams
+from aggro import PAMOClassifier, load, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
 from aggro.learners.maxout.row import room, work_of

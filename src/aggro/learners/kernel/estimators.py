@@ -80,8 +80,8 @@ class KernelPAClassifier(KernelLearner, Classifier):
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far.
     warm_start : bool, default=False
@@ -144,9 +144,9 @@ class KernelPAClassifier(KernelLearner, Classifier):
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -233,8 +233,8 @@ class KernelPARegressor(KernelLearner, Regressor):
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -286,9 +286,9 @@ class KernelPARegressor(KernelLearner, Regressor):
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

@@ -84,12 +84,12 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far.
     warm_start : bool, default=False
@@ -146,9 +146,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = None,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -249,12 +249,12 @@ class PARegressor(Linear, NumberWeights, Regressor):
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
         units of their standard deviation; predictions and ``coef_`` are in units as they came.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -299,9 +299,9 @@ class PARegressor(Linear, NumberWeights, Regressor):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = None,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

@@ -73,12 +73,12 @@ class PAMOClassifier(Classifier):
         Whether rows are extended by a constant 1, before they are divided by their norm.
     average : bool, default=False
         Predict with the mean of the iterates since the last-but-one power of two of rows.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far. A weight scales C and C_r.
     warm_start : bool, default=False
@@ -152,9 +152,9 @@ class PAMOClassifier(Classifier):
         scale: bool = True,
         fit_intercept: bool = True,
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,

@@ -78,8 +78,8 @@ class PAMeansClassifier(ClassWeights, Classifier):
         Passes over the data in ``fit``. Rows enter the class sums in the first one.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C; means are of the
         rows as they are.
@@ -153,9 +153,9 @@ class PAMeansClassifier(ClassWeights, Classifier):
         queue_weights: str | Weights = "uniform",
         fit_intercept: bool = True,
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,

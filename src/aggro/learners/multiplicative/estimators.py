@@ -122,12 +122,12 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C.
     warm_start : bool, default=False
@@ -179,9 +179,9 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         step: str = "pa",
         C: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -246,12 +246,12 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -292,9 +292,9 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         step: str = "pa",
         C: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

@@ -25,16 +25,16 @@ from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, OneRow
-from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
     "fit_intercept": Flag(),
     "average": Flag(),
-    "max_iter": Number(1, integer=True),
+    "max_iter": Either((Number(1, integer=True), Choice(("auto",)))),
     "tol": Either((Number(0.0), NONE)),
-    "shuffle": Flag(),
+    "shuffle": Either((Flag(), Choice(("auto",)))),
     "warm_start": Flag(),
     "random_state": Either(
         (
@@ -46,6 +46,7 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
+HARDLY = 0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
 # Parameters that change nothing of what is learned: any learner may have them, and model files do without.
 ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
 
@@ -107,6 +108,8 @@ class Learner(OneRow, Columns, Counted):
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
     _has_classes: ClassVar[bool] = False
+    _auto_passes: ClassVar[int] = 10  # max_iter="auto": the most passes,
+    _auto_rows: ClassVar[int] = 100_000  # and rows times passes
     contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     verbose: int = 0  # of pickles that are older than this parameter
     _model: Model
@@ -317,7 +320,7 @@ class Learner(OneRow, Columns, Counted):
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
-        watch = Watch.of(self, targets.shape[0], int(self.__dict__["max_iter"]))
+        watch = Watch.of(self, targets.shape[0], self._most_passes(targets.shape[0]))
         with watch or nullcontext():
             self._go_over(model, rows, targets, weights, route, watch)
         self._model = model
@@ -329,12 +332,13 @@ class Learner(OneRow, Columns, Counted):
         """The passes of ``fit``."""
         best = np.inf
         model.n_iter = 0
-        for epoch in range(int(self.__dict__["max_iter"])):
+        shuffles, seed = self._shuffles(model)
+        for epoch in range(self._most_passes(targets.shape[0])):
             tally: Tally = model.state.tally
             loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
             order = NO_ORDER
-            if self.__dict__["shuffle"]:
-                order = permutation(targets.shape[0], np.uint64(model.seed) + np.uint64(epoch))
+            if shuffles:
+                order = permutation(targets.shape[0], seed + np.uint64(epoch))
             self._begin_pass(model, epoch)
             if watch is not None:
                 watch.begin(epoch, tally)
@@ -343,10 +347,30 @@ class Learner(OneRow, Columns, Counted):
             tally = model.state.tally
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
             tol = self.__dict__["tol"]
+            if tol is None and self.__dict__["max_iter"] == "auto" and epoch:
+                tol = HARDLY * best
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
         self._settle(model)
+
+    def _most_passes(self, n: int) -> int:
+        """How many passes ``fit`` makes over n rows at most: with "auto" few over many rows, which need no more."""
+        given = self.__dict__["max_iter"]
+        return max(1, min(self._auto_passes, self._auto_rows // max(n, 1))) if given == "auto" else int(given)
+
+    def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
+        """Whether the passes of ``fit`` are in random order, and its seed.
+
+        "auto" is True but for rows whose order is that of time, since something is to be forgotten; and it is the same
+        order each time, if no seed is given.
+        """
+        given = self.__dict__["shuffle"]
+        if given == "auto":
+            given = self.__dict__.get("half_life") is None
+            if self.__dict__["random_state"] is None:
+                return given, np.uint64(0)
+        return bool(given), np.uint64(model.seed)
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Learn a chunk of a stream.

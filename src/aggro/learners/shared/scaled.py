@@ -1,7 +1,7 @@
 """A rule whose rows are scaled before it reads them: ``scale`` of the learners.
 
-The functions of the rule are the same. Its state has one part more, ``scaling``, and passes that find it scale every row
-on the way (``engine.scaling``); the learner's settings say how in ``scale``.
+The functions of the rule are the same. Its state has one part more, ``scaling``, and passes that find it scale every
+row on the way (``engine.scaling``); the learner's settings say how in ``scale``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.
 
 
 def divisors(scaling: Scaling, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What is subtracted from each of these features, and what it is then divided by; infinite if it is never learned."""
+    """What is subtracted from each of these features, and what it is divided by; infinite if it is never learned."""
     n, mean, squares = scaling.moments[:, which]
     t = max(int(scaling.facts[1]), 1)
     mode = int(scaling.facts[0])

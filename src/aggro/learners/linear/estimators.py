@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from aggro.engine.rule import Rule, grown_tally
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
-from aggro.learners.linear.base import LINEAR, POSITIVE, Linear, group_rule
+from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
@@ -66,11 +66,13 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         against the true one.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default=False
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -103,6 +105,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         The classes, sorted.
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
     history_ : structured array
@@ -124,6 +128,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         "margin": POSITIVE,
         "multi_class": Choice(("ovr", "joint")),
         **COMMON,
+        "average": AVERAGE,
         "class_weight": CLASS_WEIGHT,
     }
 
@@ -135,8 +140,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         margin: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = False,
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
         max_iter: int = 1,
@@ -221,11 +226,13 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default=False
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -254,6 +261,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Weights (n_features,) and intercept (1,).
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_ : int
         Rows seen and rows (or groups of rows) that changed the weights.
     history_ : structured array
@@ -269,7 +278,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
     21.0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON}
+    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON, "average": AVERAGE}
 
     def __init__(
         self,
@@ -278,8 +287,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         step: str | OwnStep = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = False,
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
         max_iter: int = 1,

@@ -476,7 +476,7 @@ def lag_intercepts(state, params, moves, share, lag):
     columns = u8(state.W.shape[1])
     for block in range(u8(0), columns, u8(LANES)):
         at = (lag + u8(1)) * columns + block
-        store(state.b, at, madd(load(moves, block) * spread(share), spread(params.bias), load(state.b, at)))
+        store(state.b, at, madd(load(moves, block), spread(share * params.bias), load(state.b, at)))
 
 
 @exact_part

@@ -106,14 +106,18 @@ LARGE, LINE = 512, 64  # bytes: arrays from here on begin where a line of the ca
 
 
 def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    """An array to be filled. A vector of eight that lies across two lines of the cache costs twice (measured: a fifth
-    of a pass), and NumPy's arrays begin anywhere."""
+    """An array to be filled.
+
+    A vector of eight that lies across two lines of the cache costs twice (measured: a fifth of a pass), and NumPy's
+    arrays begin anywhere.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < LARGE:
         return np.empty(shape, dtype)
     memory = np.empty(size + LINE, np.uint8)
-    start = -memory.__array_interface__["data"][0] % LINE
-    return memory[start : start + size].view(dtype).reshape(shape)
+    start = -int(memory.__array_interface__["data"][0]) % LINE
+    array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def copied(array: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""average="auto" and half_life="auto": the last iterate and means of all kinds compete, and the best of late predicts."""
+"""average="auto" and half_life="auto": the last iterate and means of all kinds compete, and the best predicts."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ The loss of a number is the one that the step is about: [|y − f| − ε]₊, i
 ``ls`` (which has no ε). Where steps of both kinds compete, it is the first, for all of them.
 
 With ``average="auto"`` the last iterate of every member and the mean of its iterates, weighted by their number,
-compete as well, and with ``half_life="auto"`` sliding means beside them (``learners.linear.forgetting``): number
-kind·span + g of what was suffered belongs to that kind of iterate of member g, the last iterate being kind 0. What is best may then change with
-the stream, so that judgements always fade, with a half-life of ``JUDGED`` rows.
+compete as well, and with ``half_life="auto"`` sliding means beside them (``learners.linear.forgetting``). Number
+kind·span + g of what was suffered belongs to that kind of iterate of member g, the last iterate being kind 0. What is
+best may change with the stream, so that these judgements always fade, with a half-life of ``JUDGED`` rows.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     for weight in facts["weights"]:
         named = [shown(weight["class"])] if classes else []
         rows.append(Row([shown(weight["feature"]), *named, f"{weight['weight']:+.6g}"]))
-    mean = ", of the average" if facts["parameters"].get("average") else ""
+    mean = ", of the average" if facts["parameters"].get("average") in (True, 1) else ""
     what = "The centre, largest" if "outside" in facts else "Largest weights"
     print()
     print_table(console(), columns, rows, f"{what}{mean}")

@@ -12,14 +12,26 @@ from aggro.engine.scaling import target_unit
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
-from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
-from aggro.learners.linear.grid import Problem, members_table
+from aggro.learners.linear.forgetting import (
+    CHOSEN,
+    CHOSEN_SLIDING,
+    HALF_LIVES,
+    JUDGED,
+    LAST_ONE,
+    PLAIN_MEAN,
+    REST,
+    WEIGHTS,
+    keep_of,
+    kinds_judged,
+    terms_of,
+)
+from aggro.learners.linear.grid import Problem, is_squared, members_table
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
+from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
 from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row
 from aggro.learners.shared.waiting_rows import WaitingRows
 from aggro.learners.shared.weights import Weights
@@ -28,18 +40,25 @@ if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in
     from aggro.learners.linear.minibatch import GroupParams, Groups
 
 POSITIVE = Number(0.0, open_low=True)
+AVERAGE = FlagOr(("auto",))
 MAX_BATCH = 1024  # a group of B rows costs B³
 LINEAR: dict[str, Constraint] = {
     "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
     "step": StepChoice(),
-    "half_life": Either((POSITIVE, NONE)),
+    "half_life": Either((POSITIVE, NONE, Choice(("auto",)))),
     "batch_size": Number(1, MAX_BATCH, integer=True),
     "window": Choice(("disjoint", "sliding")),
     "scale": SCALE,
 }
 ROW_BY_ROW, SEVERAL_STATES = LINES + GRIDS + BANKS, GRIDS + BANKS
-C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
+
+def c_grid(scaled: bool) -> tuple[float, ...]:
+    """The values of C="auto", in half decades: from 1e-5 to 316, or 3e-4 to 1 for rows that were scaled."""
+    return tuple(10.0 ** (k / 2) for k in (range(-7, 1) if scaled else range(-10, 6)))
+
+
+ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
 
 # Why some claims of the contract do not hold for a grid.
 SEVERAL: dict[Setting, str] = {
@@ -53,18 +72,19 @@ class Linear(WaitingRows, Weights):
 
     C: Any
     step: str | OwnStep
-    half_life: float | None
+    half_life: float | str | None
     batch_size: int
     window: str
     scale: Any = None  # of files and pickles that are older than this parameter
     fit_intercept: bool
-    average: bool
+    average: bool | str
     contract: ClassVar[Contract] = Contract(
         exempt={
             "a weight scales C": {**NO_C, **SEVERAL},
             "a_row_without_loss_changes_no_bit": {
                 **LEARNS_FROM_ALL,
                 "half_life": "every row makes the weights fade",
+                ("average", "auto"): "every row is judged, and the judgements before it fade",
                 "batch_size": "a row is kept until its group is learned",
                 **SEVERAL,
             },
@@ -75,21 +95,41 @@ class Linear(WaitingRows, Weights):
             {"C": "auto", "average": True, "half_life": 20.0},
             {"half_life": 20.0},
             {"half_life": 20.0, "multi_class": "joint", "average": True},
+            {"average": "auto"},
+            {"C": "auto", "half_life": "auto"},
+            {"C": [0.1, 1.0], "half_life": "auto", "multi_class": "joint"},
             {"batch_size": 4, "average": True},
             {"batch_size": 4, "window": "sliding", "half_life": 20.0},
         ),
-        apart=frozenset({"C", "window"}),
+        apart=frozenset({"C", "window", "half_life"}),
     )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""
         steps: list[Step | OwnStep] = list(Step) if self.step == "auto" else [step_of(self.step)]
-        values = C_GRID if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
+        if isinstance(self.C, str):
+            values = list(c_grid(bool(mode_of(self.scale)))) if self.batch_size == 1 else [ONE_C]
+        else:
+            values = np.atleast_1d(self.C).tolist()
         hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
         return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
 
     def _is_grid(self) -> bool:
-        return self.step == "auto" or not isinstance(self.C, Real)
+        if self.batch_size > 1:
+            return False
+        return self.step == "auto" or not isinstance(self.C, Real) or self._averaging() >= CHOSEN
+
+    def _averaging(self) -> int:
+        """Which iterate predicts, as compiled code reads it."""
+        if isinstance(self.half_life, str):
+            return CHOSEN_SLIDING
+        if isinstance(self.average, str) and self.batch_size == 1:
+            return CHOSEN
+        return PLAIN_MEAN if self.average else LAST_ONE
+
+    def _half_life(self) -> float | None:
+        """The half-life that is given."""
+        return None if isinstance(self.half_life, str) else self.half_life
 
     def _check_together(self) -> None:
         if self.batch_size == 1:
@@ -102,11 +142,13 @@ class Linear(WaitingRows, Weights):
             )
         if self.step not in ("pa1", "pa2", "ls"):
             raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
-        if not isinstance(self.C, Real):
+        if not isinstance(self.C, Real | str):
             raise ValueError(f"{alone}, got C={self.C!r}. Give C as a number.")
+        if isinstance(self.half_life, str):
+            raise ValueError(f"{alone}, and one iterate predicts; got half_life={self.half_life!r}.")
 
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
-        bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
+        bias, average, keep = float(self.fit_intercept), self._averaging(), keep_of(self._half_life())
         members, scale = self._members(), mode_of(self.scale)
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
@@ -121,7 +163,9 @@ class Linear(WaitingRows, Weights):
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
-        return BankParams(int(problem), own, span, table, edge, bias, average, keep, scale)
+        judged = keep_of(JUDGED) if average >= CHOSEN else keep
+        squared = int(is_squared(members, problem))
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale)
 
     def _rule(self, rule: Rule) -> Rule:
         """The rule, or that of scaled rows."""
@@ -160,12 +204,15 @@ class Linear(WaitingRows, Weights):
         if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
         weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
-        if self.average and kept.shape[0] < weights.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+        averaging, half_life = self._averaging(), self._half_life()
+        if averaging and kept.shape[0] < weights.shape[0]:
             raise ValueError(
-                f"half_life={self.half_life!r} was set after learning began, and with average=True the mean of the "
-                "iterates cannot follow. Set it back, or fit anew."
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+            )
+        if averaging and (half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+            raise ValueError(
+                f"half_life={self.half_life!r} was set after learning began, and with average={self.average!r} the "
+                "mean of the iterates cannot follow. Set it back, or fit anew."
             )
         size = len(self._members()) if self._is_grid() else 0
         learned = grid_size(state) if isinstance(state, SEVERAL_STATES) else 0
@@ -173,6 +220,11 @@ class Linear(WaitingRows, Weights):
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
                 "far. Set them back, or fit anew."
+            )
+        if kinds_judged(averaging) != (kinds_of(state) if isinstance(state, SEVERAL_STATES) else 1):
+            raise ValueError(
+                f"average={self.average!r} with half_life={self.half_life!r} keeps other means than those of the "
+                "iterates so far. Set them back, or fit anew."
             )
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -205,18 +257,20 @@ class Linear(WaitingRows, Weights):
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""
         state, params = view.state, view.params
+        kind = 1 if params.average else 0
         if isinstance(state, LINES):
             W, U, b = state.w[which, None], state.u[:, None], state.b
         elif isinstance(state, SEVERAL_STATES):
-            columns = slice(int(state.choice[0]), None, params.span)
-            W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+            kind, member = predicting(state, params)
+            columns, lags = slice(member, None, params.span), state.b.shape[0] - 1
+            W, U, b = state.W[which, columns], state.U[max(kind - 1, 0) :: lags, columns], state.b[:, columns]
         else:
             W, U, b = state.W[which], state.U, state.b
         scale = state.scale[WEIGHTS]
-        if not params.average or state.tally.rows[SEEN] == 0:
+        if not kind or state.tally.rows[SEEN] == 0:
             return W * scale, b[0] * scale
-        share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
-        return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch
+        share, stretch = terms_of(state, params, np.uint64(kind - 1))
+        return (W - share * U[which]) * stretch, (b[0] - share * b[kind]) * stretch
 
     # The grid of C="auto" ---------------------------------------------------------------------------
 
@@ -231,29 +285,80 @@ class Linear(WaitingRows, Weights):
         return name_of(self._predicting_member()[0])
 
     @property
+    def average_(self) -> bool:
+        """Whether a mean of the iterates predicts, or the last one: what has done best, with ``average="auto"``."""
+        return self._predicting_iterate()[0]
+
+    @property
+    def half_life_(self) -> float | None:
+        """The half-life of what predicts; None if it does not forget."""
+        return self._predicting_iterate()[1]
+
+    @property
     def grid_(self) -> np.ndarray:
-        """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
+        """What learns side by side: fields ``step``, ``C``, ``iterate``, and the ``loss`` and ``mistakes`` a row.
+
+        The iterate is "last", "mean", or "mean of" a half-life in rows. Losses and mistakes are progressive, and fade
+        where it is found out which iterate predicts, or where there is a half-life.
+        """
         model = self._attribute()
         self._prepare(model)
-        members = self._members()
-        fields = [("step", object), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
-        table = np.zeros(len(members), fields)
+        members, iterates = self._members(), self._iterates()
+        fields = [("step", object), ("C", np.float64), ("iterate", object), ("loss", np.float64)]
+        table = np.zeros((len(iterates), len(members)), [*fields, ("mistakes", np.float64)])
         table["step"] = [name_of(step) for step, _ in members]
         table["C"] = [C for _, C in members]
+        table["iterate"] = [[called(*iterate)] for iterate in iterates]
         with model.reading() as view:
             state = view.state
             if self._is_grid():
-                table["loss"], table["mistakes"] = state.suffered[:, : len(members)] / max(state.weight[0], 1e-300)
+                suffered = state.suffered.reshape(2, len(iterates), -1)[:, :, : len(members)]
+                table["loss"], table["mistakes"] = suffered / max(state.weight[0], 1e-300)
             else:
                 rows = max(state.tally.rows[SEEN], 1)
                 table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
-        return table
+        return table.reshape(-1)
+
+    def _iterates(self) -> list[tuple[bool, float | None]]:
+        """What may predict of each member, by its kind: whether it is a mean, and its half-life."""
+        averaging, half_life = self._averaging(), self._half_life()
+        if averaging < CHOSEN:
+            return [(averaging == PLAIN_MEAN, half_life)]
+        sliding: list[tuple[bool, float | None]] = [(True, h) for h in HALF_LIVES]
+        return [(False, None), (True, half_life), *(sliding if averaging == CHOSEN_SLIDING else [])]
+
+    def _predicting_iterate(self) -> tuple[bool, float | None]:
+        model = self._attribute()
+        self._prepare(model)
+        chosen = self._averaging() >= CHOSEN
+        return self._iterates()[predicting(model.state, model.params)[0] if chosen else 0]
 
     def _predicting_member(self) -> tuple[Step | OwnStep, float]:
         model = self._attribute()
         self._prepare(model)
         state = model.state
-        return self._members()[int(state.choice[0]) if isinstance(state, SEVERAL_STATES) else 0]
+        return self._members()[predicting(state, model.params)[1] if isinstance(state, SEVERAL_STATES) else 0]
+
+
+def called(mean: bool, half_life: float | None) -> str:
+    """An iterate, in words."""
+    if not mean:
+        return "last"
+    return "mean" if half_life is None else f"mean of {half_life:g}"
+
+
+def predicting(state: Grid | Bank, params: BankParams) -> tuple[int, int]:
+    """The kind of iterate that predicts, 0 for the last, and the member."""
+    if params.average < CHOSEN:
+        return int(params.average), int(state.choice[0])
+    kind, member = divmod(int(state.choice[0]), params.span)
+    return kind, member
+
+
+def kinds_of(state: Grid | Bank) -> int:
+    """How many iterates of each member compete in this state."""
+    span = grid_size(state)
+    return state.suffered.shape[1] // span if span else 1
 
 
 def group_rule() -> Rule:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from aggro.engine.rule import Rule, grown_into, grown_tally
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
-from aggro.learners.linear.base import LINEAR, POSITIVE, Linear, group_rule
+from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
 from aggro.learners.linear.vector import LINE, Line, LineParams
@@ -62,16 +62,19 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         four learn side by side, as several C do.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
-    multi_class : {"ovr", "joint"}, default="ovr"
+    multi_class : {"ovr", "joint", "auto"}, default="ovr"
         One problem per class in a single pass, or the multi-prototype step: the best wrong class
-        against the true one.
+        against the true one. "auto": one vector for two classes, and joint from the third on
+        (mini-batches: "ovr").
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default=False
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -109,6 +112,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         The classes, sorted.
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
     history_ : structured array
@@ -128,8 +133,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     _constraints: ClassVar[dict[str, Constraint]] = {
         **LINEAR,
         "margin": POSITIVE,
-        "multi_class": Choice(("ovr", "joint")),
+        "multi_class": Choice(("ovr", "joint", "auto")),
         **COMMON,
+        "average": AVERAGE,
         "class_weight": CLASS_WEIGHT,
     }
 
@@ -141,8 +147,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         margin: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = False,
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = None,
@@ -177,17 +183,21 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
             return self._rule(group_rule())
-        if self.multi_class == "joint" or classes > 2:
+        if self.multi_class == "joint" or classes > 2:  # "auto" has one vector for two classes
             return self._rule(BANK)
         return self._rule(GRID if self._is_grid() else LINE)
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
-        joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
+        together = self.multi_class == "joint" or (self.multi_class == "auto" and plain_rule(rule) is BANK)
+        joint = Problem.JOINT if together else Problem.ONE_VS_REST
         problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
         return self._params(rule, problem, float(self.margin))
 
     def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
-        """One problem of two classes as two mirrored ones."""
+        """One problem of two classes as two mirrored ones.
+
+        What is asked of joint classes is the difference of their scores, so each has half of the vector.
+        """
         if plain_rule(rule) is not BANK:
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
@@ -195,13 +205,14 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         bank: Bank = rule.init(params, width, models)
         w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
+        half = 0.5 if params.problem == Problem.JOINT else 1.0
         # An average that is no longer asked for may be in the old state, and is not in the new one.
         for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
-            part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
+            part[: mine.shape[0], first], part[: mine.shape[0], second] = -half * mine, half * mine
         bank.scale[:] = state.scale
         if isinstance(state, GRIDS):
             bank.suffered[:] = state.suffered
-            bank.suffered[0] *= 2.0  # both problems have the same loss
+            bank.suffered[0] /= half  # one against the rest, both problems have the same loss
             bank.choice[:] = state.choice
             bank.weight[:] = state.weight
         if hasattr(state, "scaling"):
@@ -231,11 +242,13 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default=False
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -270,6 +283,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Weights (n_features,) and intercept (1,).
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_ : int
         Rows seen and rows (or groups of rows) that changed the weights.
     history_ : structured array
@@ -285,7 +300,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
     21.0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON}
+    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON, "average": AVERAGE}
 
     def __init__(
         self,
@@ -294,8 +309,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         step: str | OwnStep = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = False,
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = None,

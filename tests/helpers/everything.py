@@ -16,14 +16,14 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS, Entry
-from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, stream, tried
+from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, plain_settings, stream, tried
 
 ROWS, WIDTH = 24, 5
 
 
 def settings(entry: Entry) -> list[Variant]:
     """The defaults, and each of the contract's further settings that the learner takes."""
-    return [Variant(entry, one) for one in ({}, *tried(entry))]
+    return [Variant(entry), *(Variant(entry, one, plain_settings(entry)) for one in tried(entry))]
 
 
 def said_of_arrays(variant: Variant, X: Any, rows: list[Any], y: np.ndarray, folder: str) -> list[Any]:

@@ -98,9 +98,14 @@ class Linear(WaitingRows, Weights):
             {"average": "auto"},
             {"C": "auto", "half_life": "auto"},
             {"C": [0.1, 1.0], "half_life": "auto", "multi_class": "joint"},
+            {"scale": "auto"},
+            {"scale": "rms", "C": "auto", "average": True},
+            {"scale": "standard", "multi_class": "joint"},
             {"batch_size": 4, "average": True},
             {"batch_size": 4, "window": "sliding", "half_life": 20.0},
+            {"batch_size": 4, "scale": "auto"},
         ),
+        plain={"C": 1.0, "average": False, "scale": None},
         apart=frozenset({"C", "window", "half_life"}),
     )
 

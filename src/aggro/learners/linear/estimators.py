@@ -52,23 +52,23 @@ class PAClassifier(Linear, ClassWeights, Classifier):
 
     Parameters
     ----------
-    C : float, "auto" or list of float, default=1.0
+    C : float, "auto" or list of float, default="auto"
         Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
-        (``pa2``, ``ls``). ``pa`` has no C. With "auto" sixteen values from 1e-5 to 316 learn side by
-        side in one pass, and the one with the fewest progressive mistakes predicts; a list is a grid
-        of one's own.
+        (``pa2``, ``ls``). ``pa`` has no C. With "auto" several values learn side by side in one pass, and
+        the one with the fewest progressive mistakes predicts: eight from 3e-4 to 1 if rows are scaled,
+        else sixteen from 1e-5 to 316. A list is a grid of one's own.
     step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
         four learn side by side, as several C do.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
-    multi_class : {"ovr", "joint", "auto"}, default="ovr"
+    multi_class : {"ovr", "joint", "auto"}, default="auto"
         One problem per class in a single pass, or the multi-prototype step: the best wrong class
         against the true one. "auto": one vector for two classes, and joint from the third on
         (mini-batches: "ovr").
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool or "auto", default=False
+    average : bool or "auto", default="auto"
         Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
         weighted by the rows' numbers, whichever has made fewer mistakes of late.
     half_life : float or "auto", default=None
@@ -82,16 +82,16 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    scale : {"auto", "standard", "rms"} or None, default=None
+    scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
-    max_iter : int or "auto", default=1
+    max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool or "auto", default=False
+    shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far.
@@ -141,20 +141,20 @@ class PAClassifier(Linear, ClassWeights, Classifier):
 
     def __init__(
         self,
-        C: Any = 1.0,
+        C: Any = "auto",
         *,
         step: str | OwnStep = "pa1",
         margin: float = 1.0,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
         fit_intercept: bool = True,
-        average: bool | str = False,
+        average: bool | str = "auto",
         half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        scale: Any = None,
-        max_iter: int | str = 1,
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool | str = False,
+        shuffle: bool | str = "auto",
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -233,7 +233,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
 
     Parameters
     ----------
-    C : float, "auto" or list of float, default=1.0
+    C : float, "auto" or list of float, default="auto"
         Aggressiveness, as in :class:`PAClassifier`.
     step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
@@ -242,7 +242,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Errors up to this size are passed over.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool or "auto", default=False
+    average : bool or "auto", default="auto"
         Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
         weighted by the rows' numbers, whichever has made fewer mistakes of late.
     half_life : float or "auto", default=None
@@ -256,17 +256,17 @@ class PARegressor(Linear, NumberWeights, Regressor):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    scale : {"auto", "standard", "rms"} or None, default=None
+    scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
         units of their standard deviation; predictions and ``coef_`` are in units as they came.
-    max_iter : int or "auto", default=1
+    max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool or "auto", default=False
+    shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
@@ -304,19 +304,19 @@ class PARegressor(Linear, NumberWeights, Regressor):
 
     def __init__(
         self,
-        C: Any = 1.0,
+        C: Any = "auto",
         *,
         step: str | OwnStep = "pa1",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
-        average: bool | str = False,
+        average: bool | str = "auto",
         half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        scale: Any = None,
-        max_iter: int | str = 1,
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool | str = False,
+        shuffle: bool | str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

@@ -60,6 +60,7 @@ def c_grid(scaled: bool) -> tuple[float, ...]:
 
 ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
 
+SCALED: dict[Setting, str] = {("scale", mode): "every row counts for the scale" for mode in ("auto", "standard", "rms")}
 # Why some claims of the contract do not hold for a grid.
 SEVERAL: dict[Setting, str] = {
     ("step", "auto"): "several steps learn, with and without a C or a hinge",
@@ -86,6 +87,7 @@ class Linear(WaitingRows, Weights):
                 "half_life": "every row makes the weights fade",
                 ("average", "auto"): "every row is judged, and the judgements before it fade",
                 "batch_size": "a row is kept until its group is learned",
+                **SCALED,
                 **SEVERAL,
             },
         },

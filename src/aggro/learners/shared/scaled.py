@@ -6,6 +6,7 @@ row on the way (``engine.scaling``); the learner's settings say how in ``scale``
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
 
@@ -28,7 +29,7 @@ def mode_of(scale: Any) -> int:
 
 def scaled(rule: Rule, module: str) -> Rule:
     """The rule of scaled rows. Its state is to be found in this module, under its name."""
-    hints = get_type_hints(rule.state, include_extras=True)
+    hints = get_type_hints(rule.state, vars(sys.modules[rule.state.__module__]), include_extras=True)
     state: Any = NamedTuple(f"Scaled{rule.state.__name__}", [*hints.items(), ("scaling", Scaling)])  # type: ignore[misc]
     state.__module__ = module
     state.__doc__ = f"The same as {rule.state.__name__}, of scaled rows."

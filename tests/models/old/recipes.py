@@ -48,7 +48,7 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Line-number": ("PARegressor", {"average": True}),
     "Grid-number": ("PARegressor", {"C": "auto"}),
     "Groups-number": ("PARegressor", {"batch_size": 3}),
-    "Ball": ("PAUniclass", {"average": True}),
+    "Ball": ("PAUniclass", {"C": 0.1, "robust": False, "scale": None, "average": True}),
     "Simplex-number": ("MultiplicativePARegressor", {}),
     "SimplexBall": ("MultiplicativePAUniclass", {}),
     "Support-project": ("KernelPARegressor", {"budget": 5, "budget_policy": "project"}),

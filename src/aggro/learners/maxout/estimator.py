@@ -20,13 +20,14 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import FAR, MEASURED, MOST_WAITING, UNITS
+from aggro.learners.maxout.row import CHOSEN, FAR, MEASURED, MOST_WAITING, UNITS
 from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, code_addresses, piece_mean, room_ahead
+from aggro.learners.maxout.updates import AUTO, NEVER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, taken
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
@@ -49,17 +50,20 @@ class PAMOClassifier(Classifier):
     With ``always`` (PAMO-II) every row does the last, with ẑ = z if it has no loss, so that the pieces learn to be of
     the right length. Several classes share the embedding; the true one is learned against the best of the others.
 
+    The algorithm of the paper, with its settings, is ``PAMOClassifier(64, n_pieces=2, C_r=0.125, alpha=0.9,
+    average=False, half_life=None)``.
+
     Parameters
     ----------
-    n_units : int, default=64
+    n_units : int, default=128
         Units h of the embedding.
-    n_pieces : int, default=2
+    n_pieces : int, default=4
         Linear pieces k of each unit.
     C : float, default=0.125
         The most a row may move the weights of the classes.
-    C_r : float, default=0.125
+    C_r : float, default=0.05
         The most a row may move a piece; 0 to keep the embedding as it starts.
-    alpha : float, default=0.9
+    alpha : float, default=0.8
         The share of a loss that is left to the embedding. With 1 the weights of the classes stay as they start.
     epsilon : float, default=0.0
         Errors of a unit up to this size are passed over.
@@ -67,12 +71,17 @@ class PAMOClassifier(Classifier):
         Whether rows without loss move the pieces too: PAMO-II.
     select : {"winner", "nearest"}, default="winner"
         The piece that moves: the largest, or the one nearest to what is asked for.
-    scale : bool, default=True
-        Standardise features by their means and variances so far. Without, rows should be of similar scales.
+    scale : bool, "standard" or None, default=True
+        True or "standard": standardise features by their means and variances so far. Without (False or None), rows
+        should be of similar scales.
     fit_intercept : bool, default=True
         Whether rows are extended by a constant 1, before they are divided by their norm.
-    average : bool, default=False
-        Predict with the mean of the iterates since the last-but-one power of two of rows.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates since the last-but-one power of two of rows. "auto": with that mean or
+        the last iterate, whichever has made fewer mistakes recently.
+    half_life : float, "auto" or None, default="auto"
+        How long that mean is: the last so many rows to twice as many. "auto": it begins anew where the last iterate
+        makes so many fewer mistakes that the mean must be behind. None: it never does. Not with ``average=False``.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -116,6 +125,7 @@ class PAMOClassifier(Classifier):
     """
 
     _random = True
+    half_life = None  # of files and pickles that are older than this parameter
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_units": Number(1, 2**16, integer=True),
         "n_pieces": Number(1, 2**10, integer=True),
@@ -125,8 +135,10 @@ class PAMOClassifier(Classifier):
         "epsilon": Number(0.0),
         "always": Flag(),
         "select": Choice(("winner", "nearest")),
-        "scale": Flag(),
+        "scale": Either((Choice(("standard",)), Flag(), Kind(None, "None"))),
         **COMMON,
+        "average": Either((Flag(), Choice(("auto",)))),
+        "half_life": Either((Number(1.0), Choice(("auto",)), Kind(None, "None"))),
         "class_weight": CLASS_WEIGHT,
     }
     contract = Contract(
@@ -135,23 +147,30 @@ class PAMOClassifier(Classifier):
             "numbers",
             "a row of zeros teaches nothing": {("scale", True): "it counts for the spread of the features"},
             "an unknown feature is a zero": "to the norm of a row, a feature that is known and zero so far is none",
-        }
+        },
+        tried=(
+            {"average": False, "half_life": None},
+            {"average": True, "half_life": None, "always": True},
+            {"average": True, "half_life": 8.0},
+            {"scale": False},
+        ),
     )
 
     def __init__(
         self,
-        n_units: int = 64,
+        n_units: int = 128,
         *,
-        n_pieces: int = 2,
+        n_pieces: int = 4,
         C: float = 0.125,
-        C_r: float = 0.125,
-        alpha: float = 0.9,
+        C_r: float = 0.05,
+        alpha: float = 0.8,
         epsilon: float = 0.0,
         always: bool = False,
         select: str = "winner",
-        scale: bool = True,
+        scale: bool | str | None = True,
         fit_intercept: bool = True,
-        average: bool = False,
+        average: bool | str = "auto",
+        half_life: float | str | None = "auto",
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -172,6 +191,7 @@ class PAMOClassifier(Classifier):
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.average = average
+        self.half_life = half_life
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -194,9 +214,10 @@ class PAMOClassifier(Classifier):
             epsilon=float(self.epsilon),
             always=int(self.always),
             nearest=int(self.select == "nearest"),
-            scale=int(self.scale),
+            scale=int(bool(self.scale)),
             bias=float(self.fit_intercept),
-            average=int(self.average),
+            average=CHOSEN if self.average == "auto" else int(self.average),
+            half_life=NEVER if self.half_life is None else AUTO if self.half_life == "auto" else float(self.half_life),
             seed=0,
             score_at=0,
             learn_at=0,
@@ -214,11 +235,25 @@ class PAMOClassifier(Classifier):
                 f"{units} and {pieces}. Set them back, or fit anew."
             )
         if self.average and not state.lag.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+            )
+        windowed = self.half_life is not None or self.average == "auto"
+        if windowed and not state.window.shape[0]:
+            name, value = ("half_life", self.half_life) if self.half_life is not None else ("average", "auto")
+            raise ValueError(f"{name}={value!r} was set after learning began, and recent mistakes are gone. Fit anew.")
         if bool(self.scale) != (state.moments.shape[1] > 0):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
                 "rows. Set it back, or fit anew."
+            )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.half_life is not None and not self.average:
+            raise ValueError(
+                f"half_life={self.half_life!r} is that of the mean of the iterates, and average=False asks for none. "
+                'Set average=True or average="auto", or half_life=None.'
             )
 
     def _learns_at_once(self, state: Maxout, n: int) -> bool:
@@ -233,7 +268,7 @@ class PAMOClassifier(Classifier):
         if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
             return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
         width, columns = state.order.shape[0], state.U.shape[1]
-        ahead = room_ahead(MOST_WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
+        ahead = room_ahead(MOST_WAITING, 1 + bool(self.average), columns, width, state.moments.shape[1])
         params = params._replace(ahead=ahead)
         for first in range(start, stop, AT_ONCE):
             last = min(first + AT_ONCE, stop)

@@ -21,6 +21,9 @@ from aggro.engine.jit.lanes import LANES, load, madd, spread
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
+# In ``window``: recent mistakes of the last iterate and of the mean; at which number of rows the next mark is.
+OF_LAST, OF_MEAN, NEXT = range(3)
+ALWAYS, CHOSEN = 1, 2  # ``average``: the mean predicts, or what has made fewer mistakes recently
 MOST_WAITING = 16  # moves, two vectors of eight
 FAR = 1e140  # values beyond count as this: their squares can be summed
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
@@ -40,6 +43,7 @@ class Work(NamedTuple):
     own_z: np.ndarray
     p: np.ndarray  # (pieces × H,): the projection by the last iterate
     mean_p: np.ndarray  # (pieces × H,): and by the mean of the iterates
+    mean_scores: np.ndarray  # (classes,): by that mean, whether it predicts or not
     raw: np.ndarray  # (width,): the row as it came, with ``scale``
     places: np.ndarray  # (1 + width,): the row as a list; 0 is the constant, 1 + j is feature j
     values: np.ndarray  # (1 + width,)
@@ -51,7 +55,7 @@ class Work(NamedTuple):
 def room(state):
     """How many numbers the work space has."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
-    return 2 * (classes + H) + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
+    return 3 * classes + 2 * H + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
 
 
 @python_too
@@ -64,11 +68,20 @@ def work_of(state, out):
     own_z, rest = rest[:H], rest[H:]
     p, rest = rest[:columns], rest[columns:]
     mean_p, rest = rest[:columns], rest[columns:]
+    mean_scores, rest = rest[:classes], rest[classes:]
     raw, rest = rest[: entries - 1], rest[entries - 1 :]
     places, rest = rest[:entries], rest[entries:]
     values, rest = rest[:entries], rest[entries:]
     n_entries, products = rest[:1], rest[1:]
-    return Work(scores, z, own_scores, own_z, p, mean_p, raw, places, values, n_entries, products)
+    return Work(scores, z, own_scores, own_z, p, mean_p, mean_scores, raw, places, values, n_entries, products)
+
+
+@python_too
+def mean_predicts(state, average):
+    """Whether the mean of the iterates predicts, and not the last of them."""
+    if average == CHOSEN:
+        return state.window[OF_MEAN] <= state.window[OF_LAST]
+    return average == ALWAYS
 
 
 @python_too

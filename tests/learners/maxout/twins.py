@@ -146,7 +146,7 @@ class PAMOTwin:
         """A mark is due, or the mean has made so many more mistakes that it must be behind."""
         last, mean = self.wrong["last"], self.wrong["mean"]
         if self.half_life == "auto" and mean - last > 2.0 * np.sqrt(mean + last + 1.0):
-            self.wrong["mean"] = last
+            self.wrong["mean"] = last + 2.0
             self.begun_anew += 1
         elif self.seen < self.next:
             return

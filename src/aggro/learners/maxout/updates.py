@@ -52,6 +52,7 @@ from aggro.learners.shared.contest import rival
 AGAIN = np.int64(-1)  # in place of the number of a row
 NEVER, AUTO = 0.0, -1.0  # half-lives that are no number of rows
 RECENT = 256.0  # rows, in which a mistake fades to 1/e
+AGAINST = 2.0  # mistakes that a mean which begins anew is taken to have made more than the last iterate
 
 u8 = np.uint64
 
@@ -226,7 +227,7 @@ def is_marked(state, params, seen):
         return seen & (seen - 1) == 0
     behind = window[OF_MEAN] - window[OF_LAST]
     if params.half_life == AUTO and behind > 2.0 * np.sqrt(window[OF_MEAN] + window[OF_LAST] + 1.0):
-        window[OF_MEAN] = window[OF_LAST]
+        window[OF_MEAN] = window[OF_LAST] + AGAINST
     elif np.float64(seen) < window[NEXT]:
         return False
     grown = np.float64(2 * (seen - marks[SINCE]) if marks[SINCE] else 1)  # the second mark will be the first

@@ -33,6 +33,8 @@ SETTINGS = [
     {"average": "auto"},
     {"average": True, "half_life": 10},
     {"scale": False, "fit_intercept": False},
+    {"scale": "rms", "average": True},
+    {"scale": "auto"},
     {"C": 0.01, "C_r": 0.5, "alpha": 0.3},
     {"alpha": 1.0},
     {"alpha": 0.0, "C_r": 0.0},
@@ -45,6 +47,7 @@ def rows(n=90, d=5, classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7) * np.linspace(1.0, 30.0, d)
     X[: n // 4, 2] = 0.0
+    X[n // 3 :: 2, 4] = X[n // 3 :: 3, 4] = 0.0
     scores = np.stack([X[:, 0] * X[:, 1], -X[:, 0] * X[:, 1], 5.0 * X[:, 3]][:classes])
     if classes > 2:
         scores[2, : n // 3] = -np.inf
@@ -320,6 +323,7 @@ def test_what_cannot_be_changed_after_learning_began():
         ({"average": True}, {"half_life": "auto"}),
         ({}, {"scale": False}),
         ({"scale": False}, {"scale": True}),
+        ({}, {"scale": "rms"}),
     ):
         model = paper(random_state=0, **before).fit(X, y)
         with pytest.raises(ValueError, match="after learning began"):
@@ -346,7 +350,12 @@ def test_the_embedding_is_a_transformer(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"always": True, "average": True}, {"scale": False, "n_units": 9}, {"average": "auto", "half_life": "auto"}],
+    [
+        {},
+        {"always": True, "average": True},
+        {"scale": False, "n_units": 9},
+        {"average": "auto", "half_life": "auto", "scale": "auto"},
+    ],
     ids=str,
 )
 def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeypatch, settings):

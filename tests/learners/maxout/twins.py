@@ -82,6 +82,12 @@ class PAMOTwin:
             deviation = past.std(axis=0)
             varied = (past != past[0]).any(axis=0)
             v[varied] = (x[varied] - past.mean(axis=0)[varied]) / deviation[varied]
+            if self.scale in ("rms", "auto"):
+                had = (past != 0).sum(axis=0)
+                rare = had > 0 if self.scale == "rms" else 4 * had < len(past)
+                square = (past**2).sum(axis=0) / np.maximum(had, 1)
+                v = np.where(rare, x / np.sqrt(np.where(square > 0, square, 1.0)), v)
+                v[had == 0] = 0.0
         v = np.concatenate([[self.bias], v])
         return v / np.linalg.norm(v) if v.any() else v
 

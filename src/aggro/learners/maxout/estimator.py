@@ -20,8 +20,16 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import CHOSEN, FAR, MEASURED, MOST_WAITING, UNITS
-from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, code_addresses, piece_mean, room_ahead
+from aggro.learners.maxout.row import CHOSEN, FAR, MEASURED, MOST_WAITING, RARE_BY_RMS, RMS, STANDARD, UNITS
+from aggro.learners.maxout.rule import (
+    MAXOUT,
+    Maxout,
+    MaxoutParams,
+    code_addresses,
+    moments_of,
+    piece_mean,
+    room_ahead,
+)
 from aggro.learners.maxout.updates import AUTO, NEVER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
@@ -35,6 +43,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
 MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
 AT_ONCE = 1024  # rows that are made dense at a time
+SCALES = {None: 0, False: 0, True: STANDARD, "standard": STANDARD, "rms": RMS, "auto": RARE_BY_RMS}
 
 
 class PAMOClassifier(Classifier):
@@ -71,9 +80,10 @@ class PAMOClassifier(Classifier):
         Whether rows without loss move the pieces too: PAMO-II.
     select : {"winner", "nearest"}, default="winner"
         The piece that moves: the largest, or the one nearest to what is asked for.
-    scale : bool, "standard" or None, default=True
-        True or "standard": standardise features by their means and variances so far. Without (False or None), rows
-        should be of similar scales.
+    scale : {"standard", "rms", "auto"}, bool or None, default=True
+        True or "standard": standardise features by their means and variances so far. "rms": divide them by the root
+        of the mean square of their values that are not 0. "auto": the one for features that a quarter of the rows or
+        more have had, the other for rarer ones. Without (False or None), rows should be of similar scales.
     fit_intercept : bool, default=True
         Whether rows are extended by a constant 1, before they are divided by their norm.
     average : bool or "auto", default="auto"
@@ -135,7 +145,7 @@ class PAMOClassifier(Classifier):
         "epsilon": Number(0.0),
         "always": Flag(),
         "select": Choice(("winner", "nearest")),
-        "scale": Either((Choice(("standard",)), Flag(), Kind(None, "None"))),
+        "scale": Either((Choice(("standard", "rms", "auto")), Flag(), Kind(None, "None"))),
         **COMMON,
         "average": Either((Flag(), Choice(("auto",)))),
         "half_life": Either((Number(1.0), Choice(("auto",)), Kind(None, "None"))),
@@ -153,6 +163,7 @@ class PAMOClassifier(Classifier):
             {"average": True, "half_life": None, "always": True},
             {"average": True, "half_life": 8.0},
             {"scale": False},
+            {"scale": "auto"},
         ),
     )
 
@@ -214,14 +225,14 @@ class PAMOClassifier(Classifier):
             epsilon=float(self.epsilon),
             always=int(self.always),
             nearest=int(self.select == "nearest"),
-            scale=int(bool(self.scale)),
+            scale=SCALES[self.scale],
             bias=float(self.fit_intercept),
             average=CHOSEN if self.average == "auto" else int(self.average),
             half_life=NEVER if self.half_life is None else AUTO if self.half_life == "auto" else float(self.half_life),
             seed=0,
             score_at=0,
             learn_at=0,
-            ahead=room_ahead(0, 0, 0, 0, 0),
+            ahead=room_ahead(0, 0, 0, 0, (2, 0)),
         )
 
     def _bound(self, model: Model, params: Any) -> Any:
@@ -242,7 +253,8 @@ class PAMOClassifier(Classifier):
         if windowed and not state.window.shape[0]:
             name, value = ("half_life", self.half_life) if self.half_life is not None else ("average", "auto")
             raise ValueError(f"{name}={value!r} was set after learning began, and recent mistakes are gone. Fit anew.")
-        if bool(self.scale) != (state.moments.shape[1] > 0):
+        kept = state.moments.shape[0] if state.moments.shape[1] else 0
+        if kept != moments_of(SCALES[self.scale]):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
                 "rows. Set it back, or fit anew."
@@ -268,7 +280,7 @@ class PAMOClassifier(Classifier):
         if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
             return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
         width, columns = state.order.shape[0], state.U.shape[1]
-        ahead = room_ahead(MOST_WAITING, 1 + bool(self.average), columns, width, state.moments.shape[1])
+        ahead = room_ahead(MOST_WAITING, 1 + bool(self.average), columns, width, state.moments.shape)
         params = params._replace(ahead=ahead)
         for first in range(start, stop, AT_ONCE):
             last = min(first + AT_ONCE, stop)
@@ -375,7 +387,12 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
         gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
         squares = state.moments[1] + gaps * gaps * rest
         deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))
-        row = gaps * rest / deviations
+        row, x = gaps * rest / deviations, np.clip(row, -FAR, FAR)
+        if params.scale != STANDARD:
+            had = state.moments[2] + (x != 0.0)
+            total = state.moments[1] + counted * state.moments[0] ** 2 + x * x
+            divided = x / np.sqrt(np.where(total > 0.0, total, np.inf) / np.maximum(had, 1.0))
+            row = np.where((params.scale == RMS) | (4.0 * had < counted + 1.0), divided, row)
     x = np.concatenate([[params.bias], row])
     largest = np.abs(x).max()
     x = x / largest if largest else x

@@ -23,9 +23,8 @@ from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.state_check import check_state, mould, unflatten
+from aggro.models.state_check import check_state, mould, specs_of, unflatten
 
-EMPTY = Spec(np.dtype(np.float64), (0,))
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
 )
@@ -94,10 +93,11 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     apart = () if header.records is None else RECORDS_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
-    wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
+    empty = {name: empty_of(header.state, name) for name, begin in begins.items() if begin is None}
+    wanted = {**specs, **{name: specs[begin] if begin else specs_of(empty)[name] for name, begin in begins.items()}}
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
-    more = {name: arrays[begin].copy() if begin else np.zeros(0) for name, begin in begins.items()}
+    more = {name: arrays[begin].copy() if begin else empty[name] for name, begin in begins.items()}
     state = unflatten(small, {**arrays, **more})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
@@ -127,6 +127,12 @@ def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
     return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
 
 
+def empty_of(kind: str, name: str) -> np.ndarray:
+    """An array without numbers, of as many sides as the state's own."""
+    state = next(rule.state for rule in RULES.values() if rule.state.__name__ == kind)
+    return np.array(state._field_defaults.get(name, np.zeros(0)))
+
+
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
     constraints = constraints_of(kind)
@@ -136,10 +142,10 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     for name, value in parameters.items():
         if isinstance(constraints[name], StepChoice) and not constraints[name].accepts(value):
             raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
-    # A parameter that the file does not know is newer than it. The class says what was so before there was one; those
-    # of which it says nothing have their default.
+    # A parameter that the file does not know is newer than it: it has the value that says what was there before, which
+    # the class has, or its default.
     older = {name: getattr(kind, name) for name in constraints if name not in parameters and hasattr(kind, name)}
-    learner = kind(**parameters, **older)
+    learner = kind(**older, **parameters)
     try:
         check_params(learner)
     except ValueError as error:

@@ -103,6 +103,8 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     elif issubclass(kind, Detector):
         if learner.epsilon == "auto":
             raise NotCovered("A radius that is learned is not covered: give epsilon as a number.")
+        if getattr(learner, "scale", None):
+            raise NotCovered("The theorems are about distances between rows as they are: set scale=None.")
         problem = Uniclass(X, codes, float(learner.epsilon), size)
     else:
         problem = Regression(X, codes, float(learner.epsilon), size, float(learner.fit_intercept))

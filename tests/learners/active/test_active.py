@@ -25,7 +25,7 @@ INSIDE = [
     PAClassifier(class_weight="balanced"),
     MultiplicativePAClassifier(),
     PAMeansClassifier(),
-    PAMOClassifier(8, random_state=0),
+    PAMOClassifier(8, n_pieces=2, random_state=0),
     KernelPAClassifier(),
     KernelPAClassifier(budget=10),
     KernelPAClassifier(kernel=lambda X, Z: np.asarray(X @ Z.T + 1.0)),

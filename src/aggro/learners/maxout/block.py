@@ -61,6 +61,8 @@ def look_ahead(state, params, X, start, stop):
     for j in range(u8(state.moments.shape[1])):
         ahead.moments[0, j] = state.moments[0, j]
         ahead.moments[1, j] = state.moments[1, j]
+        if state.moments.shape[0] > 2:
+            ahead.moments[2, j] = state.moments[2, j]
     ahead.dense[:] = 0.0
     for r in range(u8(stop - start)):
         places, values = ahead.places[r], ahead.values[r]

@@ -79,7 +79,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C; means are of the
         rows as they are.

@@ -127,7 +127,7 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C.
     warm_start : bool, default=False
@@ -251,7 +251,7 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None

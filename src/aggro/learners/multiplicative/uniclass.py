@@ -65,7 +65,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless there is a half-life.
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None

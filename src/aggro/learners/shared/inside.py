@@ -31,7 +31,7 @@ def constraints_of(kind: Any) -> Mapping[str, Constraint]:
 
 def parameters_of(learner: Any) -> dict[str, Any]:
     """A learner's parameters as they are now."""
-    return {name: learner.__dict__[name] for name in learner._constraints}
+    return {name: getattr(learner, name) for name in learner._constraints}
 
 
 def check_params(learner: Any) -> None:

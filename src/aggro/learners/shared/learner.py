@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -196,7 +197,7 @@ class Learner(OneRow, Columns, Counted):
             model.stale = True
 
     def _check_params(self) -> None:
-        check_params(type(self).__name__, self._constraints, self.__dict__)
+        check_params(type(self).__name__, self._constraints, {name: getattr(self, name) for name in self._constraints})
         check_params(
             type(self).__name__, {name: c for name, c in ASIDE.items() if name in self.__dict__}, self.__dict__
         )
@@ -362,12 +363,12 @@ class Learner(OneRow, Columns, Counted):
     def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
         """Whether the passes of ``fit`` are in random order, and its seed.
 
-        "auto" is True but for rows whose order is that of time, since something is to be forgotten; and it is the same
-        order each time, if no seed is given.
+        "auto" is True unless a half-life says that their order is that of time; and it is the same order each time, if no
+        seed is given.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":
-            given = self.__dict__.get("half_life") is None
+            given = not isinstance(self.__dict__.get("half_life"), Real)
             if self.__dict__["random_state"] is None:
                 return given, np.uint64(0)
         return bool(given), np.uint64(model.seed)

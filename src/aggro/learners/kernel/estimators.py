@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.learners.kernel.base import KERNEL, POSITIVE, KernelLearner
+from aggro.learners.kernel.base import POSITIVE, PREDICTING, KernelLearner
 from aggro.learners.kernel.support_set import CLASSES, NUMBER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Constraint, Number
@@ -120,7 +120,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
     """
 
     _task, _edge = CLASSES, "margin"
-    _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "margin": POSITIVE, "class_weight": CLASS_WEIGHT}
+    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTING, "margin": POSITIVE, "class_weight": CLASS_WEIGHT}
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
@@ -133,7 +133,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 0.1,
+        gamma: float | str | list[float] | tuple[float, ...] = 0.1,
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
@@ -143,7 +143,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
-        average: bool = False,
+        average: bool | str = False,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -268,14 +268,14 @@ class KernelPARegressor(KernelLearner, Regressor):
     """
 
     _task, _edge = NUMBER, "epsilon"
-    _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "epsilon": Number(0.0)}
+    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTING, "epsilon": Number(0.0)}
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 0.1,
+        gamma: float | str | list[float] | tuple[float, ...] = 0.1,
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
@@ -285,7 +285,7 @@ class KernelPARegressor(KernelLearner, Regressor):
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
-        average: bool = False,
+        average: bool | str = False,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,

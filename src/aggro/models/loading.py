@@ -94,10 +94,10 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     apart = () if header.records is None else RECORDS_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
-    wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
+    wanted = {**specs, **{name: spec_of_added(begin, specs) for name, begin in begins.items()}}
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
-    more = {name: arrays[begin].copy() if begin else np.zeros(0) for name, begin in begins.items()}
+    more = {name: as_added(begin, arrays) for name, begin in begins.items()}
     state = unflatten(small, {**arrays, **more})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
@@ -117,14 +117,28 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     return learner
 
 
-def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
+def spec_of_added(begin: Any, specs: Mapping[str, Spec]) -> Spec:
+    """What kind of array a file lacks that begins so."""
+    if isinstance(begin, str):
+        return specs[begin]
+    return EMPTY if begin is None else Spec(begin.dtype, begin.shape)
+
+
+def as_added(begin: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """An array that a file lacks, as it begins."""
+    if isinstance(begin, str):
+        return arrays[begin].copy()
+    return np.zeros(0) if begin is None else np.array(begin)
+
+
+def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, Any]:
     """The arrays that a file of an earlier version lacks, and what each begins as: see ``Rule.added``."""
     added = next((rule.added for rule in RULES.values() if rule.state.__name__ == kind), {})
     try:
         begins = {name: source(specs) for name, source in added.items() if name not in specs}
     except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
         return {}
-    return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
+    return {name: begin for name, begin in begins.items() if not isinstance(begin, str) or begin in specs}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
@@ -136,7 +150,9 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     for name, value in parameters.items():
         if isinstance(constraints[name], StepChoice) and not constraints[name].accepts(value):
             raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
-    learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
+    # One that the file does not know is newer than it: the class says what it was before, or it has its default.
+    older = {name: getattr(kind, name) for name in constraints if name not in parameters and hasattr(kind, name)}
+    learner = kind(**older, **parameters)
     try:
         check_params(learner)
     except ValueError as error:

@@ -22,6 +22,7 @@ from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, SETTLED, all_members, members_table, only
 from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
 from aggro.learners.kernel.rule import EXPANSION, KernelParams
+from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
 from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.support_set import (
     COUNT,
@@ -50,6 +51,7 @@ from aggro.learners.shared.one_row import finite
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, Numbers
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
+from aggro.learners.shared.scaled import SCALE, mode_of
 from aggro.learners.shared.waiting_rows import WaitingRows
 
 BLOCK = 256
@@ -86,6 +88,7 @@ PREDICTING: dict[str, Constraint] = {
     **KERNEL,
     "gamma": Either((Choice(("auto",)), POSITIVE, Numbers(POSITIVE))),
     "average": Either((Flag(), Choice(("auto",)))),
+    "scale": SCALE,
 }
 
 
@@ -121,6 +124,7 @@ class KernelLearner(WaitingRows):
     step: str
     fit_intercept: bool | str
     average: bool | str
+    scale: Any = None  # of files and pickles that are older than this parameter
     batch_size: int
     window: str
     contract: ClassVar[Contract] = Contract(
@@ -170,7 +174,7 @@ class KernelLearner(WaitingRows):
             gamma=gamma,
             members=members_table(multiples),
             counts=1,
-            scales_target=0,
+            scale=self._scale(),
             coef0=float(self.coef0),
             degree=int(self.degree),
             keeps=int(self.kernel != "precomputed"),
@@ -198,6 +202,10 @@ class KernelLearner(WaitingRows):
         """Whether several γ can learn side by side."""
         projects = self.budget is not None and self.budget_policy == "project"
         return self._task != OUTLIER and self.kernel == "rbf" and self.batch_size == 1 and not projects
+
+    def _scale(self) -> int:
+        """How rows are scaled; a given matrix has none."""
+        return 0 if self.kernel == "precomputed" else mode_of(self.scale)
 
     def _is_given(self) -> bool:
         """Whether kernel values come from outside compiled code."""
@@ -275,6 +283,8 @@ class KernelLearner(WaitingRows):
                 f"average={self.average!r} was set after learning began, and another mean was taken of the iterates so "
                 "far. Set it back, or fit anew."
             )
+        if self._scale() != (int(state.facts[0]) if state.facts.shape[0] else 0):
+            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
         self._check_gamma(state)
         rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
         if rows_kept == (self.kernel == "precomputed"):
@@ -319,6 +329,7 @@ class KernelLearner(WaitingRows):
         """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""
         if int(model.state.marks[WIDTH]) != model.width:
             raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
+        model.in_python = model.state.facts.shape[0] > 0
         if not model.state.losses.shape[0] and params.members.shape[1] > 1:  # of a version that had one γ
             params = params._replace(members=ONE)
         # Where there are no addresses, what might be jumped to must be known, whether it is or not.
@@ -351,8 +362,8 @@ class KernelLearner(WaitingRows):
             )
 
     def _learns_at_once(self, state: Support, n: int) -> bool:
-        """A user's function may fail, and the place in a given matrix is counted apart."""
-        return not self._is_given() and n <= self._learned_together(state, n)
+        """A user's function may fail, the place in a given matrix is counted apart, and so are rows that are scaled."""
+        return not self._is_given() and not state.facts.shape[0] and n <= self._learned_together(state, n)
 
     def _block_size(self, state: Support, n: int) -> int:
         """How many rows go together, so that the memory of a block is bounded."""
@@ -368,10 +379,9 @@ class KernelLearner(WaitingRows):
             size = min(size, (1 << rows.bit_length()) - rows)
         return size
 
-    def _with_room_for(self, state: Support, params: KernelParams, rows: Any, n: int) -> Support:
-        """The state with room for n rows more, and for the entries that these may bring."""
-        entries = entries_of(rows) + 2 * int(state.spans[:, 1].max(initial=0)) if n else 0
-        return enlarged(state, params, n, entries)
+    def _with_room_for(self, state: Support, params: KernelParams, n: int, entries: int) -> Support:
+        """The state with room for n rows more, and for as many entries as these may bring."""
+        return enlarged(state, params, n, entries + 2 * int(state.spans[:, 1].max(initial=0)) if n else 0)
 
     def _ahead(self, state: Support, params: KernelParams, rows: Any, asked: np.uint64) -> KernelParams:
         """The settings, with the sums of these rows over the packs of support vectors that are full.
@@ -393,12 +403,19 @@ class KernelLearner(WaitingRows):
         """Room has to be made before compiled code runs, and a block of rows is scored together: so block by block."""
         X, y, s, order, start, stop, *flags = rest
         state = self._with_gamma(model, state)
+        decided_inside = state.facts.shape[0] > 0 and learn_rows is not run  # only rows that are learned are counted
         while start < stop:
-            end = start + self._learned_together(state, stop - start)
+            end = start + (1 if decided_inside else self._learned_together(state, stop - start))
             rows, targets, weights = taken(X, order, start, end), y[start:end], s[start:end]
-            n = end - start
-            live = int(np.count_nonzero(weights)) if s.shape[0] else n  # rows of weight 0 are not there at all
-            state = self._with_room_for(state, params, rows, live)
+            n, before = end - start, seen(state)
+            here = np.flatnonzero(weights) if s.shape[0] else np.arange(n)  # rows of weight 0 are not there at all
+            if state.facts.shape[0] and here.shape[0]:
+                as_given = taken(rows, here, 0, here.shape[0]) if here.shape[0] < n else rows
+                targets, weights, n = frozen(targets[here]), frozen(weights[here] if s.shape[0] else s), here.shape[0]
+                rows, bad = scaled_rows(state, as_given, not decided_inside)
+                if bad >= 0:
+                    return state, start + int(here[bad])
+            state = self._with_room_for(state, params, here.shape[0], entries_of(rows))
             if callable(self.kernel):
                 bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, *flags)
             else:
@@ -411,7 +428,9 @@ class KernelLearner(WaitingRows):
                 bad = int(learn_rows(state, settings, rows, targets, weights, NO_ORDER, 0, n, *flags))
                 state.marks[LAST] = last
             if bad >= 0:
-                return state, start + bad
+                return state, start + (int(here[bad]) if state.facts.shape[0] and here.shape[0] else bad)
+            if decided_inside and seen(state) > before:
+                scaled_rows(state, as_given, True)
             start = end
             if watch is not None:
                 watch.note(start, state.tally)
@@ -429,10 +448,16 @@ class KernelLearner(WaitingRows):
                 raise inputs.bad_state()
             model.swap(state, params, model.labels, model.width)
             return
-        state = self._with_room_for(self._with_gamma(model, state), params, rows, 1)
+        state = self._with_room_for(self._with_gamma(model, state), params, 1, entries_when_scaled(state, rows))
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
-        super()._learn_row(model, row, target, weight)
+        if not state.facts.shape[0]:
+            super()._learn_row(model, row, target, weight)
+            return
+        if model.readers[0]:
+            model.swap(copy_state(state), params, model.labels, model.width)
+        if not learn_row_scaled(model, rows, target, weight):
+            raise inputs.bad_state()
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         """Never the short way: room has to be made before a row is learned."""
@@ -446,6 +471,10 @@ class KernelLearner(WaitingRows):
         for a in range(0, n, size):
             b = min(a + size, n)
             block = taken(rows, NO_ORDER, a, b)
+            if view.state.facts.shape[0]:
+                block, bad = scaled_rows(view.state, block, False)
+                if bad >= 0:
+                    return a + bad
             if callable(self.kernel):
                 bad = called_scores(self.kernel, view.state, view.params, block, scores[a:b])
             else:
@@ -455,12 +484,18 @@ class KernelLearner(WaitingRows):
         return -1
 
     def _score_row(self, model: Model, row: Pinned) -> float:
-        """A user's function is called from Python."""
-        if not callable(self.kernel):
+        """A user's function is called from Python, and rows are scaled there."""
+        state, params, bad = model.state, model.params, -1
+        if not callable(self.kernel) and not state.facts.shape[0]:
             return super()._score_row(model, row)
         (rows,) = row.value
-        model.scores_row = np.zeros((1, RULES[type(model.state)].columns(model.state)))
-        bad = called_scores(self.kernel, model.state, model.params, rows, model.scores_row)
+        model.scores_row = np.zeros((1, RULES[type(state)].columns(state)))
+        if state.facts.shape[0]:
+            rows, bad = scaled_rows(state, rows, False)
+        if bad < 0 and callable(self.kernel):
+            bad = called_scores(self.kernel, state, params, rows, model.scores_row)
+        elif bad < 0:
+            bad = score(state, params, rows, model.scores_row)
         return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
 
     def _begin_pass(self, model: Model, epoch: int) -> None:
@@ -522,6 +557,8 @@ class KernelLearner(WaitingRows):
         with self._looking_at(x) as (view, row, _):
             state, params = view.state, view.params
             coef = predicting(view)
+            if state.facts.shape[0]:
+                row, _ = scaled_rows(state, row, False)
             if coef.shape[0] == 0:
                 return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
             sparse = not state.dense.shape[1]

@@ -61,7 +61,7 @@ class KernelParams(NamedTuple):
     gamma: float  # 0.0 where it is in the state
     members: np.ndarray  # (2, members): see ``learners.kernel.members``
     counts: int  # whether rows are new, and tell which member is best
-    scales_target: int
+    scale: int  # how rows are scaled: see ``engine.scaling``
     coef0: float
     degree: int
     keeps: int  # whether rows themselves are held; not with a given matrix

@@ -19,9 +19,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, python_too
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
+from aggro.engine.scaling import FAR, Alone, Scaling, fits_list, most_rows
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
@@ -109,6 +110,15 @@ def are_answers(asked: np.ndarray, state: Support) -> str:
     return fault
 
 
+def stands(places: np.ndarray, state: Support) -> str:
+    """What is wrong with where the features of a list stand, or nothing."""
+    return fits_list(places, Alone(scaling_of(state))) if places.size else ""
+
+
+def rows_scaled(state: Support) -> float:
+    return most_rows(Alone(scaling_of(state))) if state.facts.size else 0.0
+
+
 class Support(NamedTuple):
     """Rows and coefficients; ``late`` is the lag of the average (``learners.shared.average``), or has size 0."""
 
@@ -154,6 +164,25 @@ class Support(NamedTuple):
     recent: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)  # (2,), or (0,): see ``learners.kernel.mean``
     # (3,), or (0,): see ``learners.kernel.target``
     answers: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(0.0))] = np.zeros(0)
+    # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
+    facts: Annotated[
+        np.ndarray, Each(Whole(1, 3), Whole(0, COUNTED), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1))
+    ] = np.zeros(0, np.int64)  # (4,)
+    moments: Annotated[
+        np.ndarray,
+        Each(
+            Numbers(0.0, rows_scaled, whole=True),
+            Numbers(-FAR, FAR),
+            Numbers(0.0, lambda state: 4.0 * FAR * FAR * (rows_scaled(state) + 1.0)),
+        ),
+    ] = np.zeros((0, 0))  # (3, width)
+    listed: Annotated[np.ndarray, Whole(0, last_feature)] = np.zeros(0, np.int64)  # (width,)
+    places: Annotated[np.ndarray, Whole(0, lambda state: state.listed.shape[0]), stands] = np.zeros(0, np.int64)
+
+
+def scaling_of(state: Support) -> Scaling:
+    """What scales rows, as ``engine.scaling`` reads it."""
+    return Scaling(state.facts, state.moments, state.listed, state.places, state.answers)
 
 
 class Parts(NamedTuple):
@@ -164,6 +193,7 @@ class Parts(NamedTuple):
     members: int  # 0 for a single one
     recent: bool
     answers: bool
+    scaled: bool
 
 
 def parts_for(params: Any) -> Parts:
@@ -174,15 +204,16 @@ def parts_for(params: Any) -> Parts:
         bool(params.budget) and params.policy == PROJECT,
         members if members > 1 else 0,
         params.average == WEIGHTED,
-        bool(params.scales_target),
+        bool(params.scale) and params.task == NUMBER,
+        bool(params.scale),
     )
 
 
 def parts_of(state: Support) -> Parts:
     """Those that it has."""
-    has = [state.late, state.inverse, state.losses, state.recent, state.answers]
-    late, inverse, members, recent, answers = (part.shape[0] for part in has)
-    return Parts(late > 0, inverse > 0, members, recent > 0, answers > 0)
+    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts]
+    late, inverse, members, recent, answers, scaled = (part.shape[0] for part in has)
+    return Parts(late > 0, inverse > 0, members, recent > 0, answers > 0, scaled > 0)
 
 
 def sizes(
@@ -219,6 +250,10 @@ def sizes(
         "choice": (np.float64, (1 if parts.members else 0,)),
         "recent": (np.float64, (2 if parts.recent else 0,)),
         "answers": (np.float64, (3 if parts.answers else 0,)),
+        "facts": (np.int64, (4 if parts.scaled else 0,)),
+        "moments": (np.float64, (3, width) if parts.scaled else (0, 0)),
+        "listed": (np.int64, (width if parts.scaled else 0,)),
+        "places": (np.int64, (width if parts.scaled else 0,)),
     }
 
 
@@ -227,6 +262,7 @@ def new_support(params: Any, width: int, models: int) -> Support:
     wanted = sizes(params, width, models, 1, PACK, parts_for(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
     state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
+    state.facts[:1] = params.scale  # the mode
     return state
 
 
@@ -370,12 +406,8 @@ def coefficients(state: Support, lag_weight: float) -> np.ndarray:
     return flat[: int(state.marks[COUNT])].copy()
 
 
-def nothing(parts: Mapping[str, Any]) -> None:
-    """It is empty in states that lack it."""
-
-
-# What states of earlier versions lack: 0.1.0 the first, 0.2.0 the others.
-ADDED = {
+# What states of earlier versions lack: of 0.2.0 all that has a default, of 0.1.0 also the radius of the mean.
+ADDED: dict[str, Any] = {
+    **{name: lambda parts, empty=empty: empty for name, empty in Support._field_defaults.items()},
     "mean_radius": lambda parts: "radius" if parts["late"].shape[0] else None,
-    **dict.fromkeys(("losses", "mistakes", "apart", "choice", "recent", "answers"), nothing),
 }

@@ -6,6 +6,8 @@ score f predicts mean + deviation·f. Nothing is done where ``answers`` of the s
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
@@ -41,3 +43,11 @@ def standard_target(state, y):
     answers[SQUARES] += gap * (y - answers[MEAN])
     size = deviation(state)
     return (y - answers[MEAN]) / size if size > 0.0 else 0.0
+
+
+def unit_and_mean(state: Any) -> tuple[float, float]:
+    """The deviation and the mean of the targets so far, for Python; 1 and 0 where they are not looked for."""
+    if not state.answers.shape[0]:
+        return 1.0, 0.0
+    count, mean, squares = state.answers.tolist()
+    return float(np.sqrt(squares / max(count, 1.0))), mean

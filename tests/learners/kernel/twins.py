@@ -184,8 +184,7 @@ class BankTwin:
     def by_mean(self):
         if self.average != "auto":
             return bool(self.average)
-        last, mean = self.recent
-        return not last < 0.8 * mean if self.regression else not mean - last > 2 * np.sqrt(mean)
+        return not self.recent[0] > 2 * np.sqrt(self.recent[1])
 
     def scores(self, x):
         return (self.mean if self.by_mean() else self.last)(self.choice, x)
@@ -207,9 +206,9 @@ class BankTwin:
         lasts, means = {m: self.last(m, x) for m in inside}, {m: self.mean(m, x) for m in inside}
         shown = means if self.by_mean() else lasts
         costs = {m: self.cost(shown[m], y, live) for m in inside}
-        for k, scores in enumerate((lasts, means)):
-            loss, mistaken = self.cost(scores[self.choice], y, live)
-            self.recent[k] = self.recent[k] * 0.5 ** (1 / 256) + (loss if self.regression else mistaken)
+        of_mean, of_last = (self.cost(scores[self.choice], y, live) for scores in (means, lasts))
+        d = float(of_mean[0]) - float(of_last[0]) if self.regression else float(of_mean[1]) - float(of_last[1])
+        self.recent = [old * 0.5 ** (1 / 256) + new for old, new in zip(self.recent, (d, d * d), strict=True)]
         for m in inside:
             more = np.subtract(costs[m], costs[self.choice], dtype=float)[0 if self.regression else 1]
             self.apart[m] += more**2
@@ -223,7 +222,9 @@ class BankTwin:
             if self.regression:
                 signs, gaps = np.where(y >= f, 1.0, -1.0), np.abs(y - f) - (0.0 if self.step == "ls" else self.edge)
             else:
-                signs = np.array([2.0 * y - 1]) if self.columns == 1 else np.where(np.arange(self.columns) == y, 1.0, -1)
+                signs = (
+                    np.array([2.0 * y - 1]) if self.columns == 1 else np.where(np.arange(self.columns) == y, 1.0, -1)
+                )
                 gaps = self.edge - signs * f
             gaps = gaps if self.step == "ls" else np.maximum(gaps, 0.0)
             self.coef[m][t] = signs * [step_size(self.step, gap, 1.0, self.C) for gap in gaps]

@@ -134,6 +134,8 @@ class KernelLearner(WaitingRows):
                 **LEARNS_FROM_ALL,
                 "batch_size": "a row is kept until its group is learned",
                 "budget": "making room for a row may change its score",
+                ("scale", "auto"): "every row counts in what features are scaled by",
+                ("gamma", "auto"): "every row tells which γ is best",
             },
             "memory does not grow with rows": {
                 ("budget", None): "without a budget, every row that is learned from is kept"
@@ -141,6 +143,10 @@ class KernelLearner(WaitingRows):
             "an unknown feature is a zero": "to a kernel, a feature that is known and zero so far is not a zero",
         },
         tried=(
+            {"gamma": 0.1, "average": False, "scale": None},
+            {"gamma": 0.1, "average": True, "scale": None, "step": "pa2"},
+            {"gamma": [0.05, 0.2, 0.3], "scale": "rms", "average": True},
+            {"budget": 9, "scale": "standard"},
             {"kernel": "poly", "fit_intercept": True},
             {"budget": 9, "budget_policy": "project"},
             {"budget": 9, "budget_policy": "merge", "step": "pa"},

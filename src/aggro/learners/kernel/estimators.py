@@ -55,8 +55,8 @@ class KernelPAClassifier(KernelLearner, Classifier):
         rows and gives the kernel of each row with each. With "precomputed" the rows are those of the kernel matrix, and
         the t-th row that is learned has its own value in column t (from 0, and again from 0 after the last).
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid. With rbf, the γ of a list learn side by side, and the one with the fewest mistakes so
-        far predicts (see ``gamma_``). "auto" is such a list, ¼, 1, 4 and 16 times 2/D̄, where D̄ is the mean squared
+        γ of rbf, poly and sigmoid. With rbf, the γ of a list learn side by side, and the one with the fewest mistakes
+        so far predicts (see ``gamma_``). "auto" is such a list, ¼, 1, 4 and 16 times 2/D̄, where D̄ is the mean squared
         distance among the first rows; for poly and sigmoid, in mini-batches, and with ``budget_policy="project"`` it is
         1/‖x‖² of the first row.
     degree : int, default=3
@@ -80,8 +80,8 @@ class KernelPAClassifier(KernelLearner, Classifier):
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and goes back to the last
-        as long as that has clearly made fewer mistakes lately. What a budget lets go of is lost to the mean, too.
+        Predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and goes back to the
+        last as long as that has clearly made fewer mistakes lately. What a budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, by what was seen so far, the row itself counted; support vectors stay as they were
         learned. "standard": subtract the mean, divide by the standard deviation. "rms": divide by the root mean square

@@ -6,8 +6,9 @@ t, so that the first ones, which know little, hardly count. With Δ_t the move a
     Σ_t t·w_t = A(T) w_T − u_T,   u_T = Σ_t A(t − 1)Δ_t,   hence   w̄_T = w_T − u_T/A(T),
 
 the plain mean with A(T) in place of T: it costs the same. Where the stream has changed, the last iterate is ahead of
-any mean. So what both cost lately is kept, a row 256 rows ago counting half; the last iterate predicts as long as
-it has clearly cost less: fewer mistakes by two standard deviations, or, about numbers, less than 0.8 of the loss.
+any mean. So let d_t be what row t cost the mean more than the last iterate: 1, 0 or −1 by their mistakes, about numbers
+the difference of their losses. The last iterate predicts as long as Σ d_t > 2√(Σ d_t²), two deviations of such a sum
+around 0; in both sums a row 256 rows ago counts half.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, python_too
-from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.members import chosen, cost
 from aggro.learners.kernel.support_set import NUMBER, WEIGHTED
 
-LAST, MEAN = 0, 1  # in ``recent``
+AHEAD, SQUARES = 0, 1  # in ``recent``: Σ d_t and Σ d_t²
 KEEP = 0.5 ** (1.0 / 256.0)
-LESS = 0.8
+CLEAR = 2.0  # deviations
 
 
 @python_too
@@ -37,10 +37,7 @@ def predicts_mean(state, params):
     """Whether the mean predicts, and not the last iterate."""
     if params.average < WEIGHTED:
         return params.average == 1
-    last, mean = state.recent[LAST], state.recent[MEAN]
-    if params.task == NUMBER:
-        return not last < LESS * mean
-    return not mean - last > 2.0 * np.sqrt(mean)
+    return not state.recent[AHEAD] > CLEAR * np.sqrt(state.recent[SQUARES])
 
 
 @exact_part
@@ -49,7 +46,9 @@ def note_recent(state, params, y, s, last, means):
     m = chosen(state)
     last_loss, last_mistaken = cost(state, params, y, last, m)
     mean_loss, mean_mistaken = cost(state, params, y, means, m)
-    if params.task != NUMBER:
-        last_loss, mean_loss = 1.0 if last_mistaken else 0.0, 1.0 if mean_mistaken else 0.0
-    state.recent[LAST] = min(state.recent[LAST] * KEEP + s * min(last_loss, HUGE), HUGE)
-    state.recent[MEAN] = min(state.recent[MEAN] * KEEP + s * min(mean_loss, HUGE), HUGE)
+    d = (1.0 if mean_mistaken else 0.0) - (1.0 if last_mistaken else 0.0)
+    if params.task == NUMBER:
+        d = min(max(mean_loss - last_loss, -1e140), 1e140)
+    d = d * min(s, 1e9)
+    state.recent[AHEAD] = state.recent[AHEAD] * KEEP + d
+    state.recent[SQUARES] = state.recent[SQUARES] * KEEP + d * d

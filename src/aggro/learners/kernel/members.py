@@ -16,7 +16,8 @@ learned, by what would have predicted: the mean of the iterates, where there is 
 behind by more than 3√(Σ c_t²), three deviations of such a sum around 0. It learns and counts no more, and support
 vectors that only such members had are let go. So in the long run the bank costs what its best members cost.
 
-**Rows that come again**, in the later passes of ``fit``, are learned and not counted: the largest γ knows them by heart.
+**Rows that come again**, in the later passes of ``fit``, are learned and not counted: the largest γ knows them by
+heart.
 
 **γ that nobody set.** γ = 1/‖x‖² with the first row x that is not zero; for poly and sigmoid that is all, γ x·z is then
 of the order of 1. With RBF γ = 2/D̄, where D̄ is the mean of ‖x_i − x_j‖² over all pairs of support vectors, after 2, 4,
@@ -135,7 +136,7 @@ def chosen(state):
     return u8(state.choice[0]) if state.choice.shape[0] else u8(0)
 
 
-@exact
+@exact_part
 def cost(state, params, y, scores, m):
     """The loss of member m with these scores of all columns, and whether it is a mistake."""
     members = u8(members_of(state))

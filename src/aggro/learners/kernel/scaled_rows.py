@@ -72,7 +72,7 @@ def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool
     state, params, alone = model.state, model.params, Alone(scaling_of(model.state))
     if isinstance(row, CSR):
         Z: Any = CSR(*empty_rows(alone, row), row.n_cols)
-        rows: Any = CSR(*map(frozen, Z[:3]), row.n_cols)
+        rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), row.n_cols)
     else:
         Z = np.empty((1, state.moments.shape[1]))
         rows = frozen(Z)

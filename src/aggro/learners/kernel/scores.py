@@ -97,7 +97,7 @@ def packs_of(state):
     return u8((state.marks[COUNT] + PACK - 1) // PACK)
 
 
-@exact
+@exact_part
 def kernel_of_member(state, params, m, dot, q, norm):
     """k̃ of two rows, from their product and their squared norms, with the γ of member m."""
     gamma = gamma_of(state, params, q) * multiple_of(params, m)

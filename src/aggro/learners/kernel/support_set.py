@@ -161,7 +161,8 @@ class Support(NamedTuple):
     mistakes: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
     apart: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
     choice: Annotated[np.ndarray, Whole(0, lambda state: max(state.losses.shape[0] - 1, 0))] = np.zeros(0)
-    recent: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)  # (2,), or (0,): see ``learners.kernel.mean``
+    # (2,), or (0,): see ``learners.kernel.mean``
+    recent: Annotated[np.ndarray, Each(Numbers(), Numbers(0.0))] = np.zeros(0)
     # (3,), or (0,): see ``learners.kernel.target``
     answers: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(0.0))] = np.zeros(0)
     # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
@@ -361,7 +362,8 @@ def members_of(state: Support) -> int:
 @python_too
 def problems_of(state: Support) -> int:
     """How many scores each of them has: one for each class, but one for two classes, and for a number."""
-    return int(state.coef.shape[1]) // members_of(state)
+    members: int = members_of(state)
+    return int(state.coef.shape[1]) // members
 
 
 @python_too

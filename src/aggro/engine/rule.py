@@ -144,7 +144,7 @@ def completed(state: Any) -> Any:
     parts = {}
     for name, source in RULES[type(state)].added.items():
         begin = source(state._asdict())
-        if begin is not None and not getattr(state, name).size:
+        if isinstance(begin, str) and not getattr(state, name).size:
             parts[name] = getattr(state, begin).copy()
     return state._replace(**parts)
 
@@ -207,8 +207,8 @@ class Rule:
     nudge: Callable[..., Any] | None = None
     hold: Callable[[Any, Any], Any] | None = None  # (state, X) -> State that has room to keep any row of X
     # Arrays that states of earlier versions lack, each with how it begins: parts (what has a shape, by name) -> the
-    # name of the array that it begins as, or None if it is empty.
-    added: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = field(default_factory=dict)
+    # name of the array that it begins as, or an array that it begins as, or None if it is empty.
+    added: Mapping[str, Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
     loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
 
     def __post_init__(self) -> None:

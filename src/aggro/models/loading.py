@@ -23,7 +23,7 @@ from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.state_check import check_state, mould, specs_of, unflatten
+from aggro.models.state_check import check_state, mould, unflatten
 
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
@@ -93,11 +93,11 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     apart = () if header.records is None else RECORDS_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
-    empty = {name: empty_of(header.state, name) for name, begin in begins.items() if begin is None}
-    wanted = {**specs, **{name: specs[begin] if begin else specs_of(empty)[name] for name, begin in begins.items()}}
+    begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
+    wanted = {**specs, **{name: spec_of_added(begin, specs) for name, begin in begun.items()}}
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
-    more = {name: arrays[begin].copy() if begin else empty[name] for name, begin in begins.items()}
+    more = {name: as_added(begin, arrays) for name, begin in begun.items()}
     state = unflatten(small, {**arrays, **more})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
@@ -117,14 +117,24 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     return learner
 
 
-def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
+def spec_of_added(begin: Any, specs: Mapping[str, Spec]) -> Spec:
+    """What kind of array a file lacks that begins so."""
+    return specs[begin] if isinstance(begin, str) else Spec(begin.dtype, begin.shape)
+
+
+def as_added(begin: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """An array that a file lacks, as it begins."""
+    return arrays[begin].copy() if isinstance(begin, str) else np.array(begin)
+
+
+def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, Any]:
     """The arrays that a file of an earlier version lacks, and what each begins as: see ``Rule.added``."""
     added = next((rule.added for rule in RULES.values() if rule.state.__name__ == kind), {})
     try:
         begins = {name: source(specs) for name, source in added.items() if name not in specs}
     except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
         return {}
-    return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
+    return {name: begin for name, begin in begins.items() if not isinstance(begin, str) or begin in specs}
 
 
 def empty_of(kind: str, name: str) -> np.ndarray:

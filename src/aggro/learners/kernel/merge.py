@@ -10,8 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.learners.kernel.scores import add_products, kernel_of, no_sums, packs_of, store_sums
-from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, SELF, pack_and_lane
+from aggro.learners.kernel.members import chosen
+from aggro.learners.kernel.scores import add_products, kernel_of, kernel_of_member, no_sums, packs_of, store_sums
+from aggro.learners.kernel.support_set import (
+    COUNT,
+    HEAP,
+    NORM,
+    PACK,
+    SELF,
+    entries_of,
+    members_of,
+    pack_and_lane,
+    sparse_product,
+)
 
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -76,27 +87,6 @@ def products_with(state, m, g, work):
 
 
 @exact
-def entries_of(state, i):
-    """Where the entries of a sparse support vector begin and end on the heap."""
-    return u8(state.spans[i, 0]), u8(state.spans[i, 0] + state.spans[i, 1])
-
-
-@exact_part
-def sparse_product(state, m, n):
-    """x_m·x_n."""
-    at_m, end_m = entries_of(state, m)
-    at_n, end_n = entries_of(state, n)
-    dot = 0.0
-    while at_m < end_m and at_n < end_n:
-        of_m, of_n = state.indices[at_m], state.indices[at_n]
-        if of_m == of_n:
-            dot += state.values[at_m] * state.values[at_n]
-        at_m += u8(1) if of_m <= of_n else u8(0)
-        at_n += u8(1) if of_n <= of_m else u8(0)
-    return dot
-
-
-@exact
 def pair_of(state, m, norm_m, mm, n, dot):
     """The numbers of two support vectors with this product; those of m stay for many n."""
     g, lane = pack_and_lane(n)
@@ -105,20 +95,20 @@ def pair_of(state, m, norm_m, mm, n, dot):
 
 
 @exact
-def between(state, params, pair, h):
-    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n."""
+def between(state, params, member, pair, h):
+    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n, with the γ of this member."""
     rest = 1.0 - h
     dot_m, dot_n = h * pair.norm_m + rest * pair.dot, h * pair.dot + rest * pair.norm_n
     norm = max(h * dot_m + rest * dot_n, 0.0)
-    with_m = kernel_of(state, params, dot_m, norm, pair.norm_m)
-    with_n = kernel_of(state, params, dot_n, norm, pair.norm_n)
-    return with_m, with_n, kernel_of(state, params, norm, norm, norm), norm
+    with_m = kernel_of_member(state, params, member, dot_m, norm, pair.norm_m)
+    with_n = kernel_of_member(state, params, member, dot_n, norm, pair.norm_n)
+    return with_m, with_n, kernel_of_member(state, params, member, norm, norm, norm), norm
 
 
 @exact_part
 def kept(state, params, pair, h):
     """What z keeps of both parts: ‖their projection onto φ(z)‖²."""
-    with_m, with_n, own, _ = between(state, params, pair, h)
+    with_m, with_n, own, _ = between(state, params, chosen(state), pair, h)
     both = pair.mm * with_m * with_m + 2.0 * pair.mn * with_m * with_n + pair.nn * with_n * with_n
     return both / own if own > 0.0 else 0.0
 
@@ -171,13 +161,18 @@ def merge_smallest(state, params, work):
     if n == m:
         return np.int64(m)
     h = best_mixture(state, params, pair, near)
-    with_m, with_n, own, norm = between(state, params, pair, h)
+    _, _, own, norm = between(state, params, chosen(state), pair, h)
     if not own > 0.0:
         return np.int64(m)
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
-    coef, norms = state.coef, state.norms
-    for c in range(u8(coef.shape[1])):
-        coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
+    coef, late, norms = state.coef, state.late, state.norms
+    members = u8(members_of(state))
+    for member in range(members):
+        with_m, with_n, own, _ = between(state, params, member, pair, h)
+        for c in range(member, u8(coef.shape[1]), members):
+            coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
+            if late.shape[0]:
+                late[gn, c, ln] = (late[gm, c, lm] * with_m + late[gn, c, ln] * with_n) / own
     norms[gn, u8(SELF), ln] = own
     norms[gn, u8(NORM), ln] = norm
     mix_rows(state, m, n, h)

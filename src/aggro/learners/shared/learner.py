@@ -197,7 +197,9 @@ class Learner(OneRow, Columns, Counted):
             model.stale = True
 
     def _check_params(self) -> None:
-        check_params(type(self).__name__, self._constraints, {name: getattr(self, name) for name in self._constraints})
+        # A pickle may be older than a parameter: the class says then what it was before.
+        values = {name: getattr(self, name) for name in self._constraints}
+        check_params(type(self).__name__, self._constraints, values)
         check_params(
             type(self).__name__, {name: c for name, c in ASIDE.items() if name in self.__dict__}, self.__dict__
         )

@@ -99,6 +99,7 @@ class Model:
         self.balanced = False
         self.averaged = False
         self.least = -INFINITY  # value that a row may hold
+        self.in_python = False  # rows are made ready before compiled code reads them, dicts too
         self.learning = threading.RLock()
         self.guard = threading.RLock()
         self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
@@ -256,7 +257,7 @@ class Model:
 
     def score_dict(self, x: Any) -> float:
         """The same for a dict; infinity if compiled code does not read it."""
-        if type(x) is not dict or self.pinned is None:
+        if type(x) is not dict or self.pinned is None or self.in_python:
             return INFINITY
         reader = self.features.reader
         if reader is None or len(x) > reader.room:

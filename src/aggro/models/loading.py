@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import RULES
+from aggro.engine.rule import LATER, RULES, new_tally
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import check_params, constraints_of, give_model
@@ -23,12 +23,13 @@ from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.state_check import check_state, mould, unflatten
+from aggro.models.state_check import check_state, mould, specs_of, unflatten
 
 EMPTY = Spec(np.dtype(np.float64), (0,))
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
 )
+SPARE = 64  # classes that a state may have room for, beyond twice those that have names
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
 
@@ -94,11 +95,13 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     apart = () if header.records is None else RECORDS_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
+    counted = counted_since(specs, len(labels.codes))
     wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
+    wanted |= specs_of(counted)
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
     more = {name: arrays[begin].copy() if begin else np.zeros(0) for name, begin in begins.items()}
-    state = unflatten(small, {**arrays, **more})
+    state = unflatten(small, {**arrays, **more, **counted})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
@@ -125,6 +128,17 @@ def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
     except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
         return {}
     return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
+
+
+def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray]:
+    """What the tally in a file of an earlier version lacks, as it begins; there are ``names`` classes."""
+    classes = specs.get("tally.classes")
+    if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in LATER):
+        return {}
+    if classes.shape[0] > SPARE + 2 * names:
+        raise Flaw(f"it has room for {classes.shape[0]} classes, and names {names}")
+    fresh = new_tally(classes.shape[0])._asdict()
+    return {f"tally.{name}": fresh[name] for name in LATER}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:

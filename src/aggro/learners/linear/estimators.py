@@ -30,7 +30,7 @@ from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     shuffle : bool, default=False
         Whether ``fit`` goes over the rows in random order.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -125,6 +128,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         "multi_class": Choice(("ovr", "joint")),
         **COMMON,
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
 
     def __init__(
@@ -143,6 +147,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         tol: float | None = None,
         shuffle: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -161,6 +166,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features

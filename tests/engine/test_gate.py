@@ -105,7 +105,7 @@ def test_how_a_stream_is_cut_does_not_matter():
 def attend(state, gate, values, y, known):
     params, X, y = TinyParams(False), frozen(np.array(values, float)[:, None]), frozen(np.array(y, float))
     layout = layout_of(state, params)
-    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), False, False)
+    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), NONE, False, -1)
     pass_at = address_of(suited(passes.run, layout), *arguments)
     return suited(module.attend, layout)(*arguments, gate, 1, known, pass_at)
 

@@ -39,10 +39,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from aggro.engine.calibration import BINS
+from aggro.engine.drift import BLOCKS, KEPT, LEVELS, N_MARKS, N_SUMS, ROOM
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
@@ -76,6 +79,12 @@ def sum_to_seen(classes: np.ndarray, state: Any) -> str:
     return ""
 
 
+def most_filled(state: Any) -> int:
+    """Rows that a block which is not full may have: it begins after rows that fill others."""
+    counted = int(state.tally.marks[0])
+    return min(counted, 7 if counted < 72 else 31 if counted < 2080 else 127)
+
+
 class Tally(NamedTuple):
     """What every learner counts while it learns."""
 
@@ -95,11 +104,49 @@ class Tally(NamedTuple):
     history: Annotated[np.ndarray, Numbers(0.0, endless=True), is_history]
     # rows seen of each class; size 1 for learners without classes
     classes: Annotated[np.ndarray, Numbers(0.0), sum_to_seen]
+    # What follows begins as ``new_tally`` has it also in states of earlier versions, which lack it.
+    # (classes or 0, 128, 2): the weights of the pairs in each bin, not of the class and of it (``engine.calibration``)
+    pairs: Annotated[np.ndarray, Numbers(0.0)] = np.zeros((0, 0, 0))
+    curve: Annotated[np.ndarray, Numbers()] = np.zeros(
+        (0, 0)
+    )  # (classes or 0, 3): slope, height, how much it is raised
+    # (12,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, and the
+    # rows of the last eight of them (``engine.drift``)
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(0, seen),
+            Whole(0, most_filled),
+            Whole(0, BLOCKS - 1),
+            Whole(0, seen),
+            *[Whole(0, seen)] * KEPT,
+        ),
+    ] = np.zeros(0, np.int64)
+    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)  # (7,): of that block, and of the window
+    recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
+    counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
+    window: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0, 0))  # (44, 3, 3): rows, errors, squares
 
 
 def new_tally(models: int) -> Tally:
     """Nothing counted yet, for this many models."""
-    return Tally(np.zeros(5, np.int64), np.zeros(1), np.zeros((64, 3)), np.zeros(models))
+    scored = models if models > 1 else 0
+    return Tally(
+        rows=np.zeros(5, np.int64),
+        loss=np.zeros(1),
+        history=np.zeros((64, 3)),
+        classes=np.zeros(models),
+        pairs=np.zeros((scored, BINS, 2)),
+        curve=np.zeros((scored, 3)),
+        marks=np.zeros(N_MARKS, np.int64),
+        sums=np.zeros(N_SUMS),
+        recent=np.zeros((BLOCKS, 3)),
+        counts=np.zeros(LEVELS, np.int64),
+        window=np.zeros((LEVELS, ROOM - 1, 3)),
+    )
+
+
+LATER = tuple(Tally._field_defaults)  # what tallies of earlier versions lack
 
 
 LARGE, LINE = 512, 64  # bytes: arrays from here on begin where a line of the cache does
@@ -141,7 +188,9 @@ def copy_state(state: Any) -> Any:
 
 def completed(state: Any) -> Any:
     """A state of an earlier version, which may lack arrays (they are empty), as one of this version."""
-    parts = {}
+    fresh = new_tally(state.tally.classes.shape[0])
+    lacks = {name: getattr(fresh, name) for name in LATER if not state.tally.marks.size}
+    parts: dict[str, Any] = {"tally": state.tally._replace(**lacks)} if lacks else {}
     for name, source in RULES[type(state)].added.items():
         begin = source(state._asdict())
         if isinstance(begin, str) and not getattr(state, name).size:
@@ -250,3 +299,12 @@ def of_rule(name: str) -> Callable[..., Any]:
 
 look, peek, judge, learn = map(of_rule, ("look", "peek", "judge", "learn"))
 room, steady, glance, nudge = map(of_rule, DEFAULTS)
+
+
+@cache
+def compiled_columns(kind: Any) -> Any:
+    """How many scores a rule writes, for compiled code."""
+    return inline(RULES[kind].columns)
+
+
+columns = chosen_by_type("columns", compiled_columns)

@@ -192,7 +192,7 @@ def list_room(scaling, X, start, stop):
 
 @allocating
 def rows_for(state, X, start, stop):
-    """What the rows from ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""
+    """What rows ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""
     if hasattr(state, "scaling"):
         if hasattr(X, "indptr"):
             _, entries = list_room(state.scaling, X, start, stop)

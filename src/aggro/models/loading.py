@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import RULES
+from aggro.engine.rule import LATER, RULES, new_tally
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import check_params, constraints_of, give_model
@@ -23,11 +23,12 @@ from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.state_check import check_state, mould, unflatten
+from aggro.models.state_check import check_state, mould, specs_of, unflatten
 
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
 )
+SPARE = 64  # classes that a state may have room for, beyond twice those that have names
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
 
@@ -94,11 +95,13 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
     begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
+    counted = counted_since(specs, len(labels.codes))
     wanted = {**specs, **{name: spec_of_added(begin, specs) for name, begin in begun.items()}}
+    wanted |= specs_of(counted)
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
     more = {name: as_added(begin, arrays) for name, begin in begun.items()}
-    state = unflatten(small, {**arrays, **more})
+    state = unflatten(small, {**arrays, **more, **counted})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
@@ -141,6 +144,17 @@ def empty_of(kind: str, name: str) -> np.ndarray:
     """An array without numbers, of as many sides as the state's own."""
     state = next(rule.state for rule in RULES.values() if rule.state.__name__ == kind)
     return np.array(state._field_defaults.get(name, np.zeros(0)))
+
+
+def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray]:
+    """What the tally in a file of an earlier version lacks, as it begins; there are ``names`` classes."""
+    classes = specs.get("tally.classes")
+    if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in LATER):
+        return {}
+    if classes.shape[0] > SPARE + 2 * names:
+        raise Flaw(f"it has room for {classes.shape[0]} classes, and names {names}")
+    fresh = new_tally(classes.shape[0])._asdict()
+    return {f"tally.{name}": fresh[name] for name in LATER}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 from aggro.engine.passes import run
 from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
+from aggro.engine.tending import UNTENDED
 from aggro.engine.watched_passes import cycle, largest_first, worst
 from aggro.learners.registry import OWN
 from aggro.learners.shared.entered import check_rows, entered, state_with_room
@@ -150,7 +151,8 @@ def fit_until(
     state.tally.rows[LIVE] = len(labels.codes)  # all the classes are there from the start
     codes = frozen(given.codes)
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
-        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, False, False)  # the first row is the first centre
+        # The first row is the first centre.
+        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, NO_WEIGHTS, False, UNTENDED)
     before = int(state.tally.rows[UPDATES])
     model.n_iter = present(state, params, rows, codes, delta, order, most)
     row, left, _ = worst(state, params, rows, codes)

@@ -41,7 +41,7 @@ def read_outside(kernel: str, rule: str) -> None:
     if kernel == "score":
         score(state, params, X, np.zeros((1, 1)))
     else:
-        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False, False)
+        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, -1)
 
 
 @pytest.mark.parametrize(("kernel", "rule"), [("run", "line"), ("score", "line"), ("run", "grid")])

@@ -1,4 +1,4 @@
-"""Functions of eight numbers at once: the exponential, the square root and a guess at its inverse, the sum of the lanes.
+"""Functions of eight numbers at once: the exponential, the square root, a guess at its inverse, the sum of the lanes.
 
 e^x = 2^n e^r with n = round(x/log 2) and |r| ≤ log(2)/2. The polynomial e^r ≈ 1 + r + r²q(r) has q of degree 9, which
 interpolates at Chebyshev's points; e^0 is 1 exactly, and the error is below 1e-15 of the value. n is found by adding

@@ -36,6 +36,18 @@ class Around:
         """The scores of each row of a chunk."""
         return np.asarray(self._inside().decision_chunk(chunk))
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the classes for each row, as those of the learner inside."""
+        return np.asarray(self._inside().predict_proba(X))
+
+    def proba_chunk(self, chunk: Any) -> np.ndarray:
+        """The probabilities of the classes for each row of a chunk."""
+        return np.asarray(self._inside().proba_chunk(chunk))
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class, for one row; of none if nothing was learned yet."""
+        return dict(self._inside().predict_proba_one(x))
+
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
         return self._inside().predict_one(x)
@@ -105,6 +117,21 @@ class Around:
     def n_mistakes_(self) -> int:
         """Rows that were learned and had been predicted wrongly just before."""
         return int(self._known().n_mistakes_)
+
+    @property
+    def recent_error_(self) -> float:
+        """The share of mistakes among the last rows that were learned."""
+        return float(self._known().recent_error_)
+
+    @property
+    def n_drifts_(self) -> int:
+        """How often the error of rows that were learned was seen to rise."""
+        return int(self._known().n_drifts_)
+
+    @property
+    def drift_rows_(self) -> np.ndarray:
+        """How many rows had been learned then; the last eight times."""
+        return np.asarray(self._known().drift_rows_)
 
     @property
     def classes_(self) -> np.ndarray:

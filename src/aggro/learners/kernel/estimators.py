@@ -29,7 +29,7 @@ from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.params import Constraint, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
 
 class KernelPAClassifier(KernelLearner, Classifier):
@@ -94,7 +94,10 @@ class KernelPAClassifier(KernelLearner, Classifier):
     shuffle : bool or "auto", default=False
         Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -133,7 +136,12 @@ class KernelPAClassifier(KernelLearner, Classifier):
     """
 
     _task, _edge = CLASSES, "margin"
-    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTING, "margin": POSITIVE, "class_weight": CLASS_WEIGHT}
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **PREDICTING,
+        "margin": POSITIVE,
+        "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
+    }
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
@@ -162,6 +170,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         tol: float | None = None,
         shuffle: bool | str = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -185,6 +194,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features

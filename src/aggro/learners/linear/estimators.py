@@ -31,7 +31,7 @@ from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -137,6 +140,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         **COMMON,
         "average": AVERAGE,
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
 
     def __init__(
@@ -156,6 +160,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         tol: float | None = None,
         shuffle: bool | str = "auto",
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -175,6 +180,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features

@@ -94,7 +94,7 @@ def look_ahead(state, params, X, start, stop):
 
 
 @kernel
-def run_ahead(state, params, X, y, s, order, balanced, averaged):
+def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
     """As ``run``, over all rows of a dense X; ``order`` is empty."""
     n = np.int64(X.shape[0])
     for start in range(0, n, MOST_WAITING):
@@ -103,7 +103,7 @@ def run_ahead(state, params, X, y, s, order, balanced, averaged):
             look_ahead(state, params, X, start, stop)
         else:
             params.ahead.valid[0] = -1
-        bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), balanced, averaged)
+        bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), costs, averaged, tend_at)
         if bad >= 0:
             return bad
     return np.int64(-1)

@@ -38,7 +38,7 @@ from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, taken
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
 MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
@@ -99,7 +99,10 @@ class PAMOClassifier(Classifier):
     shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far. A weight scales C and C_r.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -151,6 +154,7 @@ class PAMOClassifier(Classifier):
         "average": Either((Flag(), Choice(("auto",)))),
         "half_life": Either((Number(1.0), Choice(("auto",)), Kind(None, "None"))),
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
     contract = Contract(
         exempt={
@@ -187,6 +191,7 @@ class PAMOClassifier(Classifier):
         tol: float | None = None,
         shuffle: bool | str = "auto",
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -208,6 +213,7 @@ class PAMOClassifier(Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features

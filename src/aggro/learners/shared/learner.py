@@ -7,8 +7,9 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,6 +22,7 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
+from aggro.learners.shared.drifts import telling
 from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
@@ -113,6 +115,8 @@ class Learner(OneRow, Columns, Counted):
     _auto_rows: ClassVar[int] = 100_000  # and rows times passes
     contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     verbose: int = 0  # of pickles that are older than this parameter
+    # Called as on_drift(learner, row) after a call in which the error was seen to rise; no parameter, set it.
+    on_drift: Callable[[Any, int], Any] | None = None
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -221,7 +225,7 @@ class Learner(OneRow, Columns, Counted):
     def _set_up(self, model: Model, params: Any) -> None:
         """Make these the model's settings."""
         params = self._bound(model, params)
-        model.balanced = getattr(self, "class_weight", None) == "balanced"
+        model.class_weight = getattr(self, "class_weight", None)
         model.averaged = bool(getattr(self, "average", False))
         model.least = self._least()
         model.params, model.pinned = params, None
@@ -280,6 +284,14 @@ class Learner(OneRow, Columns, Counted):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Parameters that are newer than a pickle have their defaults."""
+        parent = getattr(super(), "__setstate__", self.__dict__.update)
+        parent(state)
+        if missing := [name for name in self._constraints if name not in self.__dict__]:
+            defaults = signature(type(self)).parameters
+            self.__dict__.update({name: defaults[name].default for name in missing})
+
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 
@@ -317,6 +329,12 @@ class Learner(OneRow, Columns, Counted):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, route: Any = None) -> Self:
+        if self.on_drift is None:
+            return self._fit_quietly(X, y, sample_weight, route)
+        with telling(self):
+            return self._fit_quietly(X, y, sample_weight, route)
+
+    def _fit_quietly(self, X: Any, y: Any, sample_weight: Any, route: Any) -> Self:
         if "_model" in self.__dict__:
             self._model.check_idle()
         model, rows, targets, weights = self._start(X, y, sample_weight)
@@ -342,6 +360,7 @@ class Learner(OneRow, Columns, Counted):
             order = NO_ORDER
             if shuffles:
                 order = permutation(targets.shape[0], seed + np.uint64(epoch))
+            model.begin_pass(epoch)
             self._begin_pass(model, epoch)
             if watch is not None:
                 watch.begin(epoch, tally)
@@ -355,6 +374,7 @@ class Learner(OneRow, Columns, Counted):
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
+        model.begin_pass(0)
         self._settle(model)
 
     def _most_passes(self, n: int) -> int:
@@ -365,8 +385,8 @@ class Learner(OneRow, Columns, Counted):
     def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
         """Whether the passes of ``fit`` are in random order, and its seed.
 
-        "auto" is True unless a half-life says that their order is that of time; and it is the same order each time, if no
-        seed is given.
+        "auto" is True unless a half-life says that their order is that of time. If no seed is given, it is the same each
+        time.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":
@@ -393,6 +413,13 @@ class Learner(OneRow, Columns, Counted):
         in_stream: bool = False,
         route: Any = None,
     ) -> Self:
+        if self.on_drift is None:
+            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
+        with telling(self):
+            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
+
+    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool, route: Any) -> Self:
+        """Go on learning; nobody is told of drift."""
         if "_model" not in self.__dict__:
             with FIRST.lock:
                 if "_model" not in self.__dict__:
@@ -480,7 +507,7 @@ class Learner(OneRow, Columns, Counted):
             if rule.hold is not None:
                 state = rule.hold(state, X)
             arguments = X, frozen(targets), s, order, start, stop
-            flags = model.balanced, model.averaged and not rule.judges_mean
+            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.tend_at()
             looked_on = {} if watch is None else {"watch": watch}
             state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
             if row >= 0 and not route.stops_at(row):

@@ -131,8 +131,8 @@ def classes_first(order: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def as_rows(rows: list[Row], width: int) -> Any:
-    """Rows as compiled code reads many: an array if all are of one length, else a sparse matrix."""
-    if all(isinstance(row, np.ndarray) and row.shape == rows[0].shape for row in rows):  # type: ignore[union-attr]
+    """Rows as compiled code reads many: an array if all have every feature in order, else a sparse matrix."""
+    if all(isinstance(row, np.ndarray) and row.shape[0] == width for row in rows):
         return frozen(np.array(rows))
     pairs = [row if isinstance(row, tuple) else sparse(row) for row in rows]
     indptr = np.concatenate([[0], np.cumsum([indices.shape[0] for indices, _ in pairs])]).astype(np.int64)

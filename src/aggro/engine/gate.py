@@ -46,7 +46,7 @@ PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that ca
 # δ, 0 before the first score it can begin at; p of the row asked about last; Σ 1/p of those answered, and of those
 # wrong; S
 DELTA, LAST, WEIGHT, WRONG, SURPLUS = range(5)
-FOLLOW = 0.2  # η
+FOLLOW = 0.5  # η
 PATIENCE = 10.0  # questions that S is worth
 RAREST = 0.05  # of ρ: the least p of "sharp"
 LEAST, MOST = 1e-100, 1e100  # of δ

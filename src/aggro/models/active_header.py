@@ -178,7 +178,8 @@ def _restore(gate: Any, part: Any) -> None:
     gate.sums[:] = all_sums(sums)
     if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > PATIENCE:
         raise Flaw("its sums over questions cannot be")
-    if not (gate.sums[DELTA] > 0.0 or gate.target > 0.0) or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:
+    begun = gate.sums[DELTA] > 0.0 or gate.target > 0.0
+    if not begun or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:
         raise Flaw("its sums over questions cannot be")
 
 

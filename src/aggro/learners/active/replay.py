@@ -50,7 +50,7 @@ class Kept:
         self.weights: list[float] = []
         self.built = 0  # how many rows there were when the learner was made anew
         self.seen = 0  # steps of the learner inside, if it has learned these rows and no others
-        self.extra = np.zeros(3, np.int64)  # steps, updates and mistakes that it counts beyond those of each row's first
+        self.extra = np.zeros(3, np.int64)  # steps, updates and mistakes that it counts beyond each row's first step
 
     def copy(self) -> Kept:
         """The same rows; what is added to one is not in the other."""

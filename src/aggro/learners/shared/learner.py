@@ -231,7 +231,7 @@ class Learner(OneRow, Columns, Counted):
         return max(2, classes) if self._has_classes else 1
 
     def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
-        """A model that has learned nothing, with room for this many features, and a seed of its own if none is given."""
+        """A model that has learned nothing, with room for this many features, and this seed or one that is drawn."""
         self._check_params()
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
@@ -403,8 +403,8 @@ class Learner(OneRow, Columns, Counted):
         rows = self._rows_to_learn(model, given)
         targets = self._check_targets(y, given.n)
         weights = inputs.as_weights(sample_weight, given.n)
-        small = size_of(rows) < size_of(model.state)
-        if small and (route is None or route.at_once) and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
+        small = size_of(rows) < size_of(model.state) and (route is None or route.at_once)
+        if small and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
             bad = inputs.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise inputs.bad_value(rows, bad, model.features.names, self._least())

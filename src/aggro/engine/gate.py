@@ -17,14 +17,15 @@ the seed and of how many rows came before, so that it does not matter how a stre
 about is passed over: only its score was computed. What δ is compared with is one number for a row, how sure the model
 is of it: ``gap_of`` is where a learner that knows more than its scores, such as a variance, would say so.
 
-With a target rate ρ, δ follows the stream. Let S be the questions asked beyond ρ for each row that came, cut to ±10.
+With a target rate ρ, δ follows the stream. Let S be the questions asked beyond ρ for each row that came, cut to ±20.
 Then
 
-    log δ ← log δ + η (ρ (1 − S/10) − p)        ρ (1 − S/10) cut to [ρ/4, 2ρ]
+    log δ ← log δ + η (ρ (1 − S/5) − p)        ρ (1 − S/5) cut to [ρ/4, 3ρ]
 
 whose rest is where the mean of p is ρ and S is 0, whatever the scale of the scores. It begins where the first score
-has p = ρ. Until δ has settled there may be too many questions; so where S is above a = 1 + √(ρt)/2, after t rows,
-p is divided by 1 + (S − a)². What was asked before decides that, and never the row itself, so each answer still counts
+has p = ρ. Until δ has settled, and where the scores change their scale at once, there may be too many questions or too
+few. So with a = 1 + √(ρt)/4, after t rows, p is divided by 1 + (S − a)² where S is above a, and is at least ρ (S + a)²
+where S is below −a. What was asked before decides that, and never the row itself, so each answer still counts
 1/p times for an estimate of all rows. For the same reason no p of "sharp" is below ρ/20 before it is divided.
 """
 
@@ -47,7 +48,7 @@ PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that ca
 # wrong; S
 DELTA, LAST, WEIGHT, WRONG, SURPLUS = range(5)
 FOLLOW = 0.5  # η
-PATIENCE = 10.0  # questions that S is worth
+PATIENCE, LIMIT = 5.0, 20.0  # questions: S that moves the aim by ρ, and the largest S
 RAREST = 0.05  # of ρ: the least p of "sharp"
 LEAST, MOST = 1e-100, 1e100  # of δ
 
@@ -143,9 +144,10 @@ def first_delta(strategy, target, gap):
 def steered(gate, gap):
     """p of a row with a target rate; δ follows."""
     sums, target, surplus = gate.sums, gate.target, gate.sums[SURPLUS]
-    wanted = target * min(max(1.0 - surplus / PATIENCE, 0.25), 2.0)
-    beyond = surplus - 1.0 - 0.5 * np.sqrt(target * gate.counts[OPEN])
-    throttle = 1.0 + beyond * beyond if beyond > 0.0 else 1.0
+    wanted = target * min(max(1.0 - surplus / PATIENCE, 0.25), 3.0)
+    beyond = abs(surplus) - 1.0 - 0.25 * np.sqrt(target * gate.counts[OPEN])
+    more = beyond * beyond if beyond > 0.0 else 0.0
+    throttle = 1.0 + more if surplus > 0.0 else 1.0
     if gate.strategy == RANDOM:
         return min(wanted / throttle, 1.0)
     if sums[DELTA] == 0.0:
@@ -156,7 +158,7 @@ def steered(gate, gap):
     p = chance(gate.strategy, sums[DELTA], gap)
     if gate.strategy == SHARP:
         p = max(p, RAREST * target)
-    p /= throttle
+    p = p / throttle if surplus > 0.0 else max(p, min(more * target, 1.0))
     sums[DELTA] = min(max(sums[DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST), MOST)
     return p
 
@@ -174,12 +176,12 @@ def asks(gate, live, gap):
     if gate.target > 0.0:
         if live > 0:
             p = steered(gate, gap)
-        sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -PATIENCE)
+        sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -LIMIT)
     elif live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
         p = chance(gate.strategy, sums[DELTA], gap)
     if not uniform(gate.seed, number) < p:
         return False
-    sums[SURPLUS] = min(sums[SURPLUS] + 1.0, PATIENCE)
+    sums[SURPLUS] = min(sums[SURPLUS] + 1.0, LIMIT)
     counts[ASKED] += 1
     sums[LAST] = p
     return True

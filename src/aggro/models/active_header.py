@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.fields import COUNTED
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, PATIENCE, SURPLUS, WEIGHT, WRONG, all_counts, all_sums
+from aggro.engine.gate import ASKED, DELTA, LAST, LIMIT, OPEN, PASSED, SURPLUS, WEIGHT, WRONG, all_counts, all_sums
 from aggro.engine.rule import SEEN
 from aggro.learners.active.learner import ActiveLearner
 from aggro.learners.active.replay import COUNTERS, Kept, Row
@@ -176,7 +176,7 @@ def _restore(gate: Any, part: Any) -> None:
     if not good or not all(isinstance(value, int | float) and -1e300 < value < 1e300 for value in sums):
         raise Flaw("its sums over questions cannot be")
     gate.sums[:] = all_sums(sums)
-    if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > PATIENCE:
+    if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > LIMIT:
         raise Flaw("its sums over questions cannot be")
     begun = gate.sums[DELTA] > 0.0 or gate.target > 0.0
     if not begun or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:

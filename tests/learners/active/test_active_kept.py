@@ -111,7 +111,7 @@ FORGERIES = [
     lambda part: part.update(waiting=[["a", [1.0], 0.0]]),
     lambda part: part.update(waiting=[["a", [1.0], 0.5], ["a", [1.0], 0.5]]),
     lambda part: part.update(waiting=7),
-    lambda part: part.update(sums=[1.0, 0.5, 1.0, 0.5, 11.0]),
+    lambda part: part.update(sums=[1.0, 0.5, 1.0, 0.5, 21.0]),
     lambda part: part.pop("replay"),
     lambda part: part.update(replay=None),
     lambda part: part["replay"].update(room=1),

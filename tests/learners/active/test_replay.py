@@ -245,14 +245,14 @@ def test_with_nothing_set_it_asks_for_a_tenth_and_can_be_repeated():
 @pytest.mark.parametrize("rate", [0.01, 0.03, 0.1, 0.2])
 @pytest.mark.parametrize("strategy", ["sharp", "margin", "threshold", "random"])
 def test_a_rate_holds_from_the_first_hundred_rows(rate, strategy):
-    """Within a third and two labels at 100 rows, a fifth and two at 300 and 1,000, a tenth at 5,000."""
+    """Within a third and three labels at 100 rows, a fifth and three at 300 and 1,000, a tenth at 5,000."""
     for seed in range(6):
         X, y = blobs(5000, 2 + seed % 3, seed=seed, spread=(0.3, 1.0, 3.0)[seed % 3])
         if seed % 2:
             X, y = X * 1e4, np.where(np.arange(5000) % 17, y, 9)
         model = ActiveLearner(PAClassifier(average=True), strategy=strategy, target_rate=rate, random_state=seed)
         start = 0
-        for n, share, more in ((100, 1 / 3, 2), (300, 0.2, 2), (1000, 0.2, 2), (5000, 0.1, 0)):
+        for n, share, more in ((100, 1 / 3, 3), (300, 0.2, 3), (1000, 0.2, 3), (5000, 0.1, 0)):
             model.partial_fit(X[start:n], y[start:n])
             start = n
             assert abs(model.n_queries_ - rate * n) <= share * rate * n + more, (n, seed)

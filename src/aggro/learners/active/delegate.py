@@ -144,7 +144,8 @@ class Around:
         inner = self.__dict__.get("estimator_")
         if inner is not None and "_gate" not in self.__dict__:  # until version 0.2.0 the learner inside had the gate
             self._gate = inner.__dict__.pop("_gate")
-        if inner is not None and "_kept" not in self.__dict__:  # nor were rows kept
+        self.__dict__.setdefault("replay", 0)  # nor were rows kept
+        if inner is not None and "_kept" not in self.__dict__:
             self._kept = Kept(0)
 
     def _inside(self) -> Any:

@@ -18,7 +18,7 @@ from aggro.learners.active.replay import Kept, Row, row_at
 from aggro.learners.shared import inputs
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
-from aggro.learners.shared.model import Model
+from aggro.learners.shared.model import NO_WEIGHTS, Model
 from aggro.learners.shared.one_row import FIRST
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
@@ -32,16 +32,20 @@ class AskedRows:
     rows are kept (``active.replay``), the loop stops at each of them.
     """
 
-    def __init__(self, gate: Gate, kept: Kept | None = None, weights: Any = None) -> None:
+    def __init__(self, gate: Gate, kept: Kept | None = None) -> None:
         self.gate = gate
         self.kept = kept or Kept(0)
-        self.weights = weights  # as they were given
+        self.weights = NO_WEIGHTS  # as they were given
         self.at_once = not self.kept.on
         self.own = 0  # classes whose rows the loop learns itself
         self.stopped = False  # at a row that was asked about
         self.row = -1  # where
         self.answer: tuple[Row, int, float] | None = None  # what was learned just now, to be kept
         self.labels: Labels
+
+    def begin(self, weights: np.ndarray) -> None:
+        """Hear the weights of the rows."""
+        self.weights = weights
 
     def stretches(
         self, learner: Learner, labels: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -93,11 +97,10 @@ class AskedRows:
     def learn_answer(self, state: Any, params: Any, *rest: Any) -> int:
         """Learn the one row that was asked about last."""
         self.stopped = False
-        X, y, _, order, start, *_ = rest
-        i = int(order[start]) if order.shape[0] else start
         if self.kept.on:
-            weight = float(self.weights[i]) if self.weights is not None and self.weights.shape[0] else 1.0
-            self.answer = row_at(X, i), int(y[start]), weight
+            X, y, _, order, start, *_ = rest
+            row = row_at(X, int(order[start]) if order.shape[0] else start)
+            self.answer = row, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
         row = int(suited(run, layout_of(state, params))(state, params, *rest))
         answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)

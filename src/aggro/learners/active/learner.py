@@ -362,10 +362,10 @@ class ActiveLearner(Around):
         """
         with self.turn() as inner:
             if getattr(self.estimator, "warm_start", False):
-                return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route), sample_weight)
+                return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
             gate, answers = self._new_gate(), Kept(int(self.replay))
             fresh = self._copy_of_estimator(gate.seed)
-            fresh._fit(X, y, sample_weight, AskedRows(gate, answers, as_given(sample_weight)))
+            fresh._fit(X, y, sample_weight, AskedRows(gate, answers))
             answers.seen = rows_learned(fresh)
             self._take(fresh, gate, answers)  # only now: a fit that fails leaves what was learned before
         return self
@@ -390,21 +390,19 @@ class ActiveLearner(Around):
             The learner.
         """
         with self.turn() as inner:
-            learn = lambda route: inner._partial_fit(X, y, sample_weight, classes, route=route)  # noqa: E731
-            return self._asking(inner, learn, sample_weight)
+            return self._asking(inner, lambda route: inner._partial_fit(X, y, sample_weight, classes, route=route))
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Go over a chunk of a stream, asking for the labels of some of its rows."""
         with self.turn() as inner:
             rows = chunk.X, chunk.y, chunk.weight
-            learn = lambda route: inner._partial_fit(*rows, None, chunk.names, True, route)  # noqa: E731
-            return self._asking(inner, learn, chunk.weight)
+            return self._asking(inner, lambda route: inner._partial_fit(*rows, None, chunk.names, True, route))
 
-    def _asking(self, inner: Any, learn: Any, weights: Any) -> Self:
+    def _asking(self, inner: Any, learn: Any) -> Self:
         before, learned = self._gate.copy(), rows_learned(inner)
         answers = self._kept.fits(int(self.replay), learned).copy()
         try:
-            learn(AskedRows(self._gate, answers, as_given(weights)))
+            learn(AskedRows(self._gate, answers))
             self._kept = answers
         except BaseException:
             if rows_learned(inner) == learned:
@@ -556,11 +554,6 @@ def knows_one_class(learner: Any) -> bool:
     """Whether a learner has learned rows, and all of one class."""
     model: Model | None = learner.__dict__.get("_model")
     return model is not None and len(model.labels.codes) < 2
-
-
-def as_given(weights: Any) -> np.ndarray | None:
-    """Weights of rows as an array; who learns the rows refuses what cannot be one."""
-    return None if weights is None else np.asarray(weights)
 
 
 def rows_learned(learner: Any) -> int:

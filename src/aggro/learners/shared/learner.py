@@ -81,6 +81,9 @@ class EveryRow:
     def __init__(self, learn_rows: Any = run) -> None:
         self.learn_rows = learn_rows
 
+    def begin(self, weights: np.ndarray) -> None:
+        """Hear the weights of the rows as they were given, in the order of the pass; none if all are 1."""
+
     def stretches(
         self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
     ) -> Iterator[Stretch]:
@@ -449,6 +452,7 @@ class Learner(OneRow, Columns, Counted):
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
+        route.begin(s)
         after, targets, s, firsts = self._encode(labels, y, s)
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params

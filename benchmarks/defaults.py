@@ -6,8 +6,8 @@
     python benchmarks/defaults.py speed
 
 Errors in per cent, or the RMSE over the deviation, on three tenths of the rows that are kept aside; mean over splits
-and sets. Features are as they came, nothing is scaled beforehand for ours; the peers get a StandardScaler that has seen all
-rows to learn. "one pass" is ``partial_fit`` over the rows in the order of the split, "fit" is ``fit``. Sets: the
+and sets. Features are as they came, nothing is scaled beforehand for ours; the peers get a StandardScaler that has seen
+all rows to learn. "one pass" is ``partial_fit`` over the rows in the order of the split, "fit" is ``fit``. Sets: the
 small tables of $AGGRO_DATA that are there, those that come with scikit-learn, and generated ones whose columns have
 scales and offsets of their own.
 """

@@ -63,7 +63,7 @@ def asking() -> dict[str, Any]:
             for seed in SEEDS:
                 share = delta if strategy == "margin" else min(1.0, rates[0])
                 inside = PAClassifier(average=True)
-                model = ActiveLearner(inside, delta=share, strategy=strategy, random_state=seed)
+                model = ActiveLearner(inside, delta=share, strategy=strategy, replay=0, random_state=seed)
                 for chunk in streams.twonorm(20_000, seed=seed):
                     model.learn_chunk(chunk)
                 both.append((model.n_queries_, 100 * float(np.mean(model.predict(test.X) != test.y))))

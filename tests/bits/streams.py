@@ -65,7 +65,12 @@ def known(variant: Variant) -> Iterator[tuple[str, Any]]:
     X, y = stream(variant, n=ROWS)
     yield "dicts", learn_rows(variant.new(), as_dicts(X), y)
     if variant.classifies and variant == next(one for one in ALL if one.entry is variant.entry):
-        yield "active", aggro.ActiveLearner(variant.new(), random_state=0).partial_fit(X, y).estimator_
+        yield (
+            "active",
+            aggro.ActiveLearner(variant.new(), delta=1.0, strategy="margin", replay=0, random_state=0)
+            .partial_fit(X, y)
+            .estimator_,
+        )
 
 
 def found(variant: Variant) -> dict[str, list[Any]]:

@@ -68,7 +68,7 @@ def said(variant: Variant) -> list[Any]:
 
 def said_by_active() -> list[Any]:
     X, y = stream(Variant(LEARNERS[0]), ROWS, WIDTH, 3)
-    model = aggro.ActiveLearner(aggro.PAClassifier(), random_state=0).fit(X, y)
+    model = aggro.ActiveLearner(aggro.PAClassifier(), delta=1.0, strategy="margin", replay=0, random_state=0).fit(X, y)
     asked = []
     for row, label in zip(X, y, strict=True):
         asked.append(bool(model.query_one(row)))

@@ -69,7 +69,7 @@ def test_reserved_features_without_a_name_are_explained_by_number():
 
 @pytest.mark.parametrize("kind", [PAMOClassifier, PAMeansClassifier, PAClassifier, KernelPAClassifier])
 def test_flush_around_any_learner(kind):
-    active = ActiveLearner(kind(), random_state=0).learn_one({"x": 1.0}, "a")
+    active = ActiveLearner(kind(), delta=1.0, random_state=0).learn_one({"x": 1.0}, "a")
     assert active.flush() is active
 
 
@@ -187,7 +187,7 @@ def test_threads_ask_and_answer():
 def test_a_refused_fit_of_an_active_learner_keeps_its_model():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = (X[:, 0] > 0).astype(int)
-    active = ActiveLearner(PAClassifier(), random_state=0).fit(X, y)
+    active = ActiveLearner(PAClassifier(), delta=1.0, strategy="margin", replay=0, random_state=0).fit(X, y)
     active.ask("later", X[0] * 1e-9)
     before = active.n_seen_, active.waiting_, active.predict(X).tolist()
     bad = X.copy()

@@ -63,7 +63,9 @@ def test_a_model_from_a_map_of_a_file_learns(variant, tmp_path):
 def test_an_active_learner_from_lent_memory_asks(tmp_path):
     rows = np.random.default_rng(0).normal(size=(80, 3))
     labels = (rows[:, 0] > 0).astype(int)
-    active = ActiveLearner(PAClassifier(), random_state=0).partial_fit(rows[:40], labels[:40])
+    active = ActiveLearner(PAClassifier(), delta=1.0, strategy="margin", replay=0, random_state=0).partial_fit(
+        rows[:40], labels[:40]
+    )
     for entered in (with_lent_memory(active)[0], from_a_map(active, tmp_path), copy.deepcopy(active)):
         whole = copy.deepcopy(active)
         asked = [[model.query_one(row) for row in rows[40:]] for model in (whole, entered)]

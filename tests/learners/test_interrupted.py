@@ -151,7 +151,9 @@ def test_every_line_of_an_active_learner():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 400))
     y = np.where(X[:, 0] > 0, "a", "b")
-    active = ActiveLearner(PAClassifier(random_state=0), random_state=0).partial_fit(X[:20], y[:20])
+    active = ActiveLearner(
+        PAClassifier(random_state=0), delta=1.0, strategy="margin", replay=0, random_state=0
+    ).partial_fit(X[:20], y[:20])
     interrupted_everywhere(active, lambda m: m.partial_fit(X[20:23], y[20:23]))
     interrupted_everywhere(active, lambda m: m.partial_fit(X[20:23], ["a", "new", "b"]))
     interrupted_everywhere(active, lambda m: m.fit(X, y))

@@ -29,6 +29,9 @@ RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
 )
 SPARE = 64  # classes that a state may have room for, beyond twice those that have names
+REPLAY_ARRAYS = tuple(  # of the rows that an ActiveLearner keeps
+    f"replay.{name}" for name in ("dense", "ends", "indices", "data", "codes", "weights")
+)
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
 
@@ -92,6 +95,8 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     labels = _labels(entry, header)
     features = _features(container, header)
     apart = () if header.records is None else RECORDS_ARRAYS
+    if header.keeps_rows:
+        apart += REPLAY_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
     begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
@@ -112,7 +117,7 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     if header.active is not None and not bare:
         from aggro.models.active_header import revived  # with the active learner, which others do not need
 
-        learner = revived(learner, header.active, shell)
+        learner = revived(learner, header.active, container, shell)
     if header.records is not None and not bare:
         from aggro.models.record_header import with_records  # with the encoder, which others do not need
 

@@ -58,7 +58,7 @@ def test_a_stretch_ends_where_a_class_needs_another_rule():
 
 def test_who_asks_about_everything_learns_as_who_asks_about_nothing():
     """One gate that asks about each row, and none: the same rows are learned, by stretches that are cut otherwise."""
-    gate = Gate(0, -1, 1.0, 0, np.zeros(3, np.int64), np.array([1e100, 0.0, 0.0, 0.0]))
+    gate = Gate(0, -1, 1.0, 0, np.zeros(3, np.int64), np.array([1e100, 0.0, 0.0, 0.0, 0.0]))
     asked = learned(PAClassifier(), X, Y, AskedRows(gate))
     assert gate.counts.tolist() == [60, 60, 60]
     assert_same_model(asked, PAClassifier().fit(X, Y))
@@ -86,7 +86,7 @@ def chunks(n=2000):
 def test_insisting_brings_a_second_class():
     """A model of one class is sure of all rows; who insists asks about the next one, with certainty, and it counts."""
     (chunk, *_) = chunks()
-    plain, insisting = (ActiveLearner(PAClassifier(), delta=1e-6, random_state=0) for _ in range(2))
+    plain, insisting = (ActiveLearner(PAClassifier(), delta=1e-6, replay=0, random_state=0) for _ in range(2))
     for active in (plain, insisting):
         assert active.query_chunk(chunk, 0) == 0
         active.learn_one(chunk.X[0], "one")
@@ -132,7 +132,7 @@ def test_questions_as_they_were(tmp_path):
 def test_going_on_with_a_learner_that_has_learned():
     (chunk, *_) = chunks()
     inner = PAClassifier().partial_fit(chunk.X[:100], chunk.y[:100])
-    active = ActiveLearner(PAClassifier(), random_state=0).go_on_with(inner)
+    active = ActiveLearner(PAClassifier(), 1.0, random_state=0).go_on_with(inner)
     assert active.estimator_ is inner
     assert active.n_seen_ == 0
     active.partial_fit(chunk.X[100:], chunk.y[100:])

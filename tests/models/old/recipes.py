@@ -78,7 +78,7 @@ def made(title: str) -> Any:
     if title == SPARSE:
         return aggro.KernelPAClassifier(budget=5).partial_fit(rows(title)[:FIRST], THREE[:FIRST])
     if title == ACTIVE:
-        active = aggro.ActiveLearner(aggro.PAClassifier(), random_state=0)
+        active = aggro.ActiveLearner(aggro.PAClassifier(), delta=1.0, random_state=0)
         for x, y in zip(X[:FIRST], THREE, strict=False):
             active.learn_one(named(x), y)
         for i in range(FIRST, ROWS):

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
+from aggro.learners.active.replay import Kept
 from aggro.learners.shared.one_row import Explanation
 
 
@@ -16,6 +17,7 @@ class Around:
     estimator_: Any
     strategy: str
     _gate: Gate
+    _kept: Kept
     _copy_of_estimator: Any
 
     # Predicting -----------------------------------------------------------------------------------
@@ -66,6 +68,8 @@ class Around:
         flush = getattr(self._inside(), "flush", None)
         if flush is not None:
             flush()
+            if "_kept" in self.__dict__:
+                self._kept.seen = int(self.estimator_.n_seen_)
         return self
 
     # What was counted -----------------------------------------------------------------------------
@@ -110,13 +114,19 @@ class Around:
 
     @property
     def n_updates_(self) -> int:
-        """Rows that changed the model."""
-        return int(self._known().n_updates_)
+        """Answers that changed the model when they came."""
+        return int(self._known().n_updates_ - self._kept.extra[1])
+
+    @property
+    def n_kept_(self) -> int:
+        """Answered rows that are kept, to be gone over again."""
+        self._known()
+        return len(self._kept.rows)
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows that were learned and had been predicted wrongly just before."""
-        return int(self._known().n_mistakes_)
+        """Answers that had been predicted wrongly just before they were learned."""
+        return int(self._known().n_mistakes_ - self._kept.extra[2])
 
     @property
     def recent_error_(self) -> float:
@@ -161,6 +171,9 @@ class Around:
         inner = self.__dict__.get("estimator_")
         if inner is not None and "_gate" not in self.__dict__:  # until version 0.2.0 the learner inside had the gate
             self._gate = inner.__dict__.pop("_gate")
+        self.__dict__.setdefault("replay", 0)  # nor were rows kept
+        if inner is not None and "_kept" not in self.__dict__:
+            self._kept = Kept(0)
 
     def _inside(self) -> Any:
         """The learner inside; before there is one, one that says that it has learned nothing."""

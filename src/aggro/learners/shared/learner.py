@@ -77,11 +77,16 @@ class Stretch(NamedTuple):
 class EveryRow:
     """The route of an ordinary pass: it learns every row, and a stretch ends where a new class needs another rule.
 
-    ``_learn`` goes by any route that it is handed: an object with these two methods.
+    ``_learn`` goes by any route that it is handed: an object with these methods.
     """
+
+    at_once: bool = True  # whether nothing can interrupt it between its stretches
 
     def __init__(self, learn_rows: Any = run) -> None:
         self.learn_rows = learn_rows
+
+    def begin(self, weights: np.ndarray) -> None:
+        """Hear the weights of the rows as they were given, in the order of the pass; none if all are 1."""
 
     def stretches(
         self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -103,6 +108,10 @@ class EveryRow:
     def stops_at(self, row: int) -> bool:
         """Whether the loop stopped at this row because the route has more to say; else the row is not finite."""
         return False
+
+    def onward(self, learner: Learner, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
+        """The state and settings to go on with after a stretch: those that learned it."""
+        return state, params
 
 
 class Learner(OneRow, Columns, Counted):
@@ -234,15 +243,16 @@ class Learner(OneRow, Columns, Counted):
         """How many models are kept for this many classes."""
         return max(2, classes) if self._has_classes else 1
 
-    def _new_model(self, width: int = 0) -> Model:
-        """A model that has learned nothing, with room for this many features."""
+    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
+        """A model that has learned nothing, with room for this many features, and this seed or one that is drawn."""
         self._check_params()
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
         rule = self._rule_for(0)
         params = self._params_for(rule)
         width = max(1, width, features.n)  # an array of size 0 would say that a part of the state is switched off
-        model = Model(rule.init(params, width, self._models(2)), width, features, NO_LABELS, self._draw_seed())
+        seed = self._draw_seed() if seed is None else seed
+        model = Model(rule.init(params, width, self._models(2)), width, features, NO_LABELS, seed)
         model.stale = False
         self._set_up(model, params)
         return model
@@ -385,8 +395,7 @@ class Learner(OneRow, Columns, Counted):
     def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
         """Whether the passes of ``fit`` are in random order, and its seed.
 
-        "auto" is True unless a half-life says that their order is that of time. If no seed is given, it is the same each
-        time.
+        "auto" is True unless a half-life says that their order is that of time. Without a seed it is the same each time.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":
@@ -450,7 +459,7 @@ class Learner(OneRow, Columns, Counted):
         rows = self._rows_to_learn(model, given)
         targets = self._check_targets(y, given.n)
         weights = inputs.as_weights(sample_weight, given.n)
-        small = size_of(rows) < size_of(model.state)
+        small = size_of(rows) < size_of(model.state) and (route is None or route.at_once)
         if small and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
             bad = inputs.first_bad_row(rows, weights, self._least())
             if bad >= 0:
@@ -496,6 +505,7 @@ class Learner(OneRow, Columns, Counted):
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
+        route.begin(s)
         after, targets, s, firsts = self._encode(labels, y, s)
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params
@@ -513,6 +523,7 @@ class Learner(OneRow, Columns, Counted):
             if row >= 0 and not route.stops_at(row):
                 first = inputs.first_bad_row(X, given, self._least())
                 raise inputs.bad_value(X, first, model.features.names, self._least())
+            state, params = route.onward(self, model, state, params)
         self._end_pass(model, before, state, params, labels)
 
     def _own_state(self, model: Model, state: Any, labels: Labels) -> Any:

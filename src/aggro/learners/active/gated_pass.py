@@ -102,9 +102,9 @@ class AskedRows:
             row = row_at(X, int(order[start]) if order.shape[0] else start)
             self.answer = row, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
-        row = int(suited(run, layout_of(state, params))(state, params, *rest))
+        bad = int(suited(run, layout_of(state, params))(state, params, *rest))
         answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
-        return row
+        return bad
 
 
 def exchanged(codes: np.ndarray, a: float, b: float) -> np.ndarray:

@@ -27,7 +27,7 @@ from aggro.learners.linear.forgetting import (
 )
 from aggro.learners.linear.grid import Problem, is_squared, members_table
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
-from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
@@ -162,7 +162,8 @@ class Linear(WaitingRows, Weights):
 
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
-            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(rule.state)
+            kind: Any = rule.state
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(kind)
             return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code, scale)
         if plain_rule(rule) is LINE:
             step, C = members[0]
@@ -190,7 +191,7 @@ class Linear(WaitingRows, Weights):
 
         return int(learn_waiting(state, params))
 
-    def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
+    def _check_group(self, state: Any) -> None:
         size, sliding = 1, self.window == "sliding"
         joined = joint = getattr(self, "multi_class", "ovr") == "joint"
         if not isinstance(state, ROW_BY_ROW):
@@ -206,7 +207,7 @@ class Linear(WaitingRows, Weights):
         if joined != joint:
             raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
 
-    def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
+    def _check_change(self, state: Any) -> None:
         self._check_group(state)
         if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")

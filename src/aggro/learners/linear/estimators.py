@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from aggro.engine.rule import Rule, grown_into, grown_tally
 from aggro.engine.user_steps import OwnStep
-from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
+from aggro.learners.linear.bank import BANK, GRID, BankParams
 from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
-from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
@@ -199,7 +199,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
         return self._params(rule, problem, float(self.margin))
 
-    def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
+    def _adopt(self, state: Any, rule: Rule, params: BankParams, width: int, models: int) -> Any:
         """One problem of two classes as two mirrored ones.
 
         What is asked of joint classes is the difference of their scores, so each has half of the vector.
@@ -208,7 +208,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
             )
-        bank: Bank = rule.init(params, width, models)
+        bank: Any = rule.init(params, width, models)
         w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
         half = 0.5 if params.problem == Problem.JOINT else 1.0

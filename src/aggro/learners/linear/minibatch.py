@@ -26,7 +26,7 @@ whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -297,7 +297,7 @@ def room(state):
 
 
 @cache
-def group_code(kind: type) -> int:
+def group_code(kind: Any) -> int:
     """The address of what learns a row that was put into its group, for states of this kind."""
     params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0, 1)
     return address_of(group_step, RULES[kind].init(params, 1, 1), params, np.zeros(1))

@@ -551,6 +551,13 @@ class RecordLearner:
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 
     def _copy_of_estimator(self) -> Any:
+        """The learner inside. Numbers are scaled before it sees them, so that one which would do it by itself need not."""
+        inner = self._unlearned()
+        if self.scale and inner.__dict__.get("scale") == "auto":
+            inner.scale = None
+        return inner
+
+    def _unlearned(self) -> Any:
         if self.estimator is None:
             from aggro.estimators import PAClassifier
 

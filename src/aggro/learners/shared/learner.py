@@ -395,7 +395,7 @@ class Learner(OneRow, Columns, Counted):
     def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
         """Whether the passes of ``fit`` are in random order, and its seed.
 
-        "auto" is True unless a half-life says that their order is that of time. Without a seed it is the same each time.
+        "auto" is True unless a half-life says that their order is that of time. Without a seed it is always the same.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":

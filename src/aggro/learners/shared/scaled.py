@@ -7,6 +7,7 @@ row on the way (``engine.scaling``); the learner's settings say how in ``scale``
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
 
@@ -30,7 +31,8 @@ def mode_of(scale: Any) -> int:
 def scaled(rule: Rule, module: str) -> Rule:
     """The rule of scaled rows. Its state is to be found in this module, under its name."""
     hints = get_type_hints(rule.state, vars(sys.modules[rule.state.__module__]), include_extras=True)
-    state: Any = NamedTuple(f"Scaled{rule.state.__name__}", [*hints.items(), ("scaling", Scaling)])  # type: ignore[misc]
+    made: Any = NamedTuple(f"Scaled{rule.state.__name__}", [*hints.items(), ("scaling", Scaling)])  # type: ignore[misc]
+    state: Callable[..., Any] = made
     state.__module__ = module
     state.__doc__ = f"The same as {rule.state.__name__}, of scaled rows."
 
@@ -46,7 +48,7 @@ def scaled(rule: Rule, module: str) -> Rule:
         assert rule.hold is not None
         return state(*rule.hold(without_scaling(rule, old), widest(old.scaling, X)), old.scaling)
 
-    return replace(rule, state=state, init=init, grow=grow, hold=hold if rule.hold else None)
+    return replace(rule, state=made, init=init, grow=grow, hold=hold if rule.hold else None)
 
 
 def without_scaling(rule: Rule, state: Any) -> Any:

@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
-from aggro import PAClassifier, PAMOClassifier, streams
+from aggro import PAMOClassifier, streams
+from aggro.published import PAClassifier
 
 SHUFFLES = 20
 PUBLISHED: dict[str, Any] = {

@@ -13,9 +13,10 @@ import numpy as np
 from draw import Theme, peer, plain, save
 from sklearn.datasets import load_digits
 
-from aggro import ActiveLearner, PAClassifier, streams
+from aggro import ActiveLearner, streams
 from aggro.cli.demo import tickets
 from aggro.evaluate import progressive
+from aggro.published import PAClassifier
 
 CS = 10.0 ** np.arange(-5, 2)
 SEEDS = range(5)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
 from aggro.evaluate import compare, progressive
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk, twonorm
 
 

@@ -11,11 +11,11 @@ import threading
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 from helpers.variants import PLAIN, each
 
 import aggro
 from aggro import ActiveLearner, KernelPAClassifier, MultiplicativePAClassifier, PAMeansClassifier, PAMOClassifier
+from aggro.published import PAClassifier
 from aggro.streams import Chunk
 from aggro.testing.variants import stream
 

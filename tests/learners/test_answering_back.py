@@ -10,12 +10,12 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from attack.calls import Liar, Pairs
-from helpers.paper import PAClassifier
 from scipy.sparse import csr_matrix
 
 from aggro import ActiveLearner, KernelPAClassifier, PAMOClassifier, PARegressor
 from aggro.engine.jit.dicts import CAN_READ_DICTS
 from aggro.learners.shared import inputs
+from aggro.published import PAClassifier
 
 
 def weights_by_names(model):

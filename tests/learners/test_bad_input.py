@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from helpers.variants import FEW, PLAIN, each
 from scipy.sparse import csr_matrix
 
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import snapshot, stream
 

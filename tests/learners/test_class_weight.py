@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 
 from aggro import ActiveLearner
+from aggro.published import PAClassifier
 from aggro.streams import Chunk
 
 X = np.random.default_rng(0).standard_normal((30, 3))

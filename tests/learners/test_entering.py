@@ -8,11 +8,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 from helpers.variants import PLAIN, each
 
 from aggro import ActiveLearner
 from aggro.engine.passes import layout_of
+from aggro.published import PAClassifier
 from aggro.testing.variants import arrays, assert_same_model, stream
 
 

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
+
+from aggro.published import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
 LARGEST = Fraction(np.finfo(np.float64).max)

@@ -8,10 +8,10 @@ import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import arrays, snapshot
 
 scalars = st.one_of(

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attack.calls import fingerprint, misfit
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import ActiveLearner
 from aggro.learners.registry import LEARNERS
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import Variant, stream
 

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from learners.linear.exact_groups import excess
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPARegressor
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import assert_same_model, learn_rows
 
 pytestmark = pytest.mark.xdist_group("minibatch")

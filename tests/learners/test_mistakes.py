@@ -5,11 +5,11 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
 from aggro.learners.registry import LEARNERS
+from aggro.published import PAClassifier
 from aggro.testing.variants import Variant, learn_rows
 
 CLASSIFIERS = [entry for entry in LEARNERS if entry.task == "classification"]

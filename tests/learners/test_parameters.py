@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from helpers.variants import PLAIN, each
 
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import snapshot, stream
 
 NAN, INF = float("nan"), float("inf")

@@ -11,7 +11,6 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from helpers.variants import ALL, PLAIN, each
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -20,6 +19,7 @@ import aggro
 from aggro import ActiveLearner
 from aggro.learners.shared import progress
 from aggro.learners.shared.learner import Learner
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import arrays, known, stream
 
 

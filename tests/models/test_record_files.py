@@ -10,12 +10,12 @@ import random
 import numpy as np
 import pytest
 from helpers.forge import forge, parts, write
-from helpers.paper import PAClassifier, PARegressor
 
 import aggro
 from aggro import ActiveLearner, RecordLearner
 from aggro.models import describe
 from aggro.models.errors import ModelFileError
+from aggro.published import PAClassifier, PARegressor
 
 ROWS = [
     {

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 from helpers import forge
-from helpers.paper import PAClassifier, PARegressor
 from helpers.variants import FEW, PLAIN, each
 from safetensors import safe_open
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import models
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import as_dicts, as_pairs, assert_same_model, decisions, learn_rows, snapshot, stream
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import forge
-from helpers.paper import PAClassifier, PARegressor
 
 import aggro
 from aggro.models import atomic
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import learn_rows
 
 OLD, NEW = "PARegressor", "PAClassifier"

@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -19,6 +18,7 @@ from aggro.engine.user_steps import OWN_STEPS, StepError
 from aggro.learners.linear.vector import Line
 from aggro.learners.registry import find
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing import ContractError, check_learner, check_step
 from aggro.testing.check import WEIGHTS_SCALE_C
 from aggro.testing.variants import Variant, assert_same_model, decisions, learn_rows, learned, stream, variants

@@ -13,13 +13,13 @@ mpl.use("agg")
 
 import matplotlib.pyplot as plt
 from helpers.figures import assert_readable
-from helpers.paper import PAClassifier, PARegressor
 from matplotlib.colors import to_hex
 
 from aggro import ActiveLearner, KernelPAClassifier, PAUniclass, RecordLearner, plot, streams
 from aggro.evaluate import Curve, compare, progressive
 from aggro.plot.colours import DARK, LIGHT
 from aggro.plot.end_labels import EndLabels
+from aggro.published import PAClassifier, PARegressor
 
 ROWS = 2 ** np.arange(12)
 

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 
 from aggro import evaluate, streams
+from aggro.published import PAClassifier
 
 ALL = [streams.twonorm, streams.rotating_xor, streams.drifting, partial(streams.sparse_text, vocabulary=300)]
 

@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 
 import aggro.streams
 from aggro.learners.shared.labels import sorted_names
+from aggro.published import PAClassifier
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402

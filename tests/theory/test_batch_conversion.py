@@ -6,7 +6,6 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.hard_streams import realizable
-from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
@@ -15,6 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 from aggro import fit_until
 from aggro.engine.steps import Step
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing import variants
 from aggro.theory.theorems import Geometry, most_updates
 

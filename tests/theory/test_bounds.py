@@ -6,12 +6,12 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
 from aggro import theory
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing import variants
 from aggro.theory.find_comparator import least_relative, nearest_without_loss
 from aggro.theory.problems import Classification, Regression, Uniclass

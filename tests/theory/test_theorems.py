@@ -13,13 +13,13 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.hard_streams import anything, realizable
-from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from aggro import theory
+from aggro.published import PAClassifier, PARegressor
 from aggro.theory.problems import Classification, Regression
 from aggro.theory.theorems import euclid, lemma_2, theorem_1, theorem_3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.active_streams import blobs
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro import ActiveLearner, KernelPAClassifier, MultiplicativePAClassifier, PAMeansClassifier, PAMOClassifier
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import arrays, as_dicts, as_pairs
 

@@ -9,11 +9,11 @@ import pickle
 import numpy as np
 import pytest
 from helpers.active_streams import blobs
-from helpers.paper import PAClassifier
 
 import aggro
 from aggro import ActiveLearner
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier
 from aggro.testing.variants import as_dicts, as_pairs
 
 pytestmark = pytest.mark.xdist_group("active")

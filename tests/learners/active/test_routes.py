@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 
 from aggro import ActiveLearner, KernelPAClassifier, streams
 from aggro.engine.gate import Gate
@@ -16,6 +15,7 @@ from aggro.learners.active.gated_pass import AskedRows
 from aggro.learners.shared.entered import entered, learn_along
 from aggro.learners.shared.inside import give_model
 from aggro.learners.shared.learner import EveryRow, Stretch
+from aggro.published import PAClassifier
 from aggro.testing.variants import assert_same_model
 
 X = np.random.default_rng(0).standard_normal((60, 4))

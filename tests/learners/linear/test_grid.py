@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 from scipy.sparse import csr_matrix
 
 from aggro import PARegressor
 from aggro.learners.linear.base import C_GRID
+from aggro.published import PAClassifier
 from aggro.testing.variants import learn_rows
 
 CS = [0.003, 0.05, 1.0]

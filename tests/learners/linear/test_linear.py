@@ -6,10 +6,11 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.linear_streams import LABELS, assert_equal_to_twin, settings_of_classes, streams
-from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from learners.linear import twins
 from scipy.sparse import csr_matrix
+
+from aggro.published import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
 

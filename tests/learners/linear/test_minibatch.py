@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from helpers import forge
 from helpers.linear_streams import LABELS, assert_equal_to_twin, settings_of_classes, streams
-from helpers.paper import PAClassifier, PARegressor
 from hypothesis import given, settings
 from learners.linear import twins_minibatch
 from scipy.sparse import csr_matrix, random_array
@@ -18,6 +17,7 @@ from scipy.sparse import csr_matrix, random_array
 import aggro
 from aggro.learners.linear.vector import Line
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import arrays, as_dicts, as_pairs, assert_same_model, learn_rows, snapshot
 from aggro.theory import unrealizable_bound
 

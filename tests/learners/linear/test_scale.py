@@ -6,12 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.engine.scaling import Alone, Scale, new_scaling, scale_dense
 from aggro.learners.shared.features import frozen
+from aggro.published import PAClassifier, PARegressor
 from aggro.theory import hinge_bound
 
 SETTINGS = [{}, {"C": "auto", "average": True}, {"multi_class": "joint", "average": True}, {"batch_size": 4}]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier
 from learners.maxout.twins import PAMOTwin
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
@@ -14,6 +13,7 @@ from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
 from aggro.learners.maxout.row import FROM, SINCE, room, work_of
 from aggro.learners.maxout.rule import MAXOUT
+from aggro.published import PAClassifier
 
 pytestmark = pytest.mark.xdist_group("PAMOClassifier")
 

@@ -6,13 +6,13 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.linear_streams import LABELS, assert_equal_to_twin, streams
-from helpers.paper import PAClassifier
 from hypothesis import given
 from learners.means.twins import Means, rows
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from aggro import PAMeansClassifier
+from aggro.published import PAClassifier
 
 pytestmark = pytest.mark.xdist_group("means")
 STEPS = ["pam", "pam1", "pam2"]

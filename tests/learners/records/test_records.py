@@ -12,13 +12,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.paper import PAClassifier, PARegressor
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import ActiveLearner, PAUniclass, RecordLearner
 from aggro.learners.registry import LEARNERS
 from aggro.learners.shared.inside import task_of
+from aggro.published import PAClassifier, PARegressor
 
 PLANS, WORDS = ["basic", "pro", "team"], ["refund", "invoice", "thanks", "login", "error", "price", "upgrade", "cancel"]
 

@@ -113,6 +113,7 @@ def predicting(view: View) -> np.ndarray:
 class KernelLearner(WaitingRows):
     """A learner whose scores are sums of a kernel over the rows that it keeps."""
 
+    _auto_passes, _auto_rows = 3, 10_000  # scoring a row takes as long as there are support vectors
     _task: ClassVar[int]  # CLASSES, NUMBER or OUTLIER
     _edge: ClassVar[str]  # the parameter that is the margin, the insensitivity or the radius of that task
 

@@ -87,11 +87,12 @@ class KernelPAClassifier(KernelLearner, Classifier):
         learned. "standard": subtract the mean, divide by the standard deviation. "rms": divide by the root mean square
         of the values that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Not with "precomputed", which has no features.
-    max_iter : int, default=1
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
+        three as long as they help, one over many rows.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool or "auto", default=False
+    shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
         Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
@@ -166,9 +167,9 @@ class KernelPAClassifier(KernelLearner, Classifier):
         fit_intercept: bool | str = "auto",
         average: bool | str = "auto",
         scale: Any = "auto",
-        max_iter: int | str = 1,
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool | str = False,
+        shuffle: bool | str = "auto",
         class_weight: Any = None,
         calibration: str = "sigmoid",
         warm_start: bool = False,
@@ -258,11 +259,12 @@ class KernelPARegressor(KernelLearner, Regressor):
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`. Targets are scaled too, so that C and ``epsilon``
         are in units of their standard deviation; predictions and coefficients are in units as they came.
-    max_iter : int, default=1
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
+        three as long as they help, one over many rows.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool or "auto", default=False
+    shuffle : bool or "auto", default="auto"
         Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
@@ -318,9 +320,9 @@ class KernelPARegressor(KernelLearner, Regressor):
         fit_intercept: bool | str = "auto",
         average: bool | str = "auto",
         scale: Any = "auto",
-        max_iter: int | str = 1,
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool | str = False,
+        shuffle: bool | str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

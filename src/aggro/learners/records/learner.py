@@ -551,7 +551,7 @@ class RecordLearner:
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 
     def _copy_of_estimator(self) -> Any:
-        """The learner inside. Numbers are scaled before it sees them, so that one which would do it by itself need not."""
+        """The learner inside. Numbers are scaled before it sees them; one that would do so by itself need not."""
         inner = self._unlearned()
         if self.scale and inner.__dict__.get("scale") == "auto":
             inner.scale = None

@@ -30,10 +30,12 @@ from aggro.engine.jit.compile import inline, part
 u8 = np.uint64
 COUNTED, FILLED, PLACE, DRIFTS = range(4)  # of the marks: rows; of the block; the next in the ring; changes so far
 KEPT = 8  # rows at which there was a change, behind
-N_MARKS = DRIFTS + 1 + KEPT
+CHOSEN, SINCE = DRIFTS + 1 + KEPT, DRIFTS + 2 + KEPT  # the member that predicts, and rows since it does
+N_MARKS = SINCE + 1
 WRONG, SQUARES, LOSS = range(3)  # of the sums: of the block that is not full
 REFERENCE, ALL_ROWS, ALL_ERRORS, ALL_SQUARES = range(3, 7)  # r; of the whole window
-N_SUMS = 7
+SPREAD = 7  # the mean size of the lead of the member that predicts: see ``engine.calibration``
+N_SUMS = 8
 BLOCKS = 32  # in the ring
 RECENT = 1024  # rows
 ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring

@@ -121,7 +121,7 @@ def test_isotonic_heights_are_those_of_pooled_bins():
     others, own = tally.pairs[1].T * EFFECTIVE / len(leads) ** 2
     there = own + others > 0.0
     own, others, middles = own[there], others[there], MIDDLES[there]
-    shares = IsotonicRegression().fit_transform(middles, own / (own + others), own + others)
+    shares = IsotonicRegression().fit(middles, own / (own + others), own + others).predict(middles)
     pools = np.unique(shares.round(12), return_inverse=True)[1]
     n, s = np.bincount(pools, own + others), np.bincount(pools, own)
     np.testing.assert_allclose(heights[1][there], ((s + 0.5) / (n + 1.0))[pools])

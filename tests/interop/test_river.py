@@ -131,9 +131,17 @@ def test_in_a_pipeline_with_rivers_own_evaluation():
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS)
-def test_scores_do_not_pretend_to_be_probabilities(model):
-    with pytest.raises(NotImplementedError):
-        model().predict_proba_one({"a": 1.0})
+def test_probabilities_are_a_dict_of_the_classes(model):
+    X, y = rows(300)
+    learner = model()
+    assert learner.predict_proba_one({"a": 1.0}) == {}
+    learner.learn_many(X, y)
+    shares = learner.predict_proba_one(X.iloc[0].to_dict())
+    assert set(shares) == set(y)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    many = learner.predict_proba_many(X)
+    assert many.iloc[0].to_dict() == pytest.approx(shares)
+    assert many.index.equals(X.index)
 
 
 @pytest.mark.parametrize("model", DETECTORS)

@@ -10,6 +10,9 @@ d_0 = −d_1 needs no counting of its own. A later model is a better one, so the
 4,096 on every other block of 128 rows is counted, which is enough and costs half the time; but all of them are if
 there are costs (below).
 
+**Members.** Where several settings learn side by side, the one that predicts may change, and with it the scale of the
+scores. There d_k is divided by the mean size of the leads of late (the last 128 rows, or those since it changed).
+
 **Bins.** Pairs are kept as weights in 128 bins of d: two an octave (the exponent of the float and the first bit of its
 mantissa), from 2⁻²⁰ to 2¹², for either sign; the outermost take what lies beyond. So a pair costs a few instructions,
 memory is bounded, and a bin is narrow where probabilities change.
@@ -34,6 +37,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aggro.engine.drift import CHOSEN, SINCE, SPREAD
 from aggro.engine.jit.compile import inline, kernel, part
 from aggro.engine.jit.intrinsics import bits_of
 
@@ -43,6 +47,7 @@ OCTAVES = -20  # of the first bin
 FIRST = 2 * (1023 + OCTAVES)  # its upper bits in a float
 SLOPE, HEIGHT, RAISED = range(3)  # of a class's curve: a, b and δ
 EFFECTIVE = 5.0 / 3.0  # Σt² from 1 to T is T³/3, and as good as 5T/9 pairs of weight 1
+LATE = 128  # rows
 MANY = 4096  # rows after which every other block is enough
 LEAST = 8  # pairs before the first curve
 STEPS = 30  # of Newton's method, at the most
@@ -82,10 +87,36 @@ def add_pair(pairs, k, d, hit, t):
 
 
 @inline
-def add_pairs(pairs, c, scores, known, t):
+def size_of_lead(tally, choice, size):
+    """What leads are divided by before a row with a lead of this size, by the member ``choice``; then it counts."""
+    marks, sums = tally.marks, tally.sums
+    spread = sums[SPREAD] if sums[SPREAD] > 0.0 else 1.0
+    if marks[CHOSEN] != choice:
+        marks[CHOSEN], marks[SINCE] = choice, 0
+    marks[SINCE] += 1
+    share = 1.0 / np.float64(min(marks[SINCE] + 1, LATE)) if sums[SPREAD] > 0.0 else 1.0
+    sums[SPREAD] += share * (min(size, FURTHEST) - sums[SPREAD])
+    return spread
+
+
+@inline
+def lead_of(scores, columns, known):
+    """How far the best score is above the second."""
+    if columns == 1:
+        return 2.0 * abs(scores[0])
+    best, second = -np.inf, -np.inf
+    for k in range(known):
+        f = scores[u8(k)]
+        second = max(second, min(best, f))
+        best = max(best, f)
+    return best - second
+
+
+@inline
+def add_pairs(pairs, c, scores, known, t, spread):
     """Count the pairs of a row of class c that has a score for each of the ``known`` classes; of two, that of one."""
     if known == 2 and c < 2:
-        add_pair(pairs, u8(1), scores[u8(1)] - scores[u8(0)], u8(c == 1), t)
+        add_pair(pairs, u8(1), (scores[u8(1)] - scores[u8(0)]) / spread, u8(c == 1), t)
         return
     best, second = -np.inf, -np.inf
     for k in range(known):
@@ -94,7 +125,7 @@ def add_pairs(pairs, c, scores, known, t):
         best = max(best, f)
     for k in range(known):
         f = scores[u8(k)]
-        add_pair(pairs, u8(k), f - (second if f == best else best), u8(k == c), t)
+        add_pair(pairs, u8(k), (f - (second if f == best else best)) / spread, u8(k == c), t)
 
 
 @part
@@ -106,14 +137,14 @@ def split_pairs(pairs):
 
 
 @inline
-def is_mistaken_raised(curve, c, scores, columns, known):
+def is_mistaken_raised(curve, c, scores, columns, known, spread):
     """Whether class c would not have been predicted, of scores that are raised by the costs; a tie is a mistake."""
     if columns == 1:
-        return (2.0 * c - 1.0) * (scores[0] + curve[u8(1), u8(RAISED)]) <= 0.0
-    own = scores[u8(c)] + curve[u8(c), u8(RAISED)]
+        return (2.0 * c - 1.0) * (scores[0] + curve[u8(1), u8(RAISED)] * spread) <= 0.0
+    own = scores[u8(c)] + curve[u8(c), u8(RAISED)] * spread
     mistaken = False
     for k in range(known):
-        mistaken |= k != c and scores[u8(k)] + curve[u8(k), u8(RAISED)] >= own
+        mistaken |= k != c and scores[u8(k)] + curve[u8(k), u8(RAISED)] * spread >= own
     return mistaken
 
 

@@ -16,8 +16,9 @@ parts differ if
     |μ_old − μ_new| > √(2/m · σ² · L) + 2/(3m) · L,   1/m = 1/n_old + 1/n_new,   L = ln(2 ln(n)/δ)
 
 with σ² the variance of the whole window, δ = 0.002, and for L the largest n that a window with so many sizes can
-have. (Both sides are multiplied by n_old n_new, so nothing is divided.) Then the oldest buckets go until no two parts
-differ. What is called drift is a rise of the error; that it falls is what learning is for, and moves the window alone.
+have. (Both sides are multiplied by n_old n_new, so nothing is divided.) What is called drift is a rise of the error:
+then the old part is forgotten. That the error falls is what learning is for: then the oldest buckets go until no two
+parts differ, and that is all.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ from aggro.engine.jit.compile import inline, part
 u8 = np.uint64
 COUNTED, FILLED, PLACE, DRIFTS = range(4)  # of the marks: rows; of the block; the next in the ring; changes so far
 KEPT = 8  # rows at which there was a change, behind
-N_MARKS = DRIFTS + 1 + KEPT
+CHOSEN, SINCE = DRIFTS + 1 + KEPT, DRIFTS + 2 + KEPT  # the member that predicts, and rows since it does
+N_MARKS = SINCE + 1
 WRONG, SQUARES, LOSS = range(3)  # of the sums: of the block that is not full
 REFERENCE, ALL_ROWS, ALL_ERRORS, ALL_SQUARES = range(3, 7)  # r; of the whole window
-N_SUMS = 7
+SPREAD = 7  # the mean size of the lead of the member that predicts: see ``engine.calibration``
+N_SUMS = 8
 BLOCKS = 32  # in the ring
 RECENT = 1024  # rows
 ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring
@@ -105,12 +108,12 @@ DOUBTS = doubts()
 def cut_found(tally, most):
     """Whether two parts of the window differ, the new one of the ``most`` smallest sizes of buckets.
 
-    1 if the new part has more errors, -1 if it has less, else 0.
+    The rows of the new part if it has more errors, -1 if it has less, else 0.
     """
     window, counts, sums = tally.window, tally.counts, tally.sums
     n, s, ss = sums[ALL_ROWS], sums[ALL_ERRORS], sums[ALL_SQUARES]
     if n < FEW:
-        return 0
+        return 0.0
     levels = u8(0)
     while levels < u8(LEVELS) and counts[levels] > 0:  # none is empty below the largest
         levels += u8(1)
@@ -119,7 +122,7 @@ def cut_found(tally, most):
     bar = 2.0 * max(ss / n - mean * mean, 0.0) * doubt
     margin = (2.0 / 3.0) * doubt
     new_n = new_s = 0.0
-    found = 0
+    found = 0.0
     for level in range(min(levels, u8(most))):
         for back in range(u8(1), u8(counts[level]) + u8(1)):
             k = u8(counts[level]) - back
@@ -129,8 +132,8 @@ def cut_found(tally, most):
             rest = abs(rise) - margin
             if rest > 0.0 and rest * rest > bar * new_n * (n - new_n):
                 if rise > 0.0:
-                    return 1
-                found = -1
+                    return new_n
+                found = -1.0
     return found
 
 
@@ -196,10 +199,13 @@ def look_for_change(tally, rows, seen):
     risen = False
     # An old cut can wait: one that was not there at the last block came with the newest rows.
     found = cut_found(tally, LEVELS if tally.marks[PLACE] % 8 == 0 else NEW)
-    while found != 0:
-        risen |= found > 0
+    while found != 0.0:
+        risen |= found > 0.0
         forget_oldest(tally)
         add_up(tally)
+        while found > 0.0 and tally.sums[ALL_ROWS] > found:
+            forget_oldest(tally)
+            add_up(tally)
         found = cut_found(tally, LEVELS)
     if risen:
         drifts = tally.marks[DRIFTS]

@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.calibration import BALANCED, add_pair, add_pairs, are_paired, is_mistaken_raised, split_pairs
+from aggro.engine.calibration import (
+    BALANCED,
+    add_pair,
+    add_pairs,
+    are_paired,
+    is_mistaken_raised,
+    lead_of,
+    size_of_lead,
+    split_pairs,
+)
 from aggro.engine.drift import COUNTED, FILLED, LOSS, REFERENCE, SQUARES, WRONG, block_size, error_of
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
@@ -72,15 +81,18 @@ def counted_pairs(state, y, scores, known, paired, t, costs, mistake):
     if known < 2:
         return mistake
     c, n_scores = np.int64(y), columns(state)
+    spread = 1.0
+    if hasattr(state, "choice"):  # decided when it is compiled
+        spread = size_of_lead(tally, state.choice[0], lead_of(scores, n_scores, known))
     if known == 2 and c == 2:
         split_pairs(tally.pairs)
     if paired:
         if n_scores == 1:
-            add_pair(tally.pairs, u8(1), 2.0 * scores[0], u8(c == 1), t)
+            add_pair(tally.pairs, u8(1), 2.0 * scores[0] / spread, u8(c == 1), t)
         else:
-            add_pairs(tally.pairs, c, scores, known, t)
+            add_pairs(tally.pairs, c, scores, known, t, spread)
     if costs.shape[0]:
-        return c >= known or is_mistaken_raised(tally.curve, c, scores, n_scores, known)
+        return c >= known or is_mistaken_raised(tally.curve, c, scores, n_scores, known, spread)
     return mistake
 
 

@@ -110,8 +110,8 @@ class Tally(NamedTuple):
     curve: Annotated[np.ndarray, Numbers()] = np.zeros(
         (0, 0)
     )  # (classes or 0, 3): slope, height, how much it is raised
-    # (12,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, and the
-    # rows of the last eight of them (``engine.drift``)
+    # (14,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, the rows
+    # of the last eight of them (``engine.drift``), the member that predicts, and for how many rows
     marks: Annotated[
         np.ndarray,
         Each(
@@ -120,9 +120,13 @@ class Tally(NamedTuple):
             Whole(0, BLOCKS - 1),
             Whole(0, seen),
             *[Whole(0, seen)] * KEPT,
+            Whole(0, COUNTED),
+            Whole(0, COUNTED),
         ),
     ] = np.zeros(0, np.int64)
-    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)  # (7,): of that block, and of the window
+    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(
+        0
+    )  # (8,): of that block, of the window, of leads
     recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
     counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
     window: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0, 0))  # (44, 3, 3): rows, errors, squares

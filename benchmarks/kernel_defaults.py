@@ -1,10 +1,10 @@
 """What the defaults of the kernel learners give, and what they cost.
 
-``python benchmarks/kernel_defaults.py error`` learns each set as it comes, at most 1,500 rows of it in random order, and
-predicts as many others: the mean test error in per cent over three splits. Beside the defaults stand scikit-learn's SVC
-and SVR as they come, on raw and on standardised features, what the defaults were before, and the one setting that is
-best on average over all sets, of a grid of single γ, C and averages. ``numbers`` is the same for numbers to predict, as
-the root mean squared error in per cent of their standard deviation.
+``python benchmarks/kernel_defaults.py error`` learns each set as it comes, at most 1,500 rows of it in random order,
+and predicts as many others: the mean test error in per cent over three splits. Beside the defaults stand scikit-learn's
+SVC and SVR as they come, on raw and on standardised features, what the defaults were before, and the one setting that
+is best on average over all sets, of a grid of single γ, C and averages. ``numbers`` is the same for numbers to predict,
+as the root mean squared error in per cent of their standard deviation.
 
 ``python benchmarks/kernel_defaults.py cost`` times gamma="auto" against the one γ that it chooses, in one run.
 

@@ -136,6 +136,8 @@ class KernelLearner(WaitingRows):
                 "batch_size": "a row is kept until its group is learned",
                 "budget": "making room for a row may change its score",
                 ("scale", "auto"): "every row counts in what features are scaled by",
+                ("scale", "rms"): "every row counts in what features are scaled by",
+                ("scale", "standard"): "every row counts in what features are scaled by",
                 ("gamma", "auto"): "every row tells which γ is best",
             },
             "memory does not grow with rows": {

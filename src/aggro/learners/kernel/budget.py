@@ -175,7 +175,7 @@ def project(state, n, moves, values, q):
     out = -1
     for r in range(u8(n)):
         pivot = P[r, r] + c[r] * c[r] / rest
-        here = size_of_part(coef, r) / pivot
+        here = size_of_part(coef, 1, r) / pivot
         if pivot > 0.0 and here < cost:
             cost = here
             out = np.int64(r)

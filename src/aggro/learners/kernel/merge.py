@@ -41,19 +41,22 @@ class Pair(NamedTuple):
 
 
 @exact
-def product_of_parts(coef, m, n):
-    """Σ_c α_mc α_nc."""
+def product_of_parts(coef, members, m, n):
+    """Σ_c α_mc α_nc; problem by problem, so that two that mirror each other give exactly twice what one gives."""
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
     total = 0.0
-    for c in range(u8(coef.shape[1])):
-        total += coef[gm, c, lm] * coef[gn, c, ln]
+    for first in range(u8(0), u8(coef.shape[1]), u8(members)):
+        of_problem = 0.0
+        for c in range(first, first + u8(members)):
+            of_problem += coef[gm, c, lm] * coef[gn, c, ln]
+        total += of_problem
     return total
 
 
 @exact
-def size_of_part(coef, i):
+def size_of_part(coef, members, i):
     """Σ_c α_ic²."""
-    return product_of_parts(coef, i, i)
+    return product_of_parts(coef, members, i, i)
 
 
 @exact_part
@@ -63,7 +66,7 @@ def smallest(state):
     least = np.inf
     for i in range(u8(state.marks[COUNT])):
         g, lane = pack_and_lane(i)
-        size = size_of_part(state.coef, i) * abs(state.norms[g, u8(SELF), lane])
+        size = size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF), lane])
         if size < least:
             least = size
             found = np.int64(i)
@@ -90,7 +93,8 @@ def products_with(state, m, g, work):
 def pair_of(state, m, norm_m, mm, n, dot):
     """The numbers of two support vectors with this product; those of m stay for many n."""
     g, lane = pack_and_lane(n)
-    mn, nn = product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
+    members = members_of(state)
+    mn, nn = product_of_parts(state.coef, members, m, n), size_of_part(state.coef, members, n)
     return Pair(norm_m, state.norms[g, u8(NORM), lane], dot, mm, mn, nn)
 
 
@@ -118,7 +122,7 @@ def best_partner(state, params, m, work):
     """The n that loses least, with five values of h; the pair, and which h. If there is none, n is m."""
     count, norms = u8(state.marks[COUNT]), state.norms
     gm, lm = pack_and_lane(m)
-    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, m)
+    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, members_of(state), m)
     part_m = mm * norms[gm, u8(SELF), lm]
     best, best_pair, best_h, least = m, pair_of(state, m, norm_m, mm, m, norm_m), 0.0, np.inf
     for g in range(packs_of(state)):

@@ -294,7 +294,8 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
     """
     models = max(models, state.tally.classes.shape[0])
     if models > 2 and problems_of(state) == 1:
-        coef, late, told = (np.concatenate([-part, part], axis=1) for part in (state.coef, state.late, state.told))
+        # 0 − 0 is 0, and −0 would be another bit
+        coef, late, told = (np.concatenate([0.0 - part, part], axis=1) for part in (state.coef, state.late, state.told))
         state = state._replace(coef=coef, late=late, told=told)
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)

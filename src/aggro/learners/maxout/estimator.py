@@ -59,8 +59,8 @@ class PAMOClassifier(Classifier):
     With ``always`` (PAMO-II) every row does the last, with ẑ = z if it has no loss, so that the pieces learn to be of
     the right length. Several classes share the embedding; the true one is learned against the best of the others.
 
-    The algorithm of the paper, with its settings, is ``PAMOClassifier(64, n_pieces=2, C_r=0.125, alpha=0.9,
-    average=False, half_life=None)``.
+    The algorithm of the paper, with its settings, is ``PAMOClassifier(64, n_pieces=2, alpha=0.9, average=False,
+    half_life=None)``.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class PAMOClassifier(Classifier):
         Linear pieces k of each unit.
     C : float, default=0.125
         The most a row may move the weights of the classes.
-    C_r : float, default=0.05
+    C_r : float, default=0.125
         The most a row may move a piece; 0 to keep the embedding as it starts.
     alpha : float, default=0.8
         The share of a loss that is left to the embedding. With 1 the weights of the classes stay as they start.
@@ -178,7 +178,7 @@ class PAMOClassifier(Classifier):
         *,
         n_pieces: int = 4,
         C: float = 0.125,
-        C_r: float = 0.05,
+        C_r: float = 0.125,
         alpha: float = 0.8,
         epsilon: float = 0.0,
         always: bool = False,

@@ -273,11 +273,11 @@ def test_seed_labels(label, data, tmp_path):
     )
     _, questions, _ = label("m.aggro", most=5, options=["--seed-labels", seeds])
     assert questions[0]["guess"] in ("up", "down")
-    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.n_kept_ == 15
     seeds.unlink()  # what was learned from it is kept
     (tmp_path / "m.aggro").unlink()
     assert label("m.aggro", most=0)[0]["answered"] == 5
-    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.n_kept_ == 15
 
 
 def test_a_budget_counts_answers(label):

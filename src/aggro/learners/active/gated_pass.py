@@ -99,8 +99,8 @@ class AskedRows:
         self.stopped = False
         if self.kept.on:
             X, y, _, order, start, *_ = rest
-            row = row_at(X, int(order[start]) if order.shape[0] else start)
-            self.answer = row, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
+            kept = row_at(X, int(order[start]) if order.shape[0] else start)
+            self.answer = kept, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
         bad = int(suited(run, layout_of(state, params))(state, params, *rest))
         answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)

@@ -72,7 +72,7 @@ def mark(tally, seen, loss, mistakes):
 
 
 @inline
-def counted_pairs(state, y, scores, known, paired, t, costs, mistake):
+def counted_pairs(state, params, y, scores, known, paired, t, costs, mistake):
     """Count what the scores say of the t-th row, whose classes ``known`` were there before; whether it is a mistake.
 
     That is as the rule judged, unless costs move the decision.
@@ -82,8 +82,9 @@ def counted_pairs(state, y, scores, known, paired, t, costs, mistake):
         return mistake
     c, n_scores = np.int64(y), columns(state)
     spread = 1.0
-    if hasattr(state, "choice"):  # decided when it is compiled
-        spread = size_of_lead(tally, state.choice[0], lead_of(scores, n_scores, known))
+    if hasattr(params, "span"):  # decided when it is compiled: there may be several members
+        if params.span > 1:
+            spread = size_of_lead(tally, state.choice[0], lead_of(scores, n_scores, known))
     if known == 2 and c == 2:
         split_pairs(tally.pairs)
     if paired:
@@ -208,11 +209,11 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 peek(state, params, Z, k, mean)
                 loss, mistake = judge(state, params, goal, mean)
                 if classes > 1:
-                    mistake = counted_pairs(state, y[t], mean, known, paired, total, costs, mistake)
+                    mistake = counted_pairs(state, params, y[t], mean, known, paired, total, costs, mistake)
             else:
                 loss, mistake = judge(state, params, goal, out)
                 if classes > 1:
-                    mistake = counted_pairs(state, y[t], out, known, paired, total, costs, mistake)
+                    mistake = counted_pairs(state, params, y[t], out, known, paired, total, costs, mistake)
             loss *= unit
             count_target(state, y[t])
             updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)

@@ -116,7 +116,7 @@ def table(kind: Any, sets: Iterator[Set], loss: Callable[..., float], peers: dic
     columns = {**ours, **peers}
     grid = list(product((0.25, 1.0, 4.0, 16.0), (0.3, 1.0, 3.0), (False, True, "auto")))
     found, single = [], []
-    print("| set | " + " | ".join(columns) + " |\n|---" * (len(columns) + 1) + "|")
+    print("| set | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
     for name, X, y in sets:
         parts = list(splits(X, y))
         found.append([np.mean([loss(make(), *part) for part in parts]) for make in columns.values()])

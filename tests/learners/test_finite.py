@@ -113,7 +113,7 @@ def test_the_sums_of_an_average_stay_finite(step, tmp_path):
 
 @pytest.mark.parametrize("class_weight", [{"a": 2.0}, "balanced"], ids=str)
 def test_weights_of_rows_and_classes_stay_finite_together(class_weight):
-    model = aggro.KernelPAClassifier(gamma=0.5, batch_size=4, class_weight=class_weight)
+    model = aggro.KernelPAClassifier(gamma=0.5, batch_size=4, class_weight=class_weight, average=False, scale=None)
     model.learn_one([1.0, 2.0], "b").learn_one([2.0, 1.0], "b").learn_one([1.0, 1.0], "a", 1e308)
     model.partial_fit([[1.0, 2.0]] * 2, ["a", "b"], sample_weight=[1e308, 1.0])
     assert all(np.isfinite(array).all() for array in arrays(model._model.state))

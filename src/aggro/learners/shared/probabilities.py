@@ -12,8 +12,11 @@ from aggro.learners.shared.labels import Labels
 SIGMOIDS = np.empty((0, BINS))
 
 
-def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str) -> np.ndarray:
-    """The probabilities of the classes that were seen, by their number; the only one has 1."""
+def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str, weighed: bool) -> np.ndarray:
+    """The probabilities of the classes that were seen, by their number; the only one has 1.
+
+    Unless costs have moved the decision, the class that is predicted has at least as much as any other.
+    """
     live = len(labels.codes)
     shares = np.ones((scores.shape[0], live))
     if live > 1:
@@ -22,7 +25,19 @@ def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str
             heights = np.empty((live, BINS))
             isotonic(tally.pairs[:live], int(tally.marks[COUNTED]), heights)
         probabilities(np.ascontiguousarray(scores / spread_of(tally)), tally.curve, heights, shares)
+        if not weighed:
+            agree(shares, scores)
     return shares
+
+
+def agree(shares: np.ndarray, scores: np.ndarray) -> None:
+    """Give the class with the highest score the highest probability, by a hair, where another one has it."""
+    every = np.arange(scores.shape[0])
+    best = (scores[:, 0] > 0.0).astype(np.intp) if scores.shape[1] == 1 else scores[:, : shares.shape[1]].argmax(axis=1)
+    most = shares.max(axis=1)
+    lower = shares[every, best] < most
+    shares[every[lower], best[lower]] = most[lower] * (1.0 + 1e-9)
+    shares[lower] /= shares[lower].sum(axis=1, keepdims=True)
 
 
 def spread_of(tally: Tally) -> float:

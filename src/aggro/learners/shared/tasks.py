@@ -135,7 +135,8 @@ class Classifier(Learner):
             self._score_one(model, x)
             if not model.labels.codes:
                 return {}
-            shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration)
+            weighed = self.__dict__["class_weight"] is not None
+            shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration, weighed)
             return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
 
     def predict_one(self, x: Any) -> Any:
@@ -298,7 +299,8 @@ class Classifier(Learner):
         self._check_any(labels)
         shares = np.zeros((scores.shape[0], labels.names.shape[0]))
         seen = labels.order >= 0
-        shares[:, seen] = by_number(state.tally, labels, scores, self.calibration)[:, labels.order[seen]]
+        weighed = self.__dict__["class_weight"] is not None
+        shares[:, seen] = by_number(state.tally, labels, scores, self.calibration, weighed)[:, labels.order[seen]]
         return shares
 
     def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:

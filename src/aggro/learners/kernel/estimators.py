@@ -293,7 +293,7 @@ class KernelPARegressor(KernelLearner, Regressor):
     Examples
     --------
     >>> from aggro import KernelPARegressor
-    >>> model = KernelPARegressor(gamma=10.0, step="pa", epsilon=0.01, max_iter=20)
+    >>> model = KernelPARegressor(gamma=10.0, step="pa", epsilon=0.01, max_iter=20, average=False, scale=None)
     >>> X = [[0.1 * i] for i in range(60)]
     >>> model = model.fit(X, [x[0] ** 2 for x in X])
     >>> round(model.predict_one([3.0]), 1)

@@ -145,11 +145,10 @@ class KernelLearner(WaitingRows):
             },
             "an unknown feature is a zero": "to a kernel, a feature that is known and zero so far is not a zero",
         },
+        plain={"gamma": 0.1, "average": False, "scale": None},
         tried=(
-            {"gamma": 0.1, "average": False, "scale": None},
-            {"gamma": 0.1, "average": True, "scale": None, "step": "pa2"},
             {"gamma": [0.05, 0.2, 0.3], "scale": "rms", "average": True},
-            {"budget": 9, "scale": "standard"},
+            {"gamma": "auto", "average": "auto", "budget": 9, "scale": "standard"},
             {"kernel": "poly", "fit_intercept": True},
             {"budget": 9, "budget_policy": "project"},
             {"budget": 9, "budget_policy": "merge", "step": "pa"},

@@ -163,9 +163,9 @@ class PAMOClassifier(Classifier):
             "a row of zeros teaches nothing": {("scale", True): "it counts for the spread of the features"},
             "an unknown feature is a zero": "to the norm of a row, a feature that is known and zero so far is none",
         },
+        plain={"n_units": 64, "n_pieces": 2, "alpha": 0.9, "average": False, "half_life": None},
         tried=(
-            {"average": False, "half_life": None},
-            {"average": True, "half_life": None, "always": True},
+            {"average": True, "always": True},
             {"average": True, "half_life": 8.0},
             {"scale": False},
             {"scale": "auto"},

@@ -127,11 +127,10 @@ class PAUniclass(Detector):
             "a weight scales C": NO_C,
             "a_row_without_loss_changes_no_bit": {("scale", "auto"): "it counts for the spread of the columns"},
         },
+        plain={"C": 0.1, "robust": False, "scale": None},
         tried=(
-            {"robust": False, "scale": None},
-            {"robust": False, "scale": None, "average": True},
-            {"robust": False, "scale": None, "step": "pa2", "epsilon": 1.0},
-            {"scale": "standard"},
+            {"step": "pa2", "epsilon": 1.0},
+            {"robust": True, "scale": "standard"},
         ),
     )
     robust, scale = False, None  # of files and pickles that are older than these parameters

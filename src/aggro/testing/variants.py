@@ -17,7 +17,7 @@ from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
 IN_ORDER = {"max_iter": 1, "shuffle": False}  # the contract is about one pass over rows as they come
-FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
+FIT_ONLY = {"max_iter", "shuffle", "warm_start", "calibration"}  # not about what a row teaches
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     """The learner as it comes; then around its plain algorithm every choice of words, crossed, each flag flipped once,
     and what its contract tries.
 
-    A number or a word is both; but the step "auto", which makes a grid of steps, is not crossed. What is ``given``
-    stays.
+    A number or a word is both; but "auto" among words is not crossed. What is ``given`` stays.
     """
     given, plain = given or {}, plain_settings(entry)
     apart = frozenset[str]().union(*(contract.apart for contract in contracts(entry)))
-    constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in given}
+    aside = {*given, *FIT_ONLY}
+    constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in aside}
     words = {name: choices(c) for name, c in constraints.items() if name not in apart and choices(c)}
-    flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
+    flags = [name for name, c in constraints.items() if isinstance(c, Flag)]
     defaults = Variant(entry, {}, plain).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]
     crossed = [
@@ -135,9 +135,9 @@ def choices(constraint: Any) -> tuple[Any, ...]:
     if isinstance(constraint, StepChoice):
         return tuple(word for word in constraint.words if word != "auto")
     if isinstance(constraint, Choice):
-        return constraint.words
+        return tuple(word for word in constraint.words if word != "auto")
     if isinstance(constraint, Either) and isinstance(constraint.options[0], Number):
-        words = [word for option in constraint.options for word in choices(option)]
+        words = [word for option in constraint.options if isinstance(option, Choice) for word in option.words]
         return (*words, 1.0) if words else ()
     return ()
 

@@ -147,6 +147,7 @@ class KernelLearner(WaitingRows):
         },
         plain={"gamma": 0.1, "average": False, "scale": None},
         tried=(
+            {"average": True},
             {"gamma": [0.05, 0.2, 0.3], "scale": "rms", "average": True},
             {"gamma": "auto", "average": "auto", "budget": 9, "scale": "standard"},
             {"kernel": "poly", "fit_intercept": True},

@@ -107,7 +107,7 @@ class Linear(WaitingRows, Weights):
             {"batch_size": 4, "window": "sliding", "half_life": 20.0},
             {"batch_size": 4, "scale": "auto"},
         ),
-        plain={"C": 1.0, "average": False, "scale": None},
+        plain={"C": 1.0, "average": False, "scale": None, "multi_class": "ovr"},
         apart=frozenset({"C", "window", "half_life"}),
     )
 

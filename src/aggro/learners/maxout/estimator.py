@@ -170,6 +170,7 @@ class PAMOClassifier(Classifier):
             {"scale": False},
             {"scale": "auto"},
         ),
+        apart=frozenset({"half_life"}),
     )
 
     def __init__(

@@ -38,7 +38,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.drift import CHOSEN, SINCE, SPREAD
-from aggro.engine.jit.compile import inline, kernel, part
+from aggro.engine.jit.compile import exact, exact_part, inline, kernel, part
 from aggro.engine.jit.intrinsics import bits_of
 
 u8 = np.uint64
@@ -86,11 +86,19 @@ def add_pair(pairs, k, d, hit, t):
     pairs[k, u8(bin_of(d)), hit] += t * t
 
 
-@inline
-def size_of_lead(tally, choice, size):
-    """What leads are divided by before a row with a lead of this size, by the member ``choice``; then it counts."""
+@exact
+def divided(d, spread):
+    """A lead in units of their mean size; to the letter, since what is near the edge of a bin must stay there."""
+    return d / spread
+
+
+@exact_part
+def size_of_lead(tally, choice, size, counting):
+    """What leads are divided by before a row with a lead of this size, by the member ``choice``; then it may count."""
     marks, sums = tally.marks, tally.sums
     spread = sums[SPREAD] if sums[SPREAD] > 0.0 else 1.0
+    if not counting:
+        return spread
     if marks[CHOSEN] != choice:
         marks[CHOSEN], marks[SINCE] = choice, 0
     marks[SINCE] += 1
@@ -116,7 +124,7 @@ def lead_of(scores, columns, known):
 def add_pairs(pairs, c, scores, known, t, spread):
     """Count the pairs of a row of class c that has a score for each of the ``known`` classes; of two, that of one."""
     if known == 2 and c < 2:
-        add_pair(pairs, u8(1), (scores[u8(1)] - scores[u8(0)]) / spread, u8(c == 1), t)
+        add_pair(pairs, u8(1), divided(scores[u8(1)] - scores[u8(0)], spread), u8(c == 1), t)
         return
     best, second = -np.inf, -np.inf
     for k in range(known):
@@ -125,7 +133,7 @@ def add_pairs(pairs, c, scores, known, t, spread):
         best = max(best, f)
     for k in range(known):
         f = scores[u8(k)]
-        add_pair(pairs, u8(k), (f - (second if f == best else best)) / spread, u8(k == c), t)
+        add_pair(pairs, u8(k), divided(f - (second if f == best else best), spread), u8(k == c), t)
 
 
 @part

@@ -17,6 +17,7 @@ from aggro.engine.calibration import (
     add_pair,
     add_pairs,
     are_paired,
+    divided,
     is_mistaken_raised,
     lead_of,
     size_of_lead,
@@ -72,7 +73,7 @@ def mark(tally, seen, loss, mistakes):
 
 
 @inline
-def counted_pairs(state, params, y, scores, known, paired, t, costs, mistake):
+def counted_pairs(state, params, y, scores, known, tended, paired, t, costs, mistake):
     """Count what the scores say of the t-th row, whose classes ``known`` were there before; whether it is a mistake.
 
     That is as the rule judged, unless costs move the decision.
@@ -82,14 +83,13 @@ def counted_pairs(state, params, y, scores, known, paired, t, costs, mistake):
         return mistake
     c, n_scores = np.int64(y), columns(state)
     spread = 1.0
-    if hasattr(params, "span"):  # decided when it is compiled: there may be several members
-        if params.span > 1:
-            spread = size_of_lead(tally, state.choice[0], lead_of(scores, n_scores, known))
+    if several(params):
+        spread = size_of_lead(tally, member_of(state, params), lead_of(scores, n_scores, known), tended)
     if known == 2 and c == 2:
         split_pairs(tally.pairs)
     if paired:
         if n_scores == 1:
-            add_pair(tally.pairs, u8(1), 2.0 * scores[0] / spread, u8(c == 1), t)
+            add_pair(tally.pairs, u8(1), divided(2.0 * scores[0], spread), u8(c == 1), t)
         else:
             add_pairs(tally.pairs, c, scores, known, t, spread)
     if costs.shape[0]:
@@ -98,12 +98,28 @@ def counted_pairs(state, params, y, scores, known, paired, t, costs, mistake):
 
 
 @inline
+def several(params):
+    """Whether several members learn, of which one predicts."""
+    if hasattr(params, "span"):  # decided when it is compiled
+        return params.span > 1
+    else:
+        return False
+
+
+@inline
+def member_of(state, params):
+    """The one that predicts."""
+    if hasattr(params, "span"):
+        return state.choice[0]
+    else:
+        return np.int64(0)
+
+
+@inline
 def note(tally, counted, filled, wrong, squares, losses):
     """What was counted of the block that is not full."""
     tally.marks[COUNTED], tally.marks[FILLED] = np.int64(counted), filled
-    tally.sums[WRONG] += wrong
-    tally.sums[SQUARES] += squares
-    tally.sums[LOSS] += losses
+    tally.sums[WRONG], tally.sums[SQUARES], tally.sums[LOSS] = wrong, squares, losses
 
 
 @kernel
@@ -146,7 +162,8 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     total, filled = np.float64(tally.marks[COUNTED]), tally.marks[FILLED]  # rows counted, and those of this block
     size, reference = block_size(tally.marks[COUNTED], filled), tally.sums[REFERENCE]
     paired = tended and classes > 1 and are_paired(tally.marks[COUNTED], filled, costs)
-    mistakes_before, losses_before, errors, squares = 0, loss_sum, 0.0, 0.0  # noted; errors are of numbers alone
+    # Of this block; mistakes are not among its errors before they are noted. Sums are cut, so that none is re-ordered.
+    mistakes_before, losses, errors, squares = 0, tally.sums[LOSS], tally.sums[WRONG], tally.sums[SQUARES]
     out = np.empty(room(state))  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
     t = u8(start)
@@ -162,7 +179,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 if q != q:
                     odd = True
                     break
-                f = out[0]
+                f, member = out[0], member_of(state, params)
                 loss, mistake = judge(state, params, y[t], out)
                 moved = nudge(state, params, Z, k, y[t], 1.0, out, q)
                 if moved < 0:
@@ -176,12 +193,17 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 mark(tally, seen, loss_sum, mistakes)
                 if tended:
                     total += 1.0
-                    if paired:
-                        add_pair(tally.pairs, u8(1), 2.0 * f, u8(np.int64(y[t])), total)
-                    elif classes == 1:
+                    losses = min(losses + loss, HUGE)
+                    if classes == 1:
                         u = error_of(loss, reference)
-                        errors += u
-                        squares += u * u
+                        errors = min(errors + u, HUGE)
+                        squares = min(squares + u * u, HUGE)
+                    elif several(params):
+                        spread = size_of_lead(tally, member, 2.0 * abs(f), True)
+                        if paired:
+                            add_pair(tally.pairs, u8(1), divided(2.0 * f, spread), u8(np.int64(y[t])), total)
+                    elif paired:
+                        add_pair(tally.pairs, u8(1), 2.0 * f, u8(np.int64(y[t])), total)
                 t += u8(1)
             filled += np.int64(t - begun)
         if odd:
@@ -209,11 +231,11 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 peek(state, params, Z, k, mean)
                 loss, mistake = judge(state, params, goal, mean)
                 if classes > 1:
-                    mistake = counted_pairs(state, params, y[t], mean, known, paired, total, costs, mistake)
+                    mistake = counted_pairs(state, params, y[t], mean, known, tended, paired, total, costs, mistake)
             else:
                 loss, mistake = judge(state, params, goal, out)
                 if classes > 1:
-                    mistake = counted_pairs(state, params, y[t], out, known, paired, total, costs, mistake)
+                    mistake = counted_pairs(state, params, y[t], out, known, tended, paired, total, costs, mistake)
             loss *= unit
             count_target(state, y[t])
             updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)
@@ -228,17 +250,19 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             seen += 1
             rows[SEEN] = seen
             mark(tally, seen, loss_sum, mistakes)
+            if tended:
+                losses = min(losses + loss, HUGE)
             if classes == 1 and tended:
                 u = error_of(loss, reference)
-                errors += u
-                squares += u * u
+                errors = min(errors + u, HUGE)
+                squares = min(squares + u * u, HUGE)
             filled += 1
             t += u8(1)
         if tended and filled >= size:
             wrong = np.float64(mistakes - mistakes_before) if classes > 1 else 0.0
-            note(tally, total, filled, wrong + errors, wrong + squares, loss_sum - losses_before)
+            note(tally, total, filled, wrong + errors, wrong + squares, losses)
             jump(tend_at, np.int64(0), (tally, costs))
-            mistakes_before, losses_before, errors, squares = mistakes, loss_sum, 0.0, 0.0
+            mistakes_before, losses, errors, squares = mistakes, 0.0, 0.0, 0.0
             filled, reference = np.int64(0), tally.sums[REFERENCE]
             size = block_size(tally.marks[COUNTED], filled)
             paired = classes > 1 and are_paired(tally.marks[COUNTED], filled, costs)
@@ -250,7 +274,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
         tally.classes[0] += np.float64(t - counted) - ones
     if tended:
         wrong = np.float64(mistakes - mistakes_before) if classes > 1 else 0.0
-        note(tally, total, filled, wrong + errors, wrong + squares, max(loss_sum - losses_before, 0.0))
+        note(tally, total, filled, wrong + errors, wrong + squares, losses)
     rows[UPDATES] += updates
     rows[MISTAKES] += mistakes
     tally.loss[0] = loss_sum

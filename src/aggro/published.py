@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 IN_ORDER: dict[str, Any] = {"max_iter": 1, "shuffle": False}
-NUMBERS: dict[str, Any] = {"C": 1.0, "average": False, "scale": None, **IN_ORDER}
+NUMBERS: dict[str, Any] = {"C": 1.0, "step": "pa1", "average": False, "scale": None, **IN_ORDER}
 CLASSES: dict[str, Any] = {**NUMBERS, "multi_class": "ovr"}
 KERNELS: dict[str, Any] = {"gamma": 0.1, "average": False, "scale": None, **IN_ORDER}
 EMBEDDING: dict[str, Any] = {

@@ -241,11 +241,11 @@ class PARegressor(Linear, NumberWeights, Regressor):
     ----------
     C : float, "auto" or list of float, default="auto"
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="ls"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
         four learn side by side, as several C do.
     epsilon : float, default=0.1
-        Errors up to this size are passed over.
+        Errors up to this size are passed over; not by ``ls``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
     average : bool or "auto", default="auto"
@@ -312,7 +312,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self,
         C: Any = "auto",
         *,
-        step: str | OwnStep = "pa1",
+        step: str | OwnStep = "ls",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
         average: bool | str = "auto",

@@ -404,7 +404,7 @@ def test_another_run_is_refused(label, data, tmp_path):
     assert "was begun with --label None, not x" in mistake("label", data[0], "--model", model, "--label", "x")
     assert "was begun with --delta 0.1, not 0.2" in mistake("label", data[0], "--model", model, "--delta", "0.2")
     assert "another learner" in mistake("label", data[0], "--model", model, "--set", "C=7")
-    assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=1"])[0]["answered"] == 3
+    assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=auto"])[0]["answered"] == 3
 
 
 def test_rows_that_are_not_those_answered_are_noticed(label, data, tmp_path):

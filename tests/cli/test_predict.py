@@ -40,7 +40,7 @@ def test_probabilities_a_column_for_each_class(svm, model, numbers, tmp_path):
     first = json.loads(good("predict", model, svm, "--proba", "--json").out.splitlines()[0])
     assert first["probabilities"] == dict(zip(map(str, learner.classes_.tolist()), rows[0].tolist(), strict=True))
     assert "one of --scores and --proba" in mistake("predict", model, svm, "--proba", "--scores")
-    good("train", numbers, "--learner", "pa1-reg", "--model", tmp_path / "r.aggro")
+    good("train", numbers, "--learner", "PARegressor", "--model", tmp_path / "r.aggro")
     assert "no classifier" in mistake("predict", tmp_path / "r.aggro", numbers, "--proba")
 
 
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_with_130(tmp_path):
 def test_show(csv, tmp_path):
     good("train", csv, "--model", tmp_path / "m.aggro", "--set", "C=0.5")
     out = good("show", tmp_path / "m.aggro", "--weights", 3).out
-    for word in ("PAClassifier(C=0.5)", "down, up", "600", "with names", "x "):
+    for word in ("PAClassifier(C=0.5", "down, up", "600", "with names", "x "):
         assert word in out
     facts = good("show", tmp_path / "m.aggro", "--json").json
     assert facts["classes"] == ["down", "up"]

@@ -102,11 +102,12 @@ def test_the_same_model_as_the_scikit_learn_shell():
     X, y = rows()
     model = river.PAClassifier(step="pa2", C=0.1)
     model.learn_many(X, y)
-    np.testing.assert_allclose(model.coef_, aggro.PAClassifier(step="pa2", C=0.1).fit(X, y).coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.coef_, aggro.PAClassifier(step="pa2", C=0.1).partial_fit(X, y).coef_, rtol=1e-12)
 
 
 def test_the_weight_scales_c():
-    weighted, aggressive = river.PARegressor(C=1.0), river.PARegressor(C=3.0)
+    published = {"step": "pa1", "average": False, "scale": None}
+    weighted, aggressive = (river.PARegressor(C=C, **published) for C in (1.0, 3.0))
     weighted.learn_one({"a": 1.0}, 100.0, w=3.0)
     aggressive.learn_one({"a": 1.0}, 100.0)
     assert weighted.predict_one({"a": 1.0}) == aggressive.predict_one({"a": 1.0}) == pytest.approx(6.0)

@@ -134,7 +134,7 @@ def test_a_row_with_new_features(entry):
     ids=str,
 )
 def test_every_line_of_the_linear_learners(model):
-    labels = ["a", "b", "new"] if isinstance(model, PAClassifier) else [1.0, 2.0, 3.0]
+    labels = ["a", "b", "new"] if isinstance(model, aggro.PAClassifier) else [1.0, 2.0, 3.0]
     names = [f"f{j}" for j in range(300)]
     model = copy.deepcopy(model).learn_chunk(Chunk(np.eye(300)[:2] + 0.5, labels[:2], None, names))
     more = Chunk(np.ones((2, 3)), labels[:2], None, ["f1", "new", "newer"])

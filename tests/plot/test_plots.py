@@ -83,7 +83,7 @@ def test_history_of_other_tasks_and_of_a_learner_inside():
     outside, _ = plot.history(detector).lines
     assert outside.get_label() == "outside"
     assert outside.get_ydata()[-1] == detector.n_mistakes_ / 100
-    active = learned(ActiveLearner(PAClassifier(), delta=0.1, strategy="margin", random_state=0))
+    active = learned(ActiveLearner(PAClassifier(), delta=0.1, strategy="margin", replay=0, random_state=0))
     mistakes, _ = plot.history(active).lines
     assert mistakes.get_xdata()[-1] == active.n_queries_
 

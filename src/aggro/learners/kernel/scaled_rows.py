@@ -52,7 +52,7 @@ def empty_rows(alone: Alone, rows: CSR) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 @kernel
-def learn_scaled(state, alone, params, X, Z, rows, y, s, order, balanced, averaged, pass_at):
+def learn_scaled(state, alone, params, X, Z, rows, y, s, order, costs, averaged, tend_at, pass_at):
     """Scale the one row of X into Z, learn it and count it, as one; -1, or 0 if it is not finite.
 
     ``alone`` is what scales, arrays of the state, and ``rows`` is Z as the pass reads it.
@@ -61,7 +61,7 @@ def learn_scaled(state, alone, params, X, Z, rows, y, s, order, balanced, averag
     bring(alone, X, np.uint64(0), Z, marks, False)
     if hasattr(Z, "indptr"):
         put_in_order(Z)
-    bad = jump(pass_at, np.int64(0), (state, params, rows, y, s, order, START, STOP, balanced, averaged))
+    bad = jump(pass_at, np.int64(0), (state, params, rows, y, s, order, START, STOP, costs, averaged, tend_at))
     if bad < 0:
         bring(alone, X, np.uint64(0), Z, marks, True)
     return np.int64(bad)
@@ -77,5 +77,6 @@ def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool
         Z = np.empty((1, state.moments.shape[1]))
         rows = frozen(Z)
     rest = frozen(np.array([target])), frozen(np.array([weight])), NO_ORDER
-    at = address_of(run, state, params, rows, *rest, 0, 1, model.balanced, False)
-    return int(learn_scaled(state, alone, params, row, Z, rows, *rest, model.balanced, False, at)) < 0
+    flags = model.costs(model.labels), False, model.tend_at()
+    at = address_of(run, state, params, rows, *rest, 0, 1, *flags)
+    return int(learn_scaled(state, alone, params, row, Z, rows, *rest, *flags, at)) < 0

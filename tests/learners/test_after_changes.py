@@ -147,7 +147,7 @@ def test_a_refused_chunk_leaves_nothing_though_others_learned_meanwhile(columns,
 
 
 def test_threads_ask_and_answer():
-    active = ActiveLearner(PAClassifier(), delta=1.0, replay=0, waiting=5, replay=0, random_state=0)
+    active = ActiveLearner(PAClassifier(), delta=1.0, waiting=5, replay=0, random_state=0)
     active.learn_one({"x": 1.0}, "p").learn_one({"x": -1.0}, "n")
     counted, errors = {"asked": 0, "answered": 0}, []
     turn = threading.Lock()

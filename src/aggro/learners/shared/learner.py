@@ -295,12 +295,13 @@ class Learner(OneRow, Columns, Counted):
         return "_model" in self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Parameters that are newer than a pickle have their defaults."""
+        """Parameters that are newer than a pickle are as the class says that it was before, or have their defaults."""
         parent = getattr(super(), "__setstate__", self.__dict__.update)
         parent(state)
         if missing := [name for name in self._constraints if name not in self.__dict__]:
             defaults = signature(type(self)).parameters
-            self.__dict__.update({name: defaults[name].default for name in missing})
+            before = {name: getattr(type(self), name, defaults[name].default) for name in missing}
+            self.__dict__.update(before)
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

@@ -254,7 +254,7 @@ def any_eight(mode, t, share, x, n, a, c):
     return centred * standard + (one - centred) * rms, n, a, c
 
 
-@exact_part
+@exact
 def scale_eights(mode, t, moments, x, z, full, counting):
     """A dense row of eight or more features, all of them there and ordinary; eight at a time.
 
@@ -309,7 +309,7 @@ def scale_dense_row(mode, t, moments, x, z, counting):
             n[j], a[j], c[j] = count, mean, squares
 
 
-@exact_part
+@exact
 def ordinary_row(moments, x, t):
     """2 if every feature has been there in each row and is in this one, 1 if all values are ordinary, else 0."""
     width = u8(x.shape[0])
@@ -324,7 +324,7 @@ def ordinary_row(moments, x, t):
     return (1 if any_set(zeros) else 2) if whole else 0
 
 
-@exact_part
+@exact
 def bring_dense(scaling, X, i, rows, counting):
     """The row by whichever way does it; False if it is not finite."""
     x, z, moments = X[i], rows[0], scaling.moments

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from aggro import PAClassifier
 from aggro.engine.calibration import BINS, EFFECTIVE, HEIGHT, MANY, MIDDLES, RAISED, SLOPE, isotonic
 from aggro.engine.rule import new_tally
 from aggro.engine.tending import tend
 from aggro.learners.shared.features import frozen
+from aggro.published import PAClassifier
 
 NONE = frozen(np.empty(0))
 

@@ -33,7 +33,6 @@ from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
-from aggro.engine.scaling import bring, marks_for, rows_for
 
 u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
@@ -136,12 +135,11 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
     """
     out = np.empty(room(state))
     rows = state.tally.rows
-    Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
     for t in range(u8(start), u8(stop)):
         if s.shape[0] and s[t] == 0.0:
             continue
         i = u8(order[t]) if order.shape[0] else t
-        q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
+        q = peek(state, params, X, i, out)
         if q != q:
             return np.int64(t), False
         if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE])):

@@ -32,17 +32,6 @@ from aggro.engine.rule import (
     room,
     steady,
 )
-from aggro.engine.scaling import (
-    bring,
-    count_target,
-    marks_for,
-    predicted,
-    rows_for,
-    scales_targets,
-    target_unit,
-    wanted,
-    whereabouts,
-)
 
 u8 = np.uint64
 START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
@@ -73,8 +62,6 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     have been seen; before that the only class is predicted, and for the first row nothing. So the first row of a class
     is always one.
 
-    Rows are read from ``Z``, which is X, or the one row that was scaled last: see ``engine.scaling``.
-
     The first loop is for ordinary rows of two classes that have been seen, or of none, in order and unweighted: most
     passes, where each instruction counts. The second takes one row of any kind, and hands back to the first.
     """
@@ -85,10 +72,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     bad = np.int64(-1)
     classes = tally.classes.shape[0]
     simple = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and not balanced and steady(state, params)
-    simple = simple and not scales_targets(state)
     plain = simple and (classes < 2 or rows[LIVE] == 2)
-    Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
-    brought = u8(stop)  # the row that is in Z already
     counted = u8(start)  # rows up to here are among those of each class
     out = np.empty(room(state))  # scores, and room for a rule's own coefficients
     mean = np.empty(out.shape[0] if averaged else 0)
@@ -96,13 +80,11 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
     while t < u8(stop):
         if plain:
             while t < u8(stop):
-                k = bring(state, X, t, Z, marks, True)
-                brought = t
-                q = glance(state, params, Z, k, out)
+                q = glance(state, params, X, t, out)
                 if q != q:
                     break
                 loss, mistake = judge(state, params, y[t], out)
-                moved = nudge(state, params, Z, k, y[t], 1.0, out, q)
+                moved = nudge(state, params, X, t, y[t], 1.0, out, q)
                 if moved < 0:
                     break
                 updates += moved
@@ -119,8 +101,7 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
             t += u8(1)
             continue
         i = u8(order[t]) if order.shape[0] else t
-        k = bring(state, X, i, Z, marks, True) if brought != t else whereabouts(state, i)
-        q = look(state, params, Z, k, out)
+        q = look(state, params, X, i, out)
         if q != q:
             bad = np.int64(t)
             break
@@ -132,15 +113,12 @@ def run(state, params, X, y, s, order, start, stop, balanced, averaged):
                 rows[LIVE] = c + 1
             if balanced:
                 weight = min(weight * ((seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0))), HUGE)
-        goal, unit = wanted(state, y[t]), target_unit(state)
         if averaged:
-            peek(state, params, Z, k, mean)
-            loss, mistake = judge(state, params, goal, mean)
+            peek(state, params, X, i, mean)
+            loss, mistake = judge(state, params, y[t], mean)
         else:
-            loss, mistake = judge(state, params, goal, out)
-        loss *= unit
-        count_target(state, y[t])
-        updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)
+            loss, mistake = judge(state, params, y[t], out)
+        updates += learn(state, params, X, i, y[t], weight, out, q)
         if classes > 1 and not plain:
             c = np.int64(y[t])
             tally.classes[u8(c)] += 1.0
@@ -170,14 +148,12 @@ def score(state, params, X, scores):
     """Write the predicting model's scores of every row; -1, or the first row that is not finite."""
     out = np.empty(room(state))
     models = u8(scores.shape[1])
-    n = np.int64(n_rows(X))
-    Z, marks = rows_for(state, X, np.int64(0), n), marks_for(state, X, np.int64(0), n)
-    for i in range(u8(n)):
-        q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
+    for i in range(u8(n_rows(X))):
+        q = peek(state, params, X, i, out)
         if q != q:
             return np.int64(i)
         for k in range(models):
-            scores[i, k] = predicted(state, out[k])
+            scores[i, k] = out[k]
     return np.int64(-1)
 
 

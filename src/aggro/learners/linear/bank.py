@@ -98,12 +98,6 @@ class BankParams(NamedTuple):
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
-
-    @property
-    def to_number(self) -> bool:
-        """Whether numbers are predicted."""
-        return self.problem == NUMBER
 
 
 def init_bank(params: BankParams, width: int, models: int) -> Bank:

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
-from aggro.engine.scaling import target_unit
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
 from aggro.learners.linear.grid import Problem, members_table
-from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
-from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row
 from aggro.learners.shared.waiting_rows import WaitingRows
 from aggro.learners.shared.weights import Weights
 
@@ -35,9 +32,7 @@ LINEAR: dict[str, Constraint] = {
     "half_life": Either((POSITIVE, NONE)),
     "batch_size": Number(1, MAX_BATCH, integer=True),
     "window": Choice(("disjoint", "sliding")),
-    "scale": SCALE,
 }
-ROW_BY_ROW, SEVERAL_STATES = LINES + GRIDS + BANKS, GRIDS + BANKS
 C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
 
 
@@ -56,7 +51,6 @@ class Linear(WaitingRows, Weights):
     half_life: float | None
     batch_size: int
     window: str
-    scale: Any = None  # of files and pickles that are older than this parameter
     fit_intercept: bool
     average: bool
     contract: ClassVar[Contract] = Contract(
@@ -107,28 +101,24 @@ class Linear(WaitingRows, Weights):
 
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
-        members, scale = self._members(), mode_of(self.scale)
+        members = self._members()
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
-            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(rule.state)
-            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code, scale)
-        if plain_rule(rule) is LINE:
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code()
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
+        if rule is LINE:
             step, C = members[0]
-            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep, scale)
+            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
-        return BankParams(int(problem), own, span, table, edge, bias, average, keep, scale)
-
-    def _rule(self, rule: Rule) -> Rule:
-        """The rule, or that of scaled rows."""
-        return scaled_rule(rule) if mode_of(self.scale) else rule
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep)
 
     def _waits(self, model: Model) -> bool:
-        if isinstance(model.state, ROW_BY_ROW) or self.window == "sliding":
+        if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
             return False
         from aggro.learners.linear.minibatch_step import HELD
 
@@ -142,7 +132,7 @@ class Linear(WaitingRows, Weights):
     def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
         size, sliding = 1, self.window == "sliding"
         joined = joint = getattr(self, "multi_class", "ovr") == "joint"
-        if not isinstance(state, ROW_BY_ROW):
+        if not isinstance(state, Line | Grid | Bank):
             from aggro.learners.linear.minibatch_step import JOINED, SLIDING
 
             size, facts = state.group.targets.shape[0], state.group.facts
@@ -157,9 +147,7 @@ class Linear(WaitingRows, Weights):
 
     def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
         self._check_group(state)
-        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
-        weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
+        weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
         if self.average and kept.shape[0] < weights.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
         if self.average and (self.half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
@@ -168,7 +156,7 @@ class Linear(WaitingRows, Weights):
                 "iterates cannot follow. Set it back, or fit anew."
             )
         size = len(self._members()) if self._is_grid() else 0
-        learned = grid_size(state) if isinstance(state, SEVERAL_STATES) else 0
+        learned = grid_size(state) if isinstance(state, Grid | Bank) else 0
         if eights(size) != learned:
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
@@ -176,38 +164,10 @@ class Linear(WaitingRows, Weights):
             )
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights in units of the features as they came, by the moments so far."""
-        weights, intercepts = self._learned(view, slice(None) if hasattr(view.state, "scaling") else which)
-        if not hasattr(view.state, "scaling"):
-            return weights, intercepts
-        scaling = view.state.scaling
-        centre, divided = divisors(scaling, slice(None))
-        weights = weights / divided[:, None]
-        intercepts = intercepts - centre @ weights
-        if scaling.target.shape[0]:
-            unit = target_unit.py_func(view.state)
-            weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
-        return weights[which], intercepts
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
-        if not hasattr(view.state, "scaling"):
-            return super()._contributions(view, indices, values)
-        every, scaled_values = scaled_row(view.state, indices, values)
-        weights, intercepts = self._learned(view, every)
-        parts, n = scaled_values[:, None] * weights, indices.shape[0]
-        intercepts = intercepts + parts[n:].sum(axis=0)
-        if view.state.scaling.target.shape[0]:
-            unit = target_unit.py_func(view.state)
-            return parts[:n] * unit, intercepts * unit + view.state.scaling.target[1]
-        return parts[:n], intercepts
-
-    def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of these features (features, scores) and intercepts, as they are in the state."""
         state, params = view.state, view.params
-        if isinstance(state, LINES):
+        if isinstance(state, Line):
             W, U, b = state.w[which, None], state.u[:, None], state.b
-        elif isinstance(state, SEVERAL_STATES):
+        elif isinstance(state, Grid | Bank):
             columns = slice(int(state.choice[0]), None, params.span)
             W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
         else:
@@ -253,7 +213,7 @@ class Linear(WaitingRows, Weights):
         model = self._attribute()
         self._prepare(model)
         state = model.state
-        return self._members()[int(state.choice[0]) if isinstance(state, SEVERAL_STATES) else 0]
+        return self._members()[int(state.choice[0]) if isinstance(state, Grid | Bank) else 0]
 
 
 def group_rule() -> Rule:
@@ -265,6 +225,6 @@ def group_rule() -> Rule:
 
 def grid_size(state: Grid | Bank) -> int:
     """How many members learn in this state, in whole eights; 0 for a single one."""
-    classes = state.tally.classes.shape[0] if isinstance(state, BANKS) else 1
+    classes = state.tally.classes.shape[0] if isinstance(state, Bank) else 1
     span = state.W.shape[1] // classes
     return span if span > 1 else 0

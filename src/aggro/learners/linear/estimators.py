@@ -22,12 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from aggro.engine.rule import Rule, grown_into, grown_tally
+from aggro.engine.rule import Rule, grown_tally
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
 from aggro.learners.linear.base import LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
 from aggro.learners.linear.vector import LINE, Line, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
@@ -79,11 +78,6 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    scale : {"auto", "standard", "rms"} or None, default=None
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. ``coef_`` is in units of the features as they came.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -145,7 +139,6 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         half_life: float | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        scale: Any = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -164,7 +157,6 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.half_life = half_life
         self.batch_size = batch_size
         self.window = window
-        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -176,36 +168,34 @@ class PAClassifier(Linear, ClassWeights, Classifier):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return self._rule(group_rule())
+            return group_rule()
         if self.multi_class == "joint" or classes > 2:
-            return self._rule(BANK)
-        return self._rule(GRID if self._is_grid() else LINE)
+            return BANK
+        return GRID if self._is_grid() else LINE
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
-        problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
+        problem = Problem.TWO_CLASSES if rule is LINE or rule is GRID else joint
         return self._params(rule, problem, float(self.margin))
 
     def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
         """One problem of two classes as two mirrored ones."""
-        if plain_rule(rule) is not BANK:
+        if rule is not BANK:
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
             )
         bank: Bank = rule.init(params, width, models)
-        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
+        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, Line) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
         # An average that is no longer asked for may be in the old state, and is not in the new one.
         for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
             part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
         bank.scale[:] = state.scale
-        if isinstance(state, GRIDS):
+        if isinstance(state, Grid):
             bank.suffered[:] = state.suffered
             bank.suffered[0] *= 2.0  # both problems have the same loss
             bank.choice[:] = state.choice
             bank.weight[:] = state.weight
-        if hasattr(state, "scaling"):
-            bank = bank._replace(scaling=grown_into(state.scaling, bank.scaling))
         return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
 
@@ -243,12 +233,6 @@ class PARegressor(Linear, NumberWeights, Regressor):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    scale : {"auto", "standard", "rms"} or None, default=None
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
-        units of their standard deviation; predictions and ``coef_`` are in units as they came.
     max_iter : int, default=1
         Passes over the data in ``fit``.
     tol : float, default=None
@@ -298,7 +282,6 @@ class PARegressor(Linear, NumberWeights, Regressor):
         half_life: float | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        scale: Any = None,
         max_iter: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
@@ -315,7 +298,6 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.half_life = half_life
         self.batch_size = batch_size
         self.window = window
-        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -326,8 +308,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return self._rule(group_rule())
-        return self._rule(GRID if self._is_grid() else LINE)
+            return group_rule()
+        return GRID if self._is_grid() else LINE
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         return self._params(rule, Problem.NUMBER, float(self.epsilon))

@@ -51,9 +51,17 @@ class Twin:
                     firsts = [next(i for i, row in enumerate(self.rows) if row[1] == c) for c in self.classes]
                     order = firsts + [i for i in order if i not in firsts]
                 X, labels = zip(*[self.rows[i] for i in order], strict=True)
+                if epoch:  # rows that come again do not tell how good a model is
+                    self.again(epoch)
                 self.learner.partial_fit(np.array(X), np.array(labels))
+            self.again(0)
         if n == self.room:
             self.rows = None
+
+
+    def again(self, epoch):
+        self.learner._model.begin_pass(epoch)
+        self.learner._begin_pass(self.learner._model, epoch)
 
 
 def n_times_1_15(n):

@@ -42,8 +42,8 @@ def learned(model, X, y, route):
 @pytest.mark.parametrize("kind", [PAClassifier, KernelPAClassifier])
 def test_a_route_of_ones_own(kind):
     y = np.where(X[:, 0] > 0, "a", "b")
-    assert_same_model(learned(kind(), X, y, EverySecondRow()), kind().fit(X[::2], y[::2]))
-    assert_same_model(learned(kind(), X, y, EveryRow()), kind().fit(X, y))
+    assert_same_model(learned(kind(), X, y, EverySecondRow()), kind().partial_fit(X[::2], y[::2]))
+    assert_same_model(learned(kind(), X, y, EveryRow()), kind().partial_fit(X, y))
 
 
 def test_a_stretch_ends_where_a_class_needs_another_rule():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.plain_kernels import KernelPAClassifier, KernelPARegressor
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import arrays, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")

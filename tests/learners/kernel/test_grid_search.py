@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier
 from aggro.evaluate import kernel_grid
+from aggro.published import KernelPAClassifier
 
 pytestmark = pytest.mark.xdist_group("kernel")
 
@@ -23,9 +23,7 @@ def test_a_line_is_what_the_learner_gives():
         assert table.shape == (16,)
         for line in table:
             chosen = {"gamma": line["gamma"], "C": line["C"], "step": line["step"], "batch_size": line["batch_size"]}
-            model = KernelPAClassifier(window="sliding", fit_intercept=False, scale=None, **chosen).fit(
-                X[:100], y[:100]
-            )
+            model = KernelPAClassifier(window="sliding", fit_intercept=False, **chosen).fit(X[:100], y[:100])
             assert line["error"] == model.n_mistakes_ / 100
             assert line["test_error"] == pytest.approx((model.predict(X[100:]) != y[100:]).mean())
             assert line["support"] == model.support_.shape[0]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.plain_kernels import KernelPAClassifier, KernelPARegressor
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPAUniclass
 from aggro.learners.kernel.scores import room_to_score, work_of
 from aggro.learners.kernel.support_set import WIDE
-from aggro.published import PAClassifier, PARegressor
+from aggro.published import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.plain_kernels import KernelPAClassifier, KernelPARegressor
 from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import KernelPAUniclass
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import snapshot
 
 pytestmark = pytest.mark.xdist_group("kernel")

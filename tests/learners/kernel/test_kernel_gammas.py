@@ -9,10 +9,11 @@ from scipy.sparse import csr_matrix
 
 from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import IN_ORDER
 from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
-AUTO = {"gamma": "auto", "scale": None}
+AUTO = {"gamma": "auto", "scale": None, **IN_ORDER}
 
 
 def checkerboard(n=300, seed=0):
@@ -63,7 +64,7 @@ def test_numbers_against_the_twin(step, gamma):
     X, _ = checkerboard(280)
     y = np.sin(2.0 * X[:, 0]) * X[:, 1]
     base = {} if gamma == "auto" else {"gamma": 0.1, "multiples": (1.0, 0.9 / 0.1, 1.8 / 0.1)}
-    model = KernelPARegressor(gamma=gamma, step=step, epsilon=0.05, average="auto", scale=None).fit(X, y)
+    model = KernelPARegressor(gamma=gamma, step=step, epsilon=0.05, average="auto", scale=None).partial_fit(X, y)
     twin = BankTwin(X, 1, step=step, edge=0.05, regression=True, **base)
     for t in range(len(y)):
         twin.learn(t, y[t])
@@ -128,7 +129,7 @@ def test_gamma_is_that_of_the_distances_or_of_the_first_row():
 
 def test_rows_that_come_again_do_not_choose():
     X, y = checkerboard(200)
-    once, twice = (KernelPAClassifier(**AUTO, max_iter=n).fit(X, y) for n in (1, 2))
+    once, twice = (KernelPAClassifier(**{**AUTO, "max_iter": n}).fit(X, y) for n in (1, 2))
     assert (once._model.state.mistakes == twice._model.state.mistakes).all()
     before = twice._model.state.losses.copy()
     X[0] = 50.0
@@ -152,10 +153,9 @@ def test_averages_go_with_budgets(policy):
         np.testing.assert_allclose(columns[0], np.array(twin.coef), rtol=5e-3, atol=5e-3)
         np.testing.assert_allclose(columns[1], np.array(twin.lag), rtol=5e-3, atol=1e-2 * twin.seen)
         twin.rows, twin.coef, twin.lag = list(mean.support_vectors_), *(list(part.copy()) for part in columns)
-    last = KernelPAClassifier(0.5, gamma=0.4, average=False, **settings).fit(X, y)
-    assert (
-        last.support_vectors_.tolist() == mean.support_vectors_.tolist()
-    )  # an average does not change what is learned
+    last = KernelPAClassifier(0.5, gamma=0.4, average=False, **settings).partial_fit(X, y)
+    # An average does not change what is learned.
+    assert last.support_vectors_.tolist() == mean.support_vectors_.tolist()
 
 
 def test_several_gammas_keep_to_a_budget():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.plain_kernels import KernelPAClassifier, KernelPARegressor
 from learners.kernel.twins import kernel
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro.published import PAClassifier, PARegressor
+from aggro.published import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.variants import assert_same_model, snapshot
 
 pytestmark = pytest.mark.xdist_group("kernel")

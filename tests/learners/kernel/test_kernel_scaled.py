@@ -37,9 +37,9 @@ def test_rows_scaled_by_hand_give_the_same(mode):
     Z = np.array([scaled(X[:t], X[t], mode) for t in range(len(X))])
     asked = np.array([scaled(X, x, mode) for x in X[:40]])
     for settings in ({"gamma": 0.5, "average": True}, {"gamma": "auto"}):
-        by_hand = KernelPAClassifier(**settings, scale=None).fit(Z, y)
+        by_hand = KernelPAClassifier(**settings, scale=None).partial_fit(Z, y)
         for form in (np.asarray, csr_matrix):
-            model = KernelPAClassifier(**settings, scale=mode).fit(form(X), y)
+            model = KernelPAClassifier(**settings, scale=mode).partial_fit(form(X), y)
             np.testing.assert_allclose(model.dual_coef_, by_hand.dual_coef_, rtol=1e-6, atol=1e-7)
             expected = by_hand.decision_function(asked)
             np.testing.assert_allclose(model.decision_function(form(X[:40])), expected, rtol=1e-6, atol=1e-7)
@@ -62,7 +62,7 @@ def test_units_of_the_target_do_not_matter(settings):
 
 def test_of_an_active_learner_only_rows_that_are_learned_count():
     X, y = stream()
-    many, single = (ActiveLearner(KernelPAClassifier(), delta=0.3, random_state=0) for _ in range(2))
+    many, single = (ActiveLearner(KernelPAClassifier(), delta=0.3, replay=0, random_state=0) for _ in range(2))
     many.partial_fit(X, y)
     for x, label in zip(X, y, strict=True):
         if single.query_one(x):
@@ -77,7 +77,7 @@ def test_rows_that_are_not_there_do_not_count():
     weights = np.where(np.arange(80) % 3 == 1, 0.0, 1.0)
     spoiled = X.copy()
     spoiled[4] = np.nan  # of weight 0
-    model = KernelPAClassifier().fit(X, y, sample_weight=weights)
+    model = KernelPAClassifier().partial_fit(X, y, sample_weight=weights)
     before = model.decision_function(X)
     assert model._model.state.facts[1] == weights.sum()
     spoiled[5] = np.inf
@@ -94,6 +94,6 @@ def test_a_scale_does_not_change():
     model.scale = None
     with pytest.raises(ValueError, match="scale=None is not what has learned so far"):
         model.predict(X)
-    given = KernelPAClassifier(kernel="precomputed").fit(X @ X.T, y)  # there is nothing to scale
-    plain = KernelPAClassifier(kernel="linear", scale=None, fit_intercept=False).fit(X, y)
+    given = KernelPAClassifier(kernel="precomputed").partial_fit(X @ X.T, y)  # there is nothing to scale
+    plain = KernelPAClassifier(kernel="linear", scale=None, fit_intercept=False).partial_fit(X, y)
     np.testing.assert_allclose(given.decision_function(X @ X.T), plain.decision_function(X), rtol=1e-9)

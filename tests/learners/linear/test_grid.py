@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from aggro import PARegressor
 from aggro.learners.linear.base import c_grid
-from aggro.published import PAClassifier
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import learn_rows
 
 CS = [0.003, 0.05, 1.0]

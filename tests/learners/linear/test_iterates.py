@@ -8,8 +8,9 @@ from learners.linear.test_grid import data
 from learners.linear.twins import Classifier, Regressor
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor, load
+from aggro import load
 from aggro.learners.linear.base import c_grid
+from aggro.published import PAClassifier, PARegressor
 
 FADE = 0.5 ** (1.0 / 1000.0)  # of judgements
 LAST, MEAN = {"average": False}, {"average": True, "late": True}
@@ -175,9 +176,11 @@ def test_a_file_keeps_what_competes(tmp_path):
 
 
 def test_groups_have_one_iterate_that_predicts():
-    for settings in ({"average": "auto"}, {"half_life": "auto"}):
-        with pytest.raises(ValueError, match="one iterate predicts"):
-            PAClassifier(batch_size=4, **settings).fit([[0.0], [1.0]], [0, 1])
+    X, y, _ = data(2)
+    chosen, mean = (PAClassifier(batch_size=4, average=average).fit(X, y) for average in ("auto", True))
+    assert chosen.coef_.tolist() == mean.coef_.tolist()
+    with pytest.raises(ValueError, match="one iterate predicts"):
+        PAClassifier(batch_size=4, half_life="auto").fit(X, y)
 
 
 def test_numbers_are_judged_by_the_loss_of_the_step():

@@ -18,7 +18,7 @@ from aggro.learners.active.replay import Kept, Row, row_at
 from aggro.learners.shared import inputs
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
-from aggro.learners.shared.model import NO_WEIGHTS, Model
+from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
 from aggro.learners.shared.one_row import FIRST
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
@@ -35,7 +35,8 @@ class AskedRows:
     def __init__(self, gate: Gate, kept: Kept | None = None) -> None:
         self.gate = gate
         self.kept = kept or Kept(0)
-        self.weights = NO_WEIGHTS  # as they were given
+        self.rows: Any = None  # as they were given
+        self.order, self.weights = NO_ORDER, NO_WEIGHTS
         self.at_once = not self.kept.on
         self.own = 0  # classes whose rows the loop learns itself
         self.stopped = False  # at a row that was asked about
@@ -43,9 +44,9 @@ class AskedRows:
         self.answer: tuple[Row, int, float] | None = None  # what was learned just now, to be kept
         self.labels: Labels
 
-    def begin(self, weights: np.ndarray) -> None:
-        """Hear the weights of the rows."""
-        self.weights = weights
+    def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
+        """Hear the rows, their order and their weights."""
+        self.rows, self.order, self.weights = rows, order, weights
 
     def stretches(
         self, learner: Learner, labels: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -98,8 +99,8 @@ class AskedRows:
         """Learn the one row that was asked about last."""
         self.stopped = False
         if self.kept.on:
-            X, y, _, order, start, *_ = rest
-            kept = row_at(X, int(order[start]) if order.shape[0] else start)
+            _, y, _, _, start, *_ = rest  # rows may be scaled by now: kept are those that were given
+            kept = row_at(self.rows, int(self.order[self.row]) if self.order.shape[0] else self.row)
             self.answer = kept, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
         bad = int(suited(run, layout_of(state, params))(state, params, *rest))

@@ -104,8 +104,10 @@ class Kept:
             order = permutation(n, np.uint64((seed + PASSES * n + epoch) % 2**64))
             if epoch == 0:
                 order = classes_first(order, np.array(self.codes))
+            fresh.begin_pass(epoch)
             learner._begin_pass(fresh, epoch)
             learner._learn(fresh, X, y, weights, frozen(order), fresh.state, fresh.labels)
+        fresh.begin_pass(0)
         learner._settle(fresh)
         return fresh
 

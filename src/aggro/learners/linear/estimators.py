@@ -218,7 +218,7 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         bank.scale[:] = state.scale
         if isinstance(state, GRIDS):
             bank.suffered[:] = state.suffered
-            bank.suffered[0] /= half  # one against the rest, both problems have the same loss
+            bank.suffered[0] *= 2.0 * half  # one against the rest, both problems have the same loss
             bank.choice[:] = state.choice
             bank.weight[:] = state.weight
         if hasattr(state, "scaling"):

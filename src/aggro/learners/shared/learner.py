@@ -85,8 +85,8 @@ class EveryRow:
     def __init__(self, learn_rows: Any = run) -> None:
         self.learn_rows = learn_rows
 
-    def begin(self, weights: np.ndarray) -> None:
-        """Hear the weights of the rows as they were given, in the order of the pass; none if all are 1."""
+    def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
+        """Hear the rows as they were given, the order of the pass, and the weights in this order; none if all are 1."""
 
     def stretches(
         self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -352,7 +352,7 @@ class Learner(OneRow, Columns, Counted):
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
-        watch = Watch.of(self, targets.shape[0], self._most_passes(targets.shape[0]))
+        watch = Watch.of(self, targets.shape[0], self._most_passes(targets.shape[0], route))
         with watch or nullcontext():
             self._go_over(model, rows, targets, weights, route, watch)
         self._model = model
@@ -364,8 +364,8 @@ class Learner(OneRow, Columns, Counted):
         """The passes of ``fit``."""
         best = np.inf
         model.n_iter = 0
-        shuffles, seed = self._shuffles(model)
-        for epoch in range(self._most_passes(targets.shape[0])):
+        shuffles, seed = self._shuffles(model, route)
+        for epoch in range(self._most_passes(targets.shape[0], route)):
             tally: Tally = model.state.tally
             loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
             order = NO_ORDER
@@ -378,6 +378,8 @@ class Learner(OneRow, Columns, Counted):
             self._learn(model, rows, targets, weights, order, model.state, model.labels, route, watch)
             model.n_iter += 1
             tally = model.state.tally
+            if not seen_before:  # the first row of all was predicted from nothing: its loss says what units y has
+                loss_before, seen_before = tally.history[0, 1], 1
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
             tol = self.__dict__["tol"]
             if tol is None and self.__dict__["max_iter"] == "auto" and epoch:
@@ -388,19 +390,25 @@ class Learner(OneRow, Columns, Counted):
         model.begin_pass(0)
         self._settle(model)
 
-    def _most_passes(self, n: int) -> int:
-        """How many passes ``fit`` makes over n rows at most: with "auto" few over many rows, which need no more."""
-        given = self.__dict__["max_iter"]
-        return max(1, min(self._auto_passes, self._auto_rows // max(n, 1))) if given == "auto" else int(given)
+    def _most_passes(self, n: int, route: Any) -> int:
+        """How many passes ``fit`` makes over n rows at most.
 
-    def _shuffles(self, model: Model) -> tuple[bool, np.uint64]:
+        "auto": few over many rows, which need no more; and one by a route of its own, which may ask for labels.
+        """
+        given = self.__dict__["max_iter"]
+        if given != "auto":
+            return int(given)
+        return 1 if route is not None else max(1, min(self._auto_passes, self._auto_rows // max(n, 1)))
+
+    def _shuffles(self, model: Model, route: Any) -> tuple[bool, np.uint64]:
         """Whether the passes of ``fit`` are in random order, and its seed.
 
-        "auto" is True unless a half-life says that their order is that of time. Without a seed it is always the same.
+        "auto" is True unless a half-life says that their order is that of time, or there is a route, which goes over a
+        stream. Without a seed it is always the same.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":
-            given = not isinstance(self.__dict__.get("half_life"), Real)
+            given = route is None and not isinstance(self.__dict__.get("half_life"), Real)
             if self.__dict__["random_state"] is None:
                 return given, np.uint64(0)
         return bool(given), np.uint64(model.seed)
@@ -506,7 +514,7 @@ class Learner(OneRow, Columns, Counted):
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
-        route.begin(s)
+        route.begin(X, order, s)
         after, targets, s, firsts = self._encode(labels, y, s)
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params

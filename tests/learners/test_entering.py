@@ -31,8 +31,14 @@ def from_a_map(model, folder):
     return joblib.load(path, mmap_mode="r")
 
 
+def is_own(a):
+    """Memory of its own, which may begin a little before it, where a line of the cache does."""
+    memory = a if a.flags.owndata else a.base
+    return type(a) is type(memory) is np.ndarray and a.flags.writeable and memory.flags.owndata
+
+
 def own_and_writable(model):
-    return all(type(a) is np.ndarray and a.flags.writeable and a.flags.owndata for a in arrays(model._model.state))
+    return all(is_own(a) for a in arrays(model._model.state))
 
 
 @each(PLAIN)

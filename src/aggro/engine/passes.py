@@ -236,7 +236,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 loss, mistake = judge(state, params, goal, out)
                 if classes > 1:
                     mistake = counted_pairs(state, params, y[t], out, known, tended, paired, total, costs, mistake)
-            loss *= unit
+            loss = min(loss * unit, HUGE)
             count_target(state, y[t])
             updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)
             if classes > 1 and not plain:

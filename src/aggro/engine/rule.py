@@ -107,9 +107,8 @@ class Tally(NamedTuple):
     # What follows begins as ``new_tally`` has it also in states of earlier versions, which lack it.
     # (classes or 0, 128, 2): the weights of the pairs in each bin, not of the class and of it (``engine.calibration``)
     pairs: Annotated[np.ndarray, Numbers(0.0)] = np.zeros((0, 0, 0))
-    curve: Annotated[np.ndarray, Numbers()] = np.zeros(
-        (0, 0)
-    )  # (classes or 0, 3): slope, height, how much it is raised
+    # (classes or 0, 3): slope, height, how much it is raised
+    curve: Annotated[np.ndarray, Numbers()] = np.zeros((0, 0))
     # (14,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, the rows
     # of the last eight of them (``engine.drift``), the member that predicts, and for how many rows
     marks: Annotated[
@@ -124,9 +123,8 @@ class Tally(NamedTuple):
             Whole(0, COUNTED),
         ),
     ] = np.zeros(0, np.int64)
-    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(
-        0
-    )  # (8,): of that block, of the window, of leads
+    # (8,): of that block, of the window, of leads
+    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)
     recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
     counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
     window: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0, 0))  # (44, 3, 3): rows, errors, squares

@@ -123,7 +123,8 @@ def fit_until(
 
     Examples
     --------
-    >>> from aggro import PAClassifier, fit_until
+    >>> from aggro import fit_until
+    >>> from aggro.published import PAClassifier
     >>> X, y = [[2.0, 1.0], [-1.0, -2.0], [1.0, 0.0], [0.0, -1.0]], [1, -1, 1, -1]
     >>> report = fit_until(PAClassifier(step="pa", fit_intercept=False), X, y, loss=0.01, comparator="best")
     >>> report.converged, report.n_updates, round(report.limit)

@@ -35,7 +35,7 @@ def read_outside(kernel: str, rule: str) -> None:
         state = LINE.init(params, 2, 1)
     else:
         table = members_table([(Step.PA1, 1.0)], 0.1, Problem.NUMBER)
-        params = BankParams(int(Problem.NUMBER), 0, 8, table, 0.1, 1.0, 0, 1.0)
+        params = BankParams(int(Problem.NUMBER), 0, 8, table, 0.1, 1.0, 0, 1.0, 1.0, 0)
         state = GRID.init(params, 2, 1)
     X, y = frozen(np.ones((1, 5))), frozen(np.ones(1))
     if kernel == "score":

@@ -58,7 +58,6 @@ class Twin:
         if n == self.room:
             self.rows = None
 
-
     def again(self, epoch):
         self.learner._model.begin_pass(epoch)
         self.learner._begin_pass(self.learner._model, epoch)

@@ -8,7 +8,7 @@ from learners.maxout.twins import PAMOTwin
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from aggro import PAMOClassifier, load, streams
+from aggro import PAMOClassifier, load, published, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
 from aggro.learners.maxout.row import FROM, SINCE, room, work_of
@@ -20,8 +20,7 @@ pytestmark = pytest.mark.xdist_group("PAMOClassifier")
 
 def paper(n_units=64, **params):
     """The algorithm of the paper, with its settings, but for what is given."""
-    settings = {"n_pieces": 2, "C": 0.125, "C_r": 0.125, "alpha": 0.9, "average": False, "half_life": None, **params}
-    return PAMOClassifier(n_units, **settings)
+    return published.PAMOClassifier(n_units, **params)
 
 
 SETTINGS = [

@@ -36,7 +36,7 @@ def agree(shares: np.ndarray, scores: np.ndarray) -> None:
     best = (scores[:, 0] > 0.0).astype(np.intp) if scores.shape[1] == 1 else scores[:, : shares.shape[1]].argmax(axis=1)
     most = shares.max(axis=1)
     lower = shares[every, best] < most
-    shares[every[lower], best[lower]] = most[lower] * (1.0 + 1e-9)
+    shares[every[lower], best[lower]] = most[lower] * (1.0 + 1e-8)
     shares[lower] /= shares[lower].sum(axis=1, keepdims=True)
 
 

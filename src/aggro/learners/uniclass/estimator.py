@@ -124,7 +124,7 @@ class PAUniclass(Detector):
     }
     contract = Contract(
         exempt={
-            "a weight scales C": NO_C,
+            "a weight scales C": {**NO_C, ("robust", True): "in the first rows C is at least 2/t"},
             "a_row_without_loss_changes_no_bit": {("scale", "auto"): "it counts for the spread of the columns"},
         },
         plain={"C": 0.1, "robust": False, "scale": None},

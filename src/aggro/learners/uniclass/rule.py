@@ -192,9 +192,10 @@ def share(step, gap, C, unit, d):
 def move_to(state, params, X, i, s, out, d, radius):
     """Move the centre towards a row beyond the radius of its problem; whether it moved."""
     unit = radius if params.epsilon == 0.0 else 1.0
-    C = params.C * s
+    C = params.C
     if params.epsilon == 0.0 and params.robust:
         C = max(C, 2.0 / max(state.inner[STEPS], 1.0))
+    C *= s
     if radius == 0.0:
         return False
     gap = (d - radius) / unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 
+from aggro.engine.rule import RULES
 from aggro.learners.shared.probabilities import raised
 
 LABELS = np.array(["m", "k", "z", "a", "q"])
@@ -36,11 +37,12 @@ settings_of_classes = st.fixed_dictionaries(
 def by_costs(model, columns):
     """By how much scores are raised by what classes cost, in the order of ``classes_``."""
     order = np.argsort(list(model._model.labels.codes))
-    joint = model.multi_class == "joint"  # whose two classes have a score each, and show the difference
-    more = raised(model._model.state.tally, np.zeros((1, 2 if joint and columns == 1 else columns)))[0]
+    state = model._model.state
+    each = columns > 1 or RULES[type(state)].columns(state) > 1  # two classes may have a score each, and show one
+    more = raised(state.tally, np.zeros((1, max(columns, 2) if each else 1)))[0]
     if columns > 1:
         return more[order]
-    return (more[1] - more[0] if joint else more[0]) * (1.0 if order[0] == 0 else -1.0)
+    return (more[1] - more[0] if each else more[0]) * (1.0 if order[0] == 0 else -1.0)
 
 
 def assert_equal_to_twin(model, twin):

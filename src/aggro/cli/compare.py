@@ -64,6 +64,10 @@ def compare(
     (task,) = tasks
     stream = open_data(data, reading, task=task)
     rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
+    if stream.raw:
+        from aggro.learners.records import of_scaled_numbers
+
+        contenders = {name: of_scaled_numbers(learner) for name, learner in contenders.items()}
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
     title = ", ".join(os.path.basename(path) for path in data)

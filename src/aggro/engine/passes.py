@@ -54,7 +54,6 @@ from aggro.engine.scaling import (
     scales_targets,
     target_unit,
     wanted,
-    whereabouts,
 )
 
 u8 = np.uint64
@@ -156,7 +155,6 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     simple = simple and not scales_targets(state)
     plain = simple and (classes < 2 or rows[LIVE] == 2)
     Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
-    brought = u8(stop)  # the row that is in Z already
     counted = u8(start)  # rows up to here are among those of each class
     tended = tend_at >= 0
     total, filled = np.float64(tally.marks[COUNTED]), tally.marks[FILLED]  # rows counted, and those of this block
@@ -168,51 +166,51 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     mean = np.empty(out.shape[0] if averaged else 0)
     t = u8(start)
     while t < u8(stop):
-        odd = not plain
+        begun, until, i = t, t + u8(1), t
         if plain:
-            begun = t
             until = min(u8(stop), t + u8(size - filled)) if tended else u8(stop)
-            while t < until:
-                k = bring(state, X, t, Z, marks, True)
-                brought = t
-                q = glance(state, params, Z, k, out)
-                if q != q:
-                    odd = True
-                    break
-                f, member = out[0], member_of(state, params)
-                loss, mistake = judge(state, params, y[t], out)
-                moved = nudge(state, params, Z, k, y[t], 1.0, out, q)
-                if moved < 0:
-                    odd = True
-                    break
-                updates += moved
-                mistakes += mistake
-                loss_sum = min(loss_sum + loss, HUGE)
-                seen += 1
-                rows[SEEN] = seen
-                mark(tally, seen, loss_sum, mistakes)
-                if tended:
-                    total += 1.0
-                    losses = min(losses + loss, HUGE)
-                    if classes == 1:
-                        u = error_of(loss, reference)
-                        errors = min(errors + u, HUGE)
-                        squares = min(squares + u * u, HUGE)
-                    elif several(params):
-                        spread = size_of_lead(tally, member, 2.0 * abs(f), True)
-                        if paired:
-                            add_pair(tally.pairs, u8(1), divided(2.0 * f, spread), u8(np.int64(y[t])), total)
-                    elif paired:
-                        add_pair(tally.pairs, u8(1), 2.0 * f, u8(np.int64(y[t])), total)
-                t += u8(1)
-            filled += np.int64(t - begun)
-        if odd:
-            weight = s[t] if s.shape[0] else 1.0
-            if weight == 0.0:
+        else:
+            if s.shape[0] and s[t] == 0.0:
                 t += u8(1)
                 continue
             i = u8(order[t]) if order.shape[0] else t
-            k = bring(state, X, i, Z, marks, True) if brought != t else whereabouts(state, i)
+        k = i
+        while t < until:
+            k = bring(state, X, i, Z, marks, True)
+            if not plain:
+                break
+            q = glance(state, params, Z, k, out)
+            if q != q:
+                break
+            f, member = out[0], member_of(state, params)
+            loss, mistake = judge(state, params, y[t], out)
+            moved = nudge(state, params, Z, k, y[t], 1.0, out, q)
+            if moved < 0:
+                break
+            updates += moved
+            mistakes += mistake
+            loss_sum = min(loss_sum + loss, HUGE)
+            seen += 1
+            rows[SEEN] = seen
+            mark(tally, seen, loss_sum, mistakes)
+            if tended:
+                total += 1.0
+                losses = min(losses + loss, HUGE)
+                if classes == 1:
+                    u = error_of(loss, reference)
+                    errors = min(errors + u, HUGE)
+                    squares = min(squares + u * u, HUGE)
+                elif several(params):
+                    spread = size_of_lead(tally, member, 2.0 * abs(f), True)
+                    if paired:
+                        add_pair(tally.pairs, u8(1), divided(2.0 * f, spread), u8(np.int64(y[t])), total)
+                elif paired:
+                    add_pair(tally.pairs, u8(1), 2.0 * f, u8(np.int64(y[t])), total)
+            t += u8(1)
+            i = t
+        filled += np.int64(t - begun)
+        if t < until:  # a row that takes the long way
+            weight = s[t] if s.shape[0] else 1.0
             q = look(state, params, Z, k, out)
             if q != q:
                 bad = np.int64(t)
@@ -229,13 +227,10 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             goal, unit = wanted(state, y[t]), target_unit(state)
             if averaged:
                 peek(state, params, Z, k, mean)
-                loss, mistake = judge(state, params, goal, mean)
-                if classes > 1:
-                    mistake = counted_pairs(state, params, y[t], mean, known, tended, paired, total, costs, mistake)
-            else:
-                loss, mistake = judge(state, params, goal, out)
-                if classes > 1:
-                    mistake = counted_pairs(state, params, y[t], out, known, tended, paired, total, costs, mistake)
+            scores = mean if averaged else out
+            loss, mistake = judge(state, params, goal, scores)
+            if classes > 1:
+                mistake = counted_pairs(state, params, y[t], scores, known, tended, paired, total, costs, mistake)
             loss = min(loss * unit, HUGE)
             count_target(state, y[t])
             updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)

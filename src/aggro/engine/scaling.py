@@ -465,15 +465,6 @@ def spoil(rows):
         rows[0, 0] = np.nan
 
 
-@inline
-def whereabouts(state, i):
-    """Where a row is that was brought before."""
-    if hasattr(state, "scaling"):
-        return u8(0)
-    else:
-        return i
-
-
 # Numbers to predict -----------------------------------------------------------------------------------------
 
 

@@ -108,7 +108,7 @@ class ActiveLearner(Around):
     Examples
     --------
     >>> from aggro import ActiveLearner, PAClassifier, streams
-    >>> active = ActiveLearner(PAClassifier(average=True), target_rate=0.02, random_state=0)
+    >>> active = ActiveLearner(PAClassifier(), target_rate=0.02, random_state=0)
     >>> for chunk in streams.twonorm(10_000):
     ...     active = active.learn_chunk(chunk)
     >>> active.n_seen_, 180 < active.n_queries_ < 220, active.progressive_error_ < 0.05

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
-from aggro.engine.scaling import target_unit
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
@@ -245,7 +244,7 @@ class Linear(WaitingRows, Weights):
         weights = weights / divided[:, None]
         intercepts = intercepts - centre @ weights
         if scaling.target.shape[0]:
-            unit = target_unit.py_func(view.state)
+            unit = unit_of(scaling)
             weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
         return weights[which], intercepts
 
@@ -258,7 +257,7 @@ class Linear(WaitingRows, Weights):
         parts, n = scaled_values[:, None] * weights, indices.shape[0]
         intercepts = intercepts + parts[n:].sum(axis=0)
         if view.state.scaling.target.shape[0]:
-            unit = target_unit.py_func(view.state)
+            unit = unit_of(view.state.scaling)
             return parts[:n] * unit, intercepts * unit + view.state.scaling.target[1]
         return parts[:n], intercepts
 

@@ -299,11 +299,11 @@ class PARegressor(Linear, NumberWeights, Regressor):
     Examples
     --------
     >>> from aggro import PARegressor
-    >>> model = PARegressor(step="pa", epsilon=0.0)
+    >>> model = PARegressor()
     >>> for x in (1.0, 2.0, 3.0, 4.0) * 50:
     ...     model = model.learn_one([x], 2 * x + 1)
-    >>> round(model.predict_one([10.0]), 1)
-    21.0
+    >>> round(model.predict_one([2.5]), 1)
+    6.0
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON, "average": AVERAGE}

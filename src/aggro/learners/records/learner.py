@@ -42,6 +42,13 @@ class Names:
         return "a name, a list of names or None"
 
 
+def of_scaled_numbers(learner: Any) -> Any:
+    """The learner, for numbers that are scaled before it sees them: one that would do so by itself need not."""
+    if learner.__dict__.get("scale") == "auto":
+        learner.scale = None
+    return learner
+
+
 class RecordLearner:
     """Learn from raw records, tables or texts: numbers, categories, text and dates as they come.
 
@@ -551,11 +558,8 @@ class RecordLearner:
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 
     def _copy_of_estimator(self) -> Any:
-        """The learner inside. Numbers are scaled before it sees them; one that would do so by itself need not."""
-        inner = self._unlearned()
-        if self.scale and inner.__dict__.get("scale") == "auto":
-            inner.scale = None
-        return inner
+        """The learner inside."""
+        return of_scaled_numbers(self._unlearned()) if self.scale else self._unlearned()
 
     def _unlearned(self) -> Any:
         if self.estimator is None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule, grown_into
-from aggro.engine.scaling import RMS, STANDARD, Alone, Scale, Scaling, most_entries, new_scaling, scale_sparse
+from aggro.engine.scaling import RMS, STANDARD, STILL, Alone, Scale, Scaling, most_entries, new_scaling, scale_sparse
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 
 NONE = Kind(None, "None")
@@ -77,6 +77,13 @@ def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.
     dense = dict(zip(found[: stop[1]].tolist(), numbers[: stop[1]].tolist(), strict=True))
     given = [dense.pop(j, 0.0) for j in indices.tolist()]
     return np.array([*indices.tolist(), *dense], np.int64), np.array([*given, *dense.values()])
+
+
+def unit_of(scaling: Scaling) -> float:
+    """What a score of 1 is in units of the target: ``engine.scaling.target_unit`` in Python."""
+    n, _, squares = scaling.target
+    v = squares / max(n, 1.0)
+    return float(np.sqrt(v)) if v > STILL else 1.0
 
 
 def divisors(scaling: Scaling, which: Any) -> tuple[np.ndarray, np.ndarray]:

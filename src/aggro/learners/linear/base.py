@@ -31,7 +31,7 @@ from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Sett
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
-from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row
+from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
 from aggro.learners.shared.waiting_rows import WaitingRows
 from aggro.learners.shared.weights import Weights
 

@@ -28,7 +28,7 @@ EMBEDDING: dict[str, Any] = {
     "half_life": None,
     **IN_ORDER,
 }
-BALL: dict[str, Any] = {"robust": False, "scale": None, **IN_ORDER}
+BALL: dict[str, Any] = {"C": 0.1, "robust": False, "scale": None, **IN_ORDER}
 
 
 def PAClassifier(*args: Any, **settings: Any) -> Any:

@@ -96,7 +96,7 @@ def test_metadata_routing_brings_the_weights(variant):
 
 @each(PLAIN)
 def test_html_and_text_show_the_learner_and_what_was_set(variant):
-    model = variant.entry.load()(max_iter=17)
+    model = type(variant.new())(max_iter=17)
     assert repr(model) == f"{variant.entry.name}(max_iter=17)"
     assert variant.entry.name in model._repr_html_()
     assert "17" in model._repr_html_()

@@ -202,6 +202,16 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             "fit_until needs steps that only bring rows nearer to their targets, and those of PAMeansClassifier also "
             "go towards the prototype. Use fit with max_iter."
         )
+    if "kernel" in settings or "n_units" in settings:
+        raise ValueError(
+            f"fit_until is about linear learners, whose losses a step makes smaller for good: {type(estimator).__name__} "
+            "is none. Use fit with max_iter."
+        )
+    if settings.get("scale"):
+        raise ValueError(
+            f"fit_until needs rows that stay as they are, and scale={settings['scale']!r} changes them as more come. "
+            "Set scale=None, or take the learner from aggro.published."
+        )
     step = settings.get("step", "pa")
     if step not in GUARANTEED:
         raise ValueError(

@@ -149,7 +149,7 @@ class KernelLearner(WaitingRows):
         tried=(
             {"average": True},
             {"gamma": [0.05, 0.2, 0.3], "scale": "rms", "average": True},
-            {"gamma": "auto", "average": "auto", "budget": 9, "scale": "standard"},
+            {"gamma": "auto", "average": "auto", "budget": 9, "budget_policy": "oldest", "scale": "standard"},
             {"kernel": "poly", "fit_intercept": True},
             {"budget": 9, "budget_policy": "project"},
             {"budget": 9, "budget_policy": "merge", "step": "pa"},

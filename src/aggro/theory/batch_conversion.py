@@ -204,8 +204,8 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
         )
     if "kernel" in settings or "n_units" in settings:
         raise ValueError(
-            f"fit_until is about linear learners, whose losses a step makes smaller for good: {type(estimator).__name__} "
-            "is none. Use fit with max_iter."
+            "fit_until is about linear learners, whose losses a step makes smaller for good: "
+            f"{type(estimator).__name__} is none. Use fit with max_iter."
         )
     if settings.get("scale"):
         raise ValueError(

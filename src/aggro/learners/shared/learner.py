@@ -49,6 +49,7 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
+BLOCK_BYTES = 2**19  # of rows that are put in order
 HARDLY = 0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
 # Parameters that change nothing of what is learned: any learner may have them, and model files do without.
 ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
@@ -112,6 +113,33 @@ class EveryRow:
     def onward(self, learner: Learner, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
         """The state and settings to go on with after a stretch: those that learned it."""
         return state, params
+
+
+def in_blocks(
+    learn_rows: Any,
+    state: Any,
+    params: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    s: np.ndarray,
+    order: np.ndarray,
+    start: int,
+    stop: int,
+    *flags: Any,
+) -> int:
+    """Learn rows in another order than they are in: a block of them is put in order first, and read once in a row.
+
+    The same bits as by ``order``, in less than half of the time where there are many.
+    """
+    size = max(1, BLOCK_BYTES // max(1, X.strides[0]))
+    for first in range(start, stop, size):
+        block = slice(first, min(first + size, stop))
+        rows, weights = frozen(X[order[block]]), frozen(s[block]) if s.shape[0] else s
+        n = block.stop - first
+        bad = learn_rows(state, params, rows, frozen(y[block]), weights, NO_ORDER, 0, n, *flags)
+        if bad >= 0:
+            return int(first + bad)
+    return -1
 
 
 class Learner(OneRow, Columns, Counted):
@@ -550,14 +578,16 @@ class Learner(OneRow, Columns, Counted):
         self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
     ) -> tuple[Any, int]:
         """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
-        if watch is None:
-            return state, learn_rows(state, params, *rest)
         X, y, s, order, start, stop, *flags = rest
-        for first, last in watch.pieces(start, stop):
-            bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
+        for first, last in [(start, stop)] if watch is None else watch.pieces(start, stop):
+            if order.shape[0] and isinstance(X, np.ndarray):
+                bad = in_blocks(learn_rows, state, params, X, y, s, order, first, last, *flags)
+            else:
+                bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
             if bad >= 0:
                 return state, bad
-            watch.note(last, state.tally)
+            if watch is not None:
+                watch.note(last, state.tally)
         return state, -1
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS, Entry
+from aggro.published import PARegressor
 from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, plain_settings, stream, tried
 
 ROWS, WIDTH = 24, 5
@@ -82,7 +83,7 @@ def said_briefly() -> list[Any]:
     X, y = stream(Variant(LEARNERS[1]), ROWS, WIDTH)
     found = []
     for rows in (list(X), as_dicts(X)):
-        model = learn_rows(learn_rows(aggro.PARegressor(), rows, y), rows, y)
+        model = learn_rows(learn_rows(PARegressor(), rows, y), rows, y)
         found.append(np.array([model.predict_one(row) for row in rows]))
     return found
 

@@ -189,8 +189,8 @@ def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plo
         lines.append(Row(cells, style="bold" if best and len(figures) > 1 else ""))
     rows = next(iter(figures.values()))["rows"]
     print_table(console(), columns, lines, f"{title}, {rows:,} rows")
-    for name, f in figures.items():
-        if drift := drift_line(f):
-            print(fitted(f"{shown(name)}: drift {drift}"))
+    drifting = [Row([name, drift]) for name, f in figures.items() if (drift := drift_line(f))]
+    if drifting:
+        print_table(console(), [Column("learner"), Column("drift")], drifting)
     if plot is not None:
         print(fitted(f"The curves are in {shown(plot)}"))

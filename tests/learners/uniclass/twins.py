@@ -120,7 +120,7 @@ class Measured:
         d, seen_from = self.distance(x, w), self.distance(x, shown)
         self.outside += seen_from > self.radius
         radius = edge = self.epsilon or self.own.value
-        C, unit = self.C * s, 1.0
+        C, unit = self.C, 1.0
         if self.epsilon is None:
             if self.robust:
                 edge = self.inner.value
@@ -130,7 +130,7 @@ class Measured:
             self.own.learn(d)
             self.shown.learn(seen_from)
         if edge > 0.0 and d > edge:
-            w = w + min(C * unit, d - edge) / d * (x - w)
+            w = w + min(C * s * unit, d - edge) / d * (x - w)
             self.updates += 1
         if self.met <= self.many:
             self.take_in(x - self.iterates[-1], (radius / d) ** 2 if self.robust and 0.0 < radius < d else 1.0)

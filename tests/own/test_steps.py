@@ -166,7 +166,8 @@ def test_a_step_that_cannot_be_taken_passes_the_row_over(C, params):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_extreme_rows_are_learned_as_by_the_built_in_step_or_passed_over(scale, average, step, fit_intercept):
     built_in = step.__name__.removeprefix("own_")
-    for variant in (Variant(CLASSES), Variant(CLASSES, {"multi_class": "joint"}), Variant(NUMBERS)):
+    for entry, params in ((CLASSES, {}), (CLASSES, {"multi_class": "joint"}), (NUMBERS, {})):
+        variant = Variant(entry, params, plain_settings(entry))
         X, y = stream(variant)
         given = {"average": average, "fit_intercept": fit_intercept}
         mine, theirs = (variant.new(step=s, **given).partial_fit(X, y) for s in (step, built_in))

@@ -15,8 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from peers import best, labels
 
-from aggro import PAClassifier, streams
+from aggro import streams
 from aggro.learners.linear.base import C_GRID
+from aggro.published import PAClassifier
 
 SETS = ("svmguide1", "ijcnn1", "a9a", "w7a")
 SHUFFLES = 5

@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from aggro import PAClassifier, PAMeansClassifier, streams
+from aggro import PAMeansClassifier, streams
+from aggro.published import PAClassifier
 
 ORDERS = 10
 NAMES = {"svmguide1": "svmguide1", "w3a": "w3a", "ijcnn1": "ijcnn1", "a9a": "adult"}

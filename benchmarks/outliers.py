@@ -1,12 +1,14 @@
-"""Outlier detectors on real data: how well they rank, what share they leave outside, and their time as a ratio.
+"""Outlier detectors on real data: how well they rank, clean and with anomalies among the rows that they learn.
 
     AGGRO_DATA=folder python benchmarks/outliers.py
 
-The rarer class of a set is the outliers. For each of several shuffles, half of the other class is learned, in random
-order, and the other half is scored together with all outliers. Dense columns are standardised by the rows that are
-learned; sparse rows stay as they are. Every detector has its defaults (PAUniclass's were set after a trial on these
-sets), and ν = 0.1 where it has one. AUC is that of ``score_samples`` (0.5 is chance), «outside» the share of the
-held-out usual rows outside, and time that of learning and scoring, relative to ``PAUniclass()`` a moment before.
+Of a set with two classes the rarer one is the outliers; of scikit-learn's sets of several classes one is usual, and the
+others are outliers. For each of several shuffles, half of the usual rows are learned, in random order, with so many
+outliers among them that these are a given share (half of the outliers at most), and the others are scored. Detectors
+have their defaults, and ν = 0.1 where they have one. Those that are said to be standardised get columns standardised by
+the rows that are learned; sparse sets stay as they are. AUC is that of ``score_samples`` (0.5 is chance), «outside» the
+share of the held-out usual rows outside, and time that of learning and scoring, relative to ``PAUniclass()`` a moment
+before.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
+from sklearn import datasets
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.ensemble import IsolationForest
 from sklearn.kernel_approximation import Nystroem
@@ -31,8 +34,10 @@ from sklearn.preprocessing import StandardScaler
 from aggro import PAUniclass, streams
 
 SETS = (
-    "shuttle_od", "breast", "ionosphere", "diabetes", "heart", "svmguide1", "cbcl", "ijcnn1", "w7a", "reuters_tick",
+    "shuttle_od", "breast", "ionosphere", "diabetes", "heart", "sonar", "liver", "svmguide1", "ijcnn1", "digits-0",
+    "digits-3", "digits-8", "wine-1", "breast_cancer-1", "iris-1",
 )  # fmt: skip
+SHARES = (0.0, 0.03, 0.07, 0.1)
 NU = 0.1
 
 
@@ -53,26 +58,38 @@ class MeanDistance(OutlierMixin, BaseEstimator):
         return self.score_samples(X) - self.offset_
 
 
+def standardised(X: Any, detector: Any) -> Any:
+    return detector if issparse(X) else make_pipeline(StandardScaler(), detector)
+
+
 def kernel_svm(X: Any, seed: int) -> Any:
     """A linear one-class SVM over 100 features of an RBF kernel, with gamma as OneClassSVM has it by default."""
-    variance = X.multiply(X).mean() - X.mean() ** 2 if issparse(X) else X.var()
-    gamma = 1.0 / (X.shape[1] * variance)
+    gamma = "scale" if issparse(X) else 1.0 / X.shape[1]
+    if gamma == "scale":
+        gamma = 1.0 / (X.shape[1] * (X.multiply(X).mean() - X.mean() ** 2))
     features = Nystroem(gamma=gamma, n_components=min(100, X.shape[0]), random_state=seed)
-    return make_pipeline(features, SGDOneClassSVM(nu=NU, random_state=seed))
+    return standardised(X, make_pipeline(features, SGDOneClassSVM(nu=NU, random_state=seed)))
 
 
+OURS = "PAUniclass()"
 DETECTORS: dict[str, Callable[[Any, int], Any]] = {
-    "PAUniclass": lambda X, seed: PAUniclass(nu=NU),
-    "PAUniclass, average": lambda X, seed: PAUniclass(nu=NU, average=True),
-    "SGDOneClassSVM": lambda X, seed: SGDOneClassSVM(nu=NU, random_state=seed),
-    "Nystroem + SGDOneClassSVM": kernel_svm,
+    OURS: lambda X, seed: PAUniclass(nu=NU),
+    "average=True": lambda X, seed: PAUniclass(nu=NU, average=True),
+    "robust=False": lambda X, seed: PAUniclass(nu=NU, robust=False),
+    'scale="standard"': lambda X, seed: PAUniclass(nu=NU, scale="standard"),
+    "as in the paper, standardised": lambda X, seed: standardised(X, PAUniclass(0.1, nu=NU, robust=False, scale=None)),
+    "Nystroem + SGDOneClassSVM, standardised": kernel_svm,
+    "distance from the mean, standardised": lambda X, seed: standardised(X, MeanDistance()),
     "IsolationForest": lambda X, seed: IsolationForest(random_state=seed),
-    "distance from the mean": lambda X, seed: MeanDistance(),
 }
 
 
 def loaded(name: str) -> tuple[Any, np.ndarray]:
     """The rows of a set, and which are outliers."""
+    own, _, usual = name.partition("-")
+    if usual:
+        X, y = getattr(datasets, f"load_{own}")(return_X_y=True)
+        return X, y != int(usual)
     chunks = list(streams.load(name))
     X = vstack([chunk.X for chunk in chunks], "csr") if issparse(chunks[0].X) else np.vstack([c.X for c in chunks])
     y = np.concatenate([chunk.y for chunk in chunks])
@@ -84,16 +101,15 @@ def loaded(name: str) -> tuple[Any, np.ndarray]:
     return X, y == labels[counts.argmin()]
 
 
-def split(X: Any, outlier: np.ndarray, seed: int) -> tuple[Any, Any, np.ndarray]:
+def split(X: Any, outlier: np.ndarray, share: float, seed: int) -> tuple[Any, Any, np.ndarray]:
     """What is learned, what is scored, and which of that are outliers."""
-    usual = np.random.default_rng(seed).permutation(np.flatnonzero(~outlier))
+    rng = np.random.default_rng(seed)
+    usual, others = rng.permutation(np.flatnonzero(~outlier)), rng.permutation(np.flatnonzero(outlier))
     half = len(usual) // 2
-    scored = np.concatenate([usual[half:], np.flatnonzero(outlier)])
-    train, test = X[usual[:half]], X[scored]
-    if not issparse(X):
-        scaler = StandardScaler().fit(train)
-        train, test = scaler.transform(train), scaler.transform(test)
-    return train, test, outlier[scored]
+    among = min(round(share * half / (1.0 - share)), len(others) // 2)
+    learned = rng.permutation(np.concatenate([usual[:half], others[:among]]))
+    scored = np.concatenate([usual[half:], others[among:]])
+    return X[learned], X[scored], outlier[scored]
 
 
 def measured(train: Any, test: Any, outlier: np.ndarray, make: Callable[[Any, int], Any], seed: int) -> list[float]:
@@ -105,16 +121,16 @@ def measured(train: Any, test: Any, outlier: np.ndarray, make: Callable[[Any, in
     return [roc_auc_score(outlier, -decisions), float((decisions[~outlier] < 0.0).mean()), seconds]
 
 
-def results(name: str, shuffles: int) -> dict[str, Any]:
+def results(name: str, share: float, shuffles: int) -> dict[str, Any]:
     X, outlier = loaded(name)
-    measured(*split(X, outlier, 0), DETECTORS["PAUniclass"], 0)  # loads what was compiled
+    measured(*split(X, outlier, share, 0), DETECTORS[OURS], 0)  # loads what was compiled
     found: dict[str, list[list[float]]] = {title: [] for title in DETECTORS}
     for seed in range(shuffles):
-        parts = split(X, outlier, seed)
+        parts = split(X, outlier, share, seed)
         for title, make in DETECTORS.items():
             found[title].append(measured(*parts, make, seed))
     tables = {title: np.array(rows) for title, rows in found.items()}
-    base = np.median(tables["PAUniclass"][:, 2])
+    base = np.median(tables[OURS][:, 2])
     return {
         title: {
             "auc": float(rows[:, 0].mean()),
@@ -129,20 +145,28 @@ def results(name: str, shuffles: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", default=",".join(SETS), help="names between commas")
-    parser.add_argument("--shuffles", type=int, default=5)
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)), help="of anomalies among what is learned")
+    parser.add_argument("--shuffles", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    everything = {}
-    for name in options.sets.split(","):
-        everything[name] = found = results(name, options.shuffles)
-        if not options.json:
-            print(name)
-            for title, f in found.items():
-                auc = f"{f['auc']:.3f} ± {f['std']:.3f}"
-                print(f"  {title:<26} AUC {auc}   outside {f['outside']:6.1%}   time {f['time']:8.1f}", flush=True)
+    names, shares = options.sets.split(","), list(map(float, options.shares.split(",")))
+    everything = {name: {share: results(name, share, options.shuffles) for share in shares} for name in names}
     if options.json:
         print(json.dumps(everything, indent=2))
+        return
+    for share in shares:
+        print(f"\n{share:.0%} of what is learned are anomalies: AUC × 100\n")
+        print(f"| set | {' | '.join(DETECTORS)} |\n|---|{'---|' * len(DETECTORS)}")
+        for name in names:
+            cells = [f"{100 * f['auc']:.1f} ± {100 * f['std']:.1f}" for f in everything[name][share].values()]
+            print(f"| {name} | {' | '.join(cells)} |")
+        for title, what, digits in (("mean", "auc", 1), ("outside", "outside", 1), ("time", "time", 1)):
+            cells = []
+            for detector in DETECTORS:
+                values = [everything[name][share][detector][what] for name in names]
+                cells.append(f"{np.mean(values) * (1 if what == 'time' else 100):.{digits}f}")
+            print(f"| {title} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

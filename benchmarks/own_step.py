@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import aggro
-from aggro import PAClassifier
+from aggro.published import PAClassifier
 
 ROUNDS = 41
 

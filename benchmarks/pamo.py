@@ -32,9 +32,13 @@ from typing import Any
 import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
-from aggro import PAClassifier, PAMOClassifier, streams
+from aggro import PAMOClassifier, streams
+from aggro.published import PAClassifier
 
 SHUFFLES = 20
+PUBLISHED: dict[str, Any] = {
+    "n_units": 64, "n_pieces": 2, "C": 0.125, "C_r": 0.125, "alpha": 0.9, "average": False, "half_life": None,
+}  # fmt: skip
 SIZES = ((256, 2, 22), (64, 2, 22), (64, 2, 122), (64, 4, 361), (64, 2, 784))  # h, k, features
 ROUNDS, ROWS, FEW = 60, 500, 100
 TABLE_1 = {"svmguide1": (64, (4.13, 0.59), (4.35, 0.67)), "ijcnn1": (256, (2.77, 0.32), (2.53, 0.23))}
@@ -89,7 +93,9 @@ def speed() -> None:
     for h, k, d in SIZES:
         X = rng.standard_normal((ROWS, d))
         y = np.where(X[:, 0] * X[:, 1] > 0.0, 1.0, -1.0)
-        model = PAMOClassifier(h, n_pieces=k, always=True, random_state=0).partial_fit(X, y)
+        model = PAMOClassifier(**{**PUBLISHED, "n_units": h, "n_pieces": k}, always=True, random_state=0).partial_fit(
+            X, y
+        )
         rows = np.ascontiguousarray(np.hstack([X, np.ones((ROWS, 1))]))
         flat = np.ascontiguousarray(model.pieces_.reshape(h * k, d + 1))
         jobs = (
@@ -120,7 +126,7 @@ def shuffled(X: np.ndarray, y: np.ndarray, measure: Callable[[Any], float], **se
     """Mean and deviation of a measure, in per cent."""
     found = []
     for seed in range(SHUFFLES):
-        model = PAMOClassifier(shuffle=True, random_state=seed, **settings).fit(X, y)
+        model = PAMOClassifier(shuffle=True, random_state=seed, **{**PUBLISHED, **settings}).fit(X, y)
         found.append(100.0 * measure(model))
     return float(np.mean(found)), float(np.std(found))
 
@@ -163,10 +169,11 @@ def mistakes() -> None:
 def classes() -> None:
     parts = [rows_of("mnist", part) for part in ("train", "test")]
     (X, y), (X_test, y_test) = ((np.pad(X, ((0, 0), (0, 784 - X.shape[1]))), y) for X, y in parts)
-    both = {"average": True, "shuffle": True}
+    both: dict[str, Any] = {"average": True, "shuffle": True}
+    shared = {**PUBLISHED, **both}
     makers: dict[str, Callable[[int], Any]] = {
-        "shared, 64 × 2": lambda seed: PAMOClassifier(random_state=seed, **both),
-        "one for each class, 64 × 2": lambda seed: OneVsRestClassifier(PAMOClassifier(random_state=seed, **both)),
+        "shared, 64 × 2": lambda seed: PAMOClassifier(random_state=seed, **shared),
+        "one for each class, 64 × 2": lambda seed: OneVsRestClassifier(PAMOClassifier(random_state=seed, **shared)),
         "`PAClassifier(0.01)`": lambda seed: PAClassifier(0.01, random_state=seed, **both),
     }
     print("| embedding | test error | processor time, of the shared one's |\n|---|---|---|")

@@ -50,7 +50,7 @@ def labels(X: Any, rng: np.random.Generator) -> np.ndarray:
 def dense(rng: np.random.Generator) -> list[dict]:
     from sklearn.linear_model import SGDClassifier
 
-    from aggro import PAClassifier
+    from aggro.published import PAClassifier
 
     X = rng.standard_normal((200_000, 22))
     y = labels(X, rng)
@@ -66,12 +66,12 @@ def dense(rng: np.random.Generator) -> list[dict]:
 def sparse(rng: np.random.Generator) -> list[dict]:
     from sklearn.linear_model import SGDClassifier
 
-    from aggro import PAClassifier
     from aggro.engine.passes import run
     from aggro.learners.linear.vector import LINE, LineParams
     from aggro.learners.shared.features import frozen
     from aggro.learners.shared.inputs import as_rows
     from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS
+    from aggro.published import PAClassifier
 
     n, d, k = 200_000, 47_000, 70
     # Words of a text: few common, many rare; repeated words of a row are merged.
@@ -101,7 +101,7 @@ def one_row(rng: np.random.Generator) -> list[dict]:
     from river import linear_model
     from sklearn.linear_model import SGDClassifier
 
-    from aggro import PAClassifier
+    from aggro.published import PAClassifier
 
     n, d = 2_000, 22
     X = rng.standard_normal((n, d))
@@ -157,7 +157,7 @@ def text_labels(rng: np.random.Generator) -> list[dict]:
     """Labels that are text beside whole numbers, of two classes and of ten, in what they usually come in."""
     import pandas as pd
 
-    from aggro import PAClassifier
+    from aggro.published import PAClassifier
     from aggro.streams import Chunk
 
     X = rng.standard_normal((200_000, 22))

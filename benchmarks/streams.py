@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import aggro.streams
-from aggro import PAClassifier
+from aggro.published import PAClassifier
 
 ROWS, FEATURES = 200_000, 13
 PA1 = {"learning_rate": "pa1", "eta0": 1.0, "loss": "hinge", "penalty": None, "max_iter": 1, "tol": None}

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from draw import Theme, plain, plt, save
 
-from aggro import PAClassifier, streams, theory
+from aggro import streams, theory
+from aggro.published import PAClassifier
 
 ROWS = 400
 STRETCHES = {"half the step": (0.5, "c"), "twice the step": (2.0, "d")}

@@ -23,9 +23,10 @@ import numpy as np
 from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
-from aggro import PAClassifier, streams
+from aggro import streams
 from aggro.engine.steps import Step, step_size
 from aggro.evaluate import compare
+from aggro.published import PAClassifier
 
 ASSETS = Path(__file__).parent.parent / "assets"
 THEMES = {

@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from draw import Theme, plain, save
 
-from aggro import PAClassifier, streams
+from aggro import streams
+from aggro.published import PAClassifier
 
 HALF_LIVES = (10, 30, 100, 300, 1000, 3000, 10_000)
 SEEDS = range(5)

@@ -21,7 +21,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from draw import Theme, plain, save
 
-from aggro import MultiplicativePAClassifier, PAClassifier
+from aggro import MultiplicativePAClassifier
+from aggro.published import PAClassifier
 
 ROWS = 2000
 SEEDS = range(5)

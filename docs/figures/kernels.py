@@ -34,7 +34,7 @@ def picture(theme: Theme) -> Any:
     side = np.linspace(-2.2, 2.2, 240)
     grid = np.column_stack([axis.ravel() for axis in np.meshgrid(side, side)])
     for axes, (title, settings) in zip(every, SETTINGS.items(), strict=False):
-        model = KernelPAClassifier(C=0.5, average=True, **settings).fit(X, y)
+        model = KernelPAClassifier(C=0.5, average=True, scale=None, **settings).fit(X, y)
         wrong = 100 * (model.predict(X) != y).mean()
         draw(axes, theme, side, model.decision_function(grid), X, np.where(y == 1, theme["a"], theme["c"]))
         axes.set_title(f"{title}: {wrong:.1f} % wrong", loc="left", fontsize=10)

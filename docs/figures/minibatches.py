@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from draw import Theme, plain, save
 
-from aggro import PARegressor, streams
+from aggro import streams
+from aggro.published import PARegressor
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 SEEDS = range(5)

@@ -29,7 +29,7 @@ def cloud() -> np.ndarray:
 
 
 def learned(X: np.ndarray) -> dict[str, np.ndarray]:
-    model = PAUniclass(nu=NU)
+    model = PAUniclass(0.1, nu=NU, robust=False, scale=None)
     centres, radii, outside = [], [], []
     for x in X:
         model.learn_one(x)

@@ -13,9 +13,10 @@ import numpy as np
 from draw import Theme, peer, plain, save
 from sklearn.datasets import load_digits
 
-from aggro import ActiveLearner, PAClassifier, streams
+from aggro import ActiveLearner, streams
 from aggro.cli.demo import tickets
 from aggro.evaluate import progressive
+from aggro.published import PAClassifier
 
 CS = 10.0 ** np.arange(-5, 2)
 SEEDS = range(5)
@@ -63,7 +64,7 @@ def asking() -> dict[str, Any]:
             for seed in SEEDS:
                 share = delta if strategy == "margin" else min(1.0, rates[0])
                 inside = PAClassifier(average=True)
-                model = ActiveLearner(inside, delta=share, strategy=strategy, random_state=seed)
+                model = ActiveLearner(inside, delta=share, strategy=strategy, replay=0, random_state=seed)
                 for chunk in streams.twonorm(20_000, seed=seed):
                     model.learn_chunk(chunk)
                 both.append((model.n_queries_, 100 * float(np.mean(model.predict(test.X) != test.y))))

@@ -436,7 +436,14 @@ def makers():
             found.append((variant, lambda variant=variant: variant.new(**seeded(variant))))
     for variant in [Variant(entry) for entry in LEARNERS if entry.task == "classification"]:
         inner = seeded(variant)
-        found.append((variant, lambda v=variant, s=inner: aggro.ActiveLearner(v.new(**s), random_state=0)))
+        found.append(
+            (
+                variant,
+                lambda v=variant, s=inner: aggro.ActiveLearner(
+                    v.new(**s), delta=1.0, strategy="margin", replay=0, random_state=0
+                ),
+            )
+        )
     return found
 
 

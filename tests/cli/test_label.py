@@ -273,11 +273,11 @@ def test_seed_labels(label, data, tmp_path):
     )
     _, questions, _ = label("m.aggro", most=5, options=["--seed-labels", seeds])
     assert questions[0]["guess"] in ("up", "down")
-    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.n_kept_ == 15
     seeds.unlink()  # what was learned from it is kept
     (tmp_path / "m.aggro").unlink()
     assert label("m.aggro", most=0)[0]["answered"] == 5
-    assert aggro.load(tmp_path / "m.aggro").estimator_.estimator_.n_seen_ == 15
+    assert aggro.load(tmp_path / "m.aggro").estimator_.n_kept_ == 15
 
 
 def test_a_budget_counts_answers(label):
@@ -404,7 +404,7 @@ def test_another_run_is_refused(label, data, tmp_path):
     assert "was begun with --label None, not x" in mistake("label", data[0], "--model", model, "--label", "x")
     assert "was begun with --delta 0.1, not 0.2" in mistake("label", data[0], "--model", model, "--delta", "0.2")
     assert "another learner" in mistake("label", data[0], "--model", model, "--set", "C=7")
-    assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=1"])[0]["answered"] == 3
+    assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=auto"])[0]["answered"] == 3
 
 
 def test_rows_that_are_not_those_answered_are_noticed(label, data, tmp_path):

@@ -80,8 +80,16 @@ def test_train_and_its_progress(svm, tmp_path, monkeypatch, clock, alike, learne
 
 def test_compare(alike, capsys):
     learners = ("pa1", "PAClassifier(C=0.015625,average=True,multi_class=joint)")
+    drift = {"drifts": 12, "drift_rows": [1, 20, 123456]}
     figures = {
-        name: {"rows": 123456789, "error": 0.123, "mean_loss": 1.2345e-7, "updates": 98765432, "rows_per_second": 1.5e7}
+        name: {
+            "rows": 123456789,
+            "error": 0.123,
+            "mean_loss": 1.2345e-7,
+            "updates": 98765432,
+            "rows_per_second": 1.5e7,
+            **drift,
+        }
         for name in learners
     }
 

@@ -32,6 +32,18 @@ def test_labels_and_scores_one_a_line(svm, model):
     assert learner.n_features_in_ == 3
 
 
+def test_probabilities_a_column_for_each_class(svm, model, numbers, tmp_path):
+    learner = load(model)
+    rows = np.array([line.split("\t") for line in good("predict", model, svm, "--proba").out.splitlines()], float)
+    assert rows.shape == (600, 2)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    first = json.loads(good("predict", model, svm, "--proba", "--json").out.splitlines()[0])
+    assert first["probabilities"] == dict(zip(map(str, learner.classes_.tolist()), rows[0].tolist(), strict=True))
+    assert "one of --scores and --proba" in mistake("predict", model, svm, "--proba", "--scores")
+    good("train", numbers, "--learner", "PARegressor", "--model", tmp_path / "r.aggro")
+    assert "no classifier" in mistake("predict", tmp_path / "r.aggro", numbers, "--proba")
+
+
 def test_many_classes_have_a_score_each(tmp_path):
     path = tmp_path / "three.svm"
     path.write_text("2 1:1\n0 2:1\n1 3:1\n" * 20)
@@ -122,7 +134,7 @@ def test_ctrl_c_ends_with_130(tmp_path):
 def test_show(csv, tmp_path):
     good("train", csv, "--model", tmp_path / "m.aggro", "--set", "C=0.5")
     out = good("show", tmp_path / "m.aggro", "--weights", 3).out
-    for word in ("PAClassifier(C=0.5)", "down, up", "600", "with names", "x "):
+    for word in ("PAClassifier(C=0.5", "down, up", "600", "with names", "x "):
         assert word in out
     facts = good("show", tmp_path / "m.aggro", "--json").json
     assert facts["classes"] == ["down", "up"]

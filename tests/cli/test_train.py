@@ -42,7 +42,7 @@ def test_several_values_of_c_and_they_are_kept_with_the_model(svm, tmp_path, wri
     good("train", svm, "--model", model, "--set", f"C={written}")
     found = load(model)
     assert found.C == [0.01, 1.0]
-    assert found.grid_["C"].tolist() == [0.01, 1.0]
+    assert found.grid_["C"].tolist() == [0.01, 1.0] * 2  # the last iterates, then the means
     good("train", svm, "--from", model, "--model", tmp_path / "more.aggro")
     assert load(tmp_path / "more.aggro").n_seen_ == 2 * found.n_seen_
     assert "'C'" in mistake("train", svm, "--model", model, "--set", "C=0.1,-1")
@@ -294,7 +294,7 @@ def test_resume_goes_on(stopped, csv, tmp_path):
     ("change", "said"),
     [
         (lambda a: [*a, "--passes", "3"], "passes was 2, now 3"),
-        (lambda a: [*a, "--set", "C=2"], "'C' among the parameters was 1.0, now it is 2"),
+        (lambda a: [*a, "--set", "C=2"], "'C' among the parameters was 'auto', now it is 2"),
         (lambda a: [*a, "--learner", "PARegressor"], "learner was 'PAClassifier', now 'PARegressor'"),
         (lambda a: [*a, "--skip-bad"], "'skip_bad' among the options was False, now it is True"),
     ],

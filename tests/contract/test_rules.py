@@ -32,7 +32,7 @@ def test_class_weight_zero_is_a_no_op(variant):
 
 
 def has_no_C(variant):
-    return variant.why_not(WEIGHTS_SCALE_C) is not None and variant.params.get("C") != "auto"
+    return (variant.why_not(WEIGHTS_SCALE_C) or "").startswith("pa has no C")
 
 
 @each(where=has_no_C)

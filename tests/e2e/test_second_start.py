@@ -44,7 +44,7 @@ def test_the_second_start_compiles_nothing():
 TOGETHER = """
 import json
 import numpy as np
-from aggro import PARegressor
+from aggro.published import PARegressor
 from aggro.engine import passes
 
 PARegressor().partial_fit(np.ones((2, 2)), [0.0, 1.0]).learn_one(np.ones(2), 1.0)

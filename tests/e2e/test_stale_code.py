@@ -10,7 +10,7 @@ PAGES = [ROOT / "docs" / "tutorials" / name for name in ("a-rule-of-your-own.md"
 WITH = """
 import sys
 import numpy as np
-from aggro import PARegressor
+from aggro.published import PARegressor
 from my_learners import MetricRegressor
 from my_rules import huber
 
@@ -21,7 +21,7 @@ print(round(one.predict_one({"a": 1.0}), 6))
 """
 WITHOUT = """
 import numpy as np
-from aggro import PARegressor
+from aggro.published import PARegressor
 from aggro.engine import passes
 from aggro.engine.jit import pinned
 

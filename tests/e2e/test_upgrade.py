@@ -16,7 +16,7 @@ import aggro
 SCRIPT = """
 import numpy as np
 import aggro
-from aggro import PARegressor
+from aggro.published import PARegressor
 from aggro.engine.passes import run
 
 model = PARegressor(1e9, epsilon=0.0, fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])

@@ -21,7 +21,7 @@ NONE, NO_ORDER = frozen(np.empty(0)), frozen(np.empty(0, np.int64))
 
 
 def new_gate(strategy, delta=1.0, budget=-1, target=0.0):
-    return Gate(int(strategy), budget, target, SEED, np.zeros(3, np.int64), np.array([delta, 0.0, 0.0, 0.0]))
+    return Gate(int(strategy), budget, target, SEED, np.zeros(3, np.int64), np.array([delta, 0.0, 0.0, 0.0, 0.0]))
 
 
 def asked(gate, scores, live=2, weights=NONE):
@@ -72,11 +72,21 @@ def test_as_long_as_little_is_known_all_are_asked_about(strategy, live, all_of_t
     assert (len(asked(new_gate(strategy, delta=1e-9), SCORES, live)) == 100) == all_of_them
 
 
-def test_a_target_rate_moves_delta():
-    gate, delta = new_gate(Strategy.MARGIN, delta=2.0, target=0.1), 2.0
-    asked(gate, SCORES)
-    for f in SCORES:
-        delta *= math.exp(0.2 * (0.1 - delta / (delta + abs(f))))
+@pytest.mark.parametrize("strategy", [Strategy.MARGIN, Strategy.SHARP])
+def test_a_target_rate_moves_delta(strategy):
+    """As the text of the module has it, row by row."""
+    rate, gate, delta, surplus, found = 0.1, new_gate(strategy, delta=2.0, target=0.1), 2.0, 0.0, []
+    draws = [(z >> 11) / 2**53 for z in splitmix64(SEED, len(SCORES))]
+    for t, (f, draw) in enumerate(zip(SCORES, draws, strict=True)):
+        p = delta / (delta + abs(f)) if strategy == Strategy.MARGIN else max(delta**2 / (delta**2 + f**2), rate / 20)
+        beyond = max(abs(surplus) - 1.0 - math.sqrt(rate * (t + 1)) / 4.0, 0.0)
+        p = p / (1.0 + beyond**2) if surplus > 0 else max(p, min(rate * beyond**2, 1.0))
+        delta *= math.exp(0.5 * (rate * min(max(1.0 - surplus / 5.0, 0.25), 3.0) - p))
+        surplus = max(surplus - rate, -20.0)
+        if draw < p:
+            found.append(t)
+            surplus = min(surplus + 1.0, 20.0)
+    assert asked(gate, SCORES) == found
     assert gate.sums[DELTA] == pytest.approx(delta, rel=1e-12)
 
 
@@ -105,7 +115,7 @@ def test_how_a_stream_is_cut_does_not_matter():
 def attend(state, gate, values, y, known):
     params, X, y = TinyParams(False), frozen(np.array(values, float)[:, None]), frozen(np.array(y, float))
     layout = layout_of(state, params)
-    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), False, False)
+    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), NONE, False, -1)
     pass_at = address_of(suited(passes.run, layout), *arguments)
     return suited(module.attend, layout)(*arguments, gate, 1, known, pass_at)
 

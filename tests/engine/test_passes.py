@@ -7,8 +7,10 @@ import pytest
 from helpers.tiny_rule import TinyParams, learned, tiny
 
 from aggro.engine import passes
+from aggro.engine.calibration import BALANCED
 from aggro.engine.passes import from_outside, layout_of, suited
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
+from aggro.engine.tending import tend_address
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.features import frozen
 
@@ -26,8 +28,9 @@ def targets(*values):
     return frozen(np.array(values, float))
 
 
-def go(state, params, X, y, s=NONE, order=NO_ORDER, start=0, stop=None, balanced=False, averaged=False):
-    return run(state, params, X, y, s, order, start, y.shape[0] if stop is None else stop, balanced, averaged)
+def go(state, params, X, y, s=NONE, order=NO_ORDER, start=0, stop=None, costs=NONE, averaged=False):
+    stop = y.shape[0] if stop is None else stop
+    return run(state, params, X, y, s, order, start, stop, costs, averaged, tend_address())
 
 
 @pytest.mark.parametrize("params", [GENERAL, STEADY])
@@ -85,7 +88,7 @@ def test_classes_are_counted_and_the_first_row_of_each_is_a_mistake():
 
 def test_balanced_weights_are_by_the_classes_counted_so_far():
     state = tiny(models=2)
-    go(state, GENERAL, rows(1, 1, 1), targets(0, 0, 1), balanced=True)
+    go(state, GENERAL, rows(1, 1, 1), targets(0, 0, 1), costs=targets(BALANCED))
     # (rows with this one) / (classes with this one · rows of its class with this one)
     assert [s for _, _, s, _ in learned(state)] == [1 / (1 * 1), 2 / (1 * 2), 3 / (2 * 1)]
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
-from aggro import PAClassifier, PARegressor
 from aggro.evaluate import compare, progressive
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk, twonorm
 
 

@@ -16,14 +16,15 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro.learners.registry import LEARNERS, Entry
-from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, stream, tried
+from aggro.published import PARegressor
+from aggro.testing.variants import Variant, as_dicts, decisions, learn_rows, plain_settings, stream, tried
 
 ROWS, WIDTH = 24, 5
 
 
 def settings(entry: Entry) -> list[Variant]:
     """The defaults, and each of the contract's further settings that the learner takes."""
-    return [Variant(entry, one) for one in ({}, *tried(entry))]
+    return [Variant(entry), *(Variant(entry, one, plain_settings(entry)) for one in tried(entry))]
 
 
 def said_of_arrays(variant: Variant, X: Any, rows: list[Any], y: np.ndarray, folder: str) -> list[Any]:
@@ -68,7 +69,7 @@ def said(variant: Variant) -> list[Any]:
 
 def said_by_active() -> list[Any]:
     X, y = stream(Variant(LEARNERS[0]), ROWS, WIDTH, 3)
-    model = aggro.ActiveLearner(aggro.PAClassifier(), random_state=0).fit(X, y)
+    model = aggro.ActiveLearner(aggro.PAClassifier(), delta=1.0, strategy="margin", replay=0, random_state=0).fit(X, y)
     asked = []
     for row, label in zip(X, y, strict=True):
         asked.append(bool(model.query_one(row)))
@@ -82,7 +83,7 @@ def said_briefly() -> list[Any]:
     X, y = stream(Variant(LEARNERS[1]), ROWS, WIDTH)
     found = []
     for rows in (list(X), as_dicts(X)):
-        model = learn_rows(learn_rows(aggro.PARegressor(), rows, y), rows, y)
+        model = learn_rows(learn_rows(PARegressor(), rows, y), rows, y)
         found.append(np.array([model.predict_one(row) for row in rows]))
     return found
 

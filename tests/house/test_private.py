@@ -17,7 +17,7 @@ import aggro
 HOME = Path(aggro.__file__).parent
 PRIVATE = re.compile(r"_[a-zA-Z]\w*")
 OWN = {"self", "cls"}
-TUPLES = {"_replace", "_fields", "_asdict", "_make"}  # public, whatever their names say
+TUPLES = {"_replace", "_fields", "_field_defaults", "_asdict", "_make"}  # public, whatever their names say
 PUBLIC = TUPLES | {"_exit"}  # of the module os
 ROOMS = {  # that are not looked at, and why
     "learners/": "the members are theirs, and families give hooks to what they share",

@@ -102,11 +102,12 @@ def test_the_same_model_as_the_scikit_learn_shell():
     X, y = rows()
     model = river.PAClassifier(step="pa2", C=0.1)
     model.learn_many(X, y)
-    np.testing.assert_allclose(model.coef_, aggro.PAClassifier(step="pa2", C=0.1).fit(X, y).coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.coef_, aggro.PAClassifier(step="pa2", C=0.1).partial_fit(X, y).coef_, rtol=1e-12)
 
 
 def test_the_weight_scales_c():
-    weighted, aggressive = river.PARegressor(C=1.0), river.PARegressor(C=3.0)
+    published = {"step": "pa1", "average": False, "scale": None}
+    weighted, aggressive = (river.PARegressor(C=C, **published) for C in (1.0, 3.0))
     weighted.learn_one({"a": 1.0}, 100.0, w=3.0)
     aggressive.learn_one({"a": 1.0}, 100.0)
     assert weighted.predict_one({"a": 1.0}) == aggressive.predict_one({"a": 1.0}) == pytest.approx(6.0)
@@ -131,9 +132,17 @@ def test_in_a_pipeline_with_rivers_own_evaluation():
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS)
-def test_scores_do_not_pretend_to_be_probabilities(model):
-    with pytest.raises(NotImplementedError):
-        model().predict_proba_one({"a": 1.0})
+def test_probabilities_are_a_dict_of_the_classes(model):
+    X, y = rows(300)
+    learner = model()
+    assert learner.predict_proba_one({"a": 1.0}) == {}
+    learner.learn_many(X, y)
+    shares = learner.predict_proba_one(X.iloc[0].to_dict())
+    assert set(shares) == set(y)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    many = learner.predict_proba_many(X)
+    assert many.iloc[0].to_dict() == pytest.approx(shares)
+    assert many.index.equals(X.index)
 
 
 @pytest.mark.parametrize("model", DETECTORS)

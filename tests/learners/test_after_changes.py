@@ -14,14 +14,8 @@ import pytest
 from helpers.variants import PLAIN, each
 
 import aggro
-from aggro import (
-    ActiveLearner,
-    KernelPAClassifier,
-    MultiplicativePAClassifier,
-    PAClassifier,
-    PAMeansClassifier,
-    PAMOClassifier,
-)
+from aggro import ActiveLearner, KernelPAClassifier, MultiplicativePAClassifier, PAMeansClassifier, PAMOClassifier
+from aggro.published import PAClassifier
 from aggro.streams import Chunk
 from aggro.testing.variants import stream
 
@@ -75,7 +69,7 @@ def test_reserved_features_without_a_name_are_explained_by_number():
 
 @pytest.mark.parametrize("kind", [PAMOClassifier, PAMeansClassifier, PAClassifier, KernelPAClassifier])
 def test_flush_around_any_learner(kind):
-    active = ActiveLearner(kind(), random_state=0).learn_one({"x": 1.0}, "a")
+    active = ActiveLearner(kind(), delta=1.0, random_state=0).learn_one({"x": 1.0}, "a")
     assert active.flush() is active
 
 
@@ -114,7 +108,7 @@ def test_parameters_may_be_set_beside_threads_that_learn():
 def test_parameters_set_during_a_pass_count_after_it(monkeypatch):
     """A pass ends with the settings it began with; those that were made meanwhile are not lost."""
     model = PAClassifier(C=1.0).fit(np.eye(3), [0, 1, 1])
-    own_state = PAClassifier._own_state
+    own_state = aggro.PAClassifier._own_state
 
     def own_state_beside_another_thread(*given):
         thread = threading.Thread(target=lambda: (model.set_params(C=0.25), model.predict(np.eye(3))))
@@ -122,7 +116,7 @@ def test_parameters_set_during_a_pass_count_after_it(monkeypatch):
         thread.join()
         return own_state(*given)
 
-    monkeypatch.setattr(PAClassifier, "_own_state", own_state_beside_another_thread)
+    monkeypatch.setattr(aggro.PAClassifier, "_own_state", own_state_beside_another_thread)
     model.partial_fit(np.ones((4000, 3)), np.arange(4000) % 2)  # larger than the state: learned into a copy
     model.predict(np.eye(3))
     assert model._model.params.C == 0.25
@@ -134,7 +128,7 @@ def test_a_refused_chunk_leaves_nothing_though_others_learned_meanwhile(columns,
     model.learn_one({"f0": 1.0, "last": 1.0}, "a")  # there is room for more features than these now
     for k in range(6):
         model.learn_one({"f0": 1.0, "f1": 2.0}, "ab"[k % 2])
-    check = PAClassifier._check_targets
+    check = aggro.PAClassifier._check_targets
 
     def check_beside_another_thread(*given):
         thread = threading.Thread(target=lambda: model.learn_one({"f0": 3.0, "f1": 1.0}, "a"))
@@ -142,7 +136,7 @@ def test_a_refused_chunk_leaves_nothing_though_others_learned_meanwhile(columns,
         thread.join(20)
         return check(*given)
 
-    monkeypatch.setattr(PAClassifier, "_check_targets", check_beside_another_thread)
+    monkeypatch.setattr(aggro.PAClassifier, "_check_targets", check_beside_another_thread)
     rows = np.ones((2, columns))
     rows[1, 2] = np.nan
     names = ["f0", "new", *(f"n{j}" for j in range(columns - 2))]
@@ -153,7 +147,7 @@ def test_a_refused_chunk_leaves_nothing_though_others_learned_meanwhile(columns,
 
 
 def test_threads_ask_and_answer():
-    active = ActiveLearner(PAClassifier(), delta=1.0, waiting=5, random_state=0)
+    active = ActiveLearner(PAClassifier(), delta=1.0, waiting=5, replay=0, random_state=0)
     active.learn_one({"x": 1.0}, "p").learn_one({"x": -1.0}, "n")
     counted, errors = {"asked": 0, "answered": 0}, []
     turn = threading.Lock()
@@ -193,7 +187,7 @@ def test_threads_ask_and_answer():
 def test_a_refused_fit_of_an_active_learner_keeps_its_model():
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = (X[:, 0] > 0).astype(int)
-    active = ActiveLearner(PAClassifier(), random_state=0).fit(X, y)
+    active = ActiveLearner(PAClassifier(), delta=1.0, strategy="margin", replay=0, random_state=0).fit(X, y)
     active.ask("later", X[0] * 1e-9)
     before = active.n_seen_, active.waiting_, active.predict(X).tolist()
     bad = X.copy()

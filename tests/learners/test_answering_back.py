@@ -12,9 +12,10 @@ import pytest
 from attack.calls import Liar, Pairs
 from scipy.sparse import csr_matrix
 
-from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, PAMOClassifier, PARegressor
+from aggro import ActiveLearner, KernelPAClassifier, PAMOClassifier, PARegressor
 from aggro.engine.jit.dicts import CAN_READ_DICTS
 from aggro.learners.shared import inputs
+from aggro.published import PAClassifier
 
 
 def weights_by_names(model):

@@ -8,7 +8,7 @@ import pytest
 from helpers.variants import FEW, PLAIN, each
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import snapshot, stream
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
+from aggro.published import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
 LARGEST = Fraction(np.finfo(np.float64).max)

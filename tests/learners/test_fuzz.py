@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import arrays, snapshot
 
 scalars = st.one_of(

@@ -13,8 +13,9 @@ from attack.calls import fingerprint, misfit
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor
+from aggro import ActiveLearner
 from aggro.learners.registry import LEARNERS
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import Variant, stream
 
@@ -133,7 +134,7 @@ def test_a_row_with_new_features(entry):
     ids=str,
 )
 def test_every_line_of_the_linear_learners(model):
-    labels = ["a", "b", "new"] if isinstance(model, PAClassifier) else [1.0, 2.0, 3.0]
+    labels = ["a", "b", "new"] if isinstance(model, aggro.PAClassifier) else [1.0, 2.0, 3.0]
     names = [f"f{j}" for j in range(300)]
     model = copy.deepcopy(model).learn_chunk(Chunk(np.eye(300)[:2] + 0.5, labels[:2], None, names))
     more = Chunk(np.ones((2, 3)), labels[:2], None, ["f1", "new", "newer"])
@@ -150,7 +151,9 @@ def test_every_line_of_an_active_learner():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 400))
     y = np.where(X[:, 0] > 0, "a", "b")
-    active = ActiveLearner(PAClassifier(random_state=0), random_state=0).partial_fit(X[:20], y[:20])
+    active = ActiveLearner(
+        PAClassifier(random_state=0), delta=1.0, strategy="margin", replay=0, random_state=0
+    ).partial_fit(X[:20], y[:20])
     interrupted_everywhere(active, lambda m: m.partial_fit(X[20:23], y[20:23]))
     interrupted_everywhere(active, lambda m: m.partial_fit(X[20:23], ["a", "new", "b"]))
     interrupted_everywhere(active, lambda m: m.fit(X, y))

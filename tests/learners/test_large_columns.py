@@ -9,7 +9,8 @@ import pytest
 from learners.linear.exact_groups import excess
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPARegressor, PAClassifier, PARegressor
+from aggro import KernelPARegressor
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import assert_same_model, learn_rows
 
 pytestmark = pytest.mark.xdist_group("minibatch")
@@ -152,6 +153,6 @@ def test_a_kernel_that_sees_distances_does_not_mind():
     X, y, _, _ = some(0.0, n=32)
     far = X.copy()
     far[:, 2] += 1e8  # exact: what tells the rows apart is whole numbers
-    near = KernelPARegressor(gamma=0.05, step="pa2", batch_size=SIZE).partial_fit(X, y)
-    moved = KernelPARegressor(gamma=0.05, step="pa2", batch_size=SIZE).partial_fit(far, y)
+    near = KernelPARegressor(gamma=0.05, step="pa2", batch_size=SIZE, average=False, scale=None).partial_fit(X, y)
+    moved = KernelPARegressor(gamma=0.05, step="pa2", batch_size=SIZE, average=False, scale=None).partial_fit(far, y)
     np.testing.assert_allclose(moved.predict(far), near.predict(X), rtol=1e-12)

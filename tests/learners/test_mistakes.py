@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier
 from aggro.learners.registry import LEARNERS
+from aggro.published import PAClassifier
 from aggro.testing.variants import Variant, learn_rows
 
 CLASSIFIERS = [entry for entry in LEARNERS if entry.task == "classification"]

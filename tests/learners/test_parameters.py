@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.variants import PLAIN, each
 
-from aggro import PAClassifier, PARegressor
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import snapshot, stream
 
 NAN, INF = float("nan"), float("inf")

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aggro import PAClassifier
 from aggro.engine.jit.text import CAN_READ_TEXT
 from aggro.learners.shared import inputs, text_labels
 from aggro.learners.shared.labels import MANY, Labels, all_same, unpacked
 from aggro.learners.shared.text_labels import ENTRIES, WORDS, all_texts, number_array, number_texts
+from aggro.published import PAClassifier
 
 WORDS_OF_ALL_KINDS = [
     "",

@@ -25,18 +25,35 @@ OLD = recipes.Path(__file__).parent / "old" / "0.1.0"
 PACKAGE = "aggro."
 
 
+# Kinds of states that version 0.1.0 did not have.
+NEWER = {
+    "scaled line": ("PARegressor", {"C": 1.0, "average": False}),
+    "scaled grid": ("PARegressor", {}),
+    "scaled bank": ("PAClassifier", {}),
+    "scaled groups": ("PAClassifier", {"batch_size": 4}),
+    "scaled support set": ("KernelPAClassifier", {}),
+}
+
+
+def made(title):
+    """A model with a state of this kind."""
+    if title in NEWER:
+        name, settings = NEWER[title]
+        return forge.fitted(name, False, **settings)
+    return models.load(OLD / f"{title}.aggro", shell=False)
+
+
 def states():
     """A state of each kind that a learner of the package may have."""
     for entry in LEARNERS:
         entry.load()
     titles = [title for title in recipes.TITLES if title != recipes.ACTIVE]
-    made = {title: models.load(OLD / f"{title}.aggro", shell=False) for title in titles}
-    return {title: model._model.state for title, model in made.items()}
+    return {title: made(title)._model.state for title in [*titles, *NEWER]}
 
 
 def content_of(title, folder):
     """The file of such a model, as this version writes it."""
-    models.load(OLD / f"{title}.aggro", shell=False).save(folder / "m.aggro")
+    made(title).save(folder / "m.aggro")
     return (folder / "m.aggro").read_bytes()
 
 

@@ -20,9 +20,11 @@ from aggro import models
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.inputs import as_rows, bad_value
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier
 from aggro.testing.variants import arrays
 
 FILES: dict[str, bytes] = {}
+PLAIN = {"C": 1.0, "scale": None, "multi_class": "ovr"}
 OLD = recipes.Path(__file__).parent / "old" / "0.1.0"
 
 
@@ -31,9 +33,9 @@ def good(tmp_path_factory):
     """Small models: of three classes and of two, by name and by position, and one of numbers."""
     path = tmp_path_factory.mktemp("good") / "m.aggro"
     made = {
-        "named": forge.fitted("PAClassifier", True, average=True, class_weight={"a": 2.0, "b": 1.0}),
+        "named": forge.fitted("PAClassifier", True, **PLAIN, average=True, class_weight={"a": 2.0, "b": 1.0}),
         "numbers": forge.fitted("PARegressor", False, average=True),
-        "two classes": aggro.PAClassifier().partial_fit(np.eye(3), ["a", "b", "a"], classes=["z"]),
+        "two classes": PAClassifier().partial_fit(np.eye(3), ["a", "b", "a"], classes=["z"]),
     }
     for title, model in made.items():
         model.save(path)
@@ -59,7 +61,7 @@ def without(changes):
         ({"format": 0}, "not one of format"),
         ({"format": True}, "does not say which format"),
         ({"learner": "PAClasifier"}, "no learner 'PAClasifier'. Did you mean 'PAClassifier'"),
-        ({"learner": "PARegressor"}, "PARegressor has no parameter 'class_weight'"),
+        ({"learner": "PARegressor"}, "PARegressor has no parameter '(calibration|class_weight)'"),
         ({"state": "Line"}, "a PAClassifier with 3 classes has no state|should be"),
         ({"state": "Tally"}, "has no state 'Tally'"),
         ({"classes": ["a", "b"]}, "counts 3 classes, and the header names 2|has no state"),

@@ -12,9 +12,10 @@ import pytest
 from helpers.forge import forge, parts, write
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor, RecordLearner
+from aggro import ActiveLearner, RecordLearner
 from aggro.models import describe
 from aggro.models.errors import ModelFileError
+from aggro.published import PAClassifier, PARegressor
 
 ROWS = [
     {

@@ -13,7 +13,8 @@ from safetensors import safe_open
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import PAClassifier, PARegressor, models
+from aggro import models
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 from aggro.testing.variants import as_dicts, as_pairs, assert_same_model, decisions, learn_rows, snapshot, stream
 

@@ -16,8 +16,8 @@ import pytest
 from helpers import forge
 
 import aggro
-from aggro import PAClassifier, PARegressor
 from aggro.models import atomic
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import learn_rows
 
 OLD, NEW = "PARegressor", "PAClassifier"
@@ -218,7 +218,7 @@ def test_what_cannot_be_saved_to(path, tmp_path):
 def test_what_cannot_be_saved(path):
     before = path.read_bytes()
 
-    class Mine(PAClassifier):
+    class Mine(aggro.PAClassifier):
         pass
 
     overflown = PARegressor().fit(np.eye(2), [1.0, 2.0])

@@ -14,14 +14,23 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import aggro
-from aggro import PAClassifier, PARegressor
 from aggro.engine.user_steps import OWN_STEPS, StepError
 from aggro.learners.linear.vector import Line
 from aggro.learners.registry import find
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing import ContractError, check_learner, check_step
 from aggro.testing.check import WEIGHTS_SCALE_C
-from aggro.testing.variants import Variant, assert_same_model, decisions, learn_rows, learned, stream, variants
+from aggro.testing.variants import (
+    Variant,
+    assert_same_model,
+    decisions,
+    learn_rows,
+    learned,
+    plain_settings,
+    stream,
+    variants,
+)
 
 # Each process compiles such steps anew: one of them is enough.
 pytestmark = pytest.mark.xdist_group("steps of one's own")
@@ -60,7 +69,7 @@ def test_a_copy_of_a_built_in_step_learns_the_same(variant, form):
     """To the bit in one vector; many share vector arithmetic, which a step of one's own is asked outside of."""
     X, y = stream(variant, n=200)
     weights = np.where(np.arange(200) % 3, 1.0, 0.3)
-    mine = Variant(variant.entry, {**variant.params, "step": COPIES[variant.params["step"]]})
+    mine = Variant(variant.entry, {**variant.params, "step": COPIES[variant.params["step"]]}, variant.plain)
     for more in ({}, {"sample_weight": weights}):
         a, b = variant.new(C=0.2).fit(form(X), y, **more), mine.new(C=0.2).fit(form(X), y, **more)
         assert a.n_updates_ > 20
@@ -79,8 +88,8 @@ def tau(loss, q, C):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_twin_learns_the_same_classes(multi_class, average, classes):
     X, y = stream(Variant(CLASSES), n=120, classes=classes)
-    model = PAClassifier(0.3, step=slack, multi_class=multi_class, average=average, class_weight={"a": 2.0})
-    twin = twins.Classifier(6, step=tau, C=0.3, multi_class=multi_class, average=average, class_weight={"a": 2.0})
+    model = PAClassifier(0.3, step=slack, multi_class=multi_class, average=average)
+    twin = twins.Classifier(6, step=tau, C=0.3, multi_class=multi_class, average=average)
     compare_with_twin(model, twin, X, y)
 
 
@@ -111,10 +120,11 @@ def test_the_contract_holds_for_a_step():
 
 def test_the_contract_knows_what_does_not_apply():
     passive = "a_row_without_loss_changes_no_bit"
-    assert Variant(NUMBERS, {"step": own_ls}).why_not(passive).startswith("least squares")
-    assert Variant(NUMBERS, {"step": "own_pa"}).why_not(WEIGHTS_SCALE_C).startswith("pa has no C")
-    assert Variant(NUMBERS, {"step": slack}).why_not(passive, WEIGHTS_SCALE_C) is None
-    assert Variant(NUMBERS, {"step": slack, "half_life": 7.0}).why_not(passive).startswith("every row")
+    plain = plain_settings(NUMBERS)
+    assert Variant(NUMBERS, {"step": own_ls}, plain).why_not(passive).startswith("least squares")
+    assert Variant(NUMBERS, {"step": "own_pa"}, plain).why_not(WEIGHTS_SCALE_C).startswith("pa has no C")
+    assert Variant(NUMBERS, {"step": slack}, plain).why_not(passive, WEIGHTS_SCALE_C) is None
+    assert Variant(NUMBERS, {"step": slack, "half_life": 7.0}, plain).why_not(passive).startswith("every row")
 
 
 # Steps that would do harm ----------------------------------------------------------------------------
@@ -137,7 +147,8 @@ def harmful(loss, q, C):
 @pytest.mark.parametrize("C", [1.0, 2.0, 3.0, 4.0, 5.0], ids=["nan", "inf", "-inf", "far", "sqrt(-5)"])
 @pytest.mark.parametrize("params", [{}, {"multi_class": "joint"}, None], ids=["ovr", "joint", "regression"])
 def test_a_step_that_cannot_be_taken_passes_the_row_over(C, params):
-    variant = Variant(NUMBERS) if params is None else Variant(CLASSES, params)
+    entry = NUMBERS if params is None else CLASSES
+    variant = Variant(entry, params or {}, plain_settings(entry))
     X, y = stream(variant)
     model = variant.new(C=C, step=harmful).partial_fit(X, y)
     assert (model.n_seen_, model.n_updates_) == (60, 0)
@@ -155,7 +166,8 @@ def test_a_step_that_cannot_be_taken_passes_the_row_over(C, params):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_extreme_rows_are_learned_as_by_the_built_in_step_or_passed_over(scale, average, step, fit_intercept):
     built_in = step.__name__.removeprefix("own_")
-    for variant in (Variant(CLASSES), Variant(CLASSES, {"multi_class": "joint"}), Variant(NUMBERS)):
+    for entry, params in ((CLASSES, {}), (CLASSES, {"multi_class": "joint"}), (NUMBERS, {})):
+        variant = Variant(entry, params, plain_settings(entry))
         X, y = stream(variant)
         given = {"average": average, "fit_intercept": fit_intercept}
         mine, theirs = (variant.new(step=s, **given).partial_fit(X, y) for s in (step, built_in))

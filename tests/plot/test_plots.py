@@ -15,10 +15,11 @@ import matplotlib.pyplot as plt
 from helpers.figures import assert_readable
 from matplotlib.colors import to_hex
 
-from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, PARegressor, PAUniclass, RecordLearner, plot, streams
+from aggro import ActiveLearner, KernelPAClassifier, PAUniclass, RecordLearner, plot, streams
 from aggro.evaluate import Curve, compare, progressive
 from aggro.plot.colours import DARK, LIGHT
 from aggro.plot.end_labels import EndLabels
+from aggro.published import PAClassifier, PARegressor
 
 ROWS = 2 ** np.arange(12)
 
@@ -82,7 +83,7 @@ def test_history_of_other_tasks_and_of_a_learner_inside():
     outside, _ = plot.history(detector).lines
     assert outside.get_label() == "outside"
     assert outside.get_ydata()[-1] == detector.n_mistakes_ / 100
-    active = learned(ActiveLearner(PAClassifier(), delta=0.1, random_state=0))
+    active = learned(ActiveLearner(PAClassifier(), delta=0.1, strategy="margin", replay=0, random_state=0))
     mistakes, _ = plot.history(active).lines
     assert mistakes.get_xdata()[-1] == active.n_queries_
 
@@ -247,7 +248,7 @@ def test_numbers_and_centres_and_learners_inside():
     assert (first, value) == ("feature 1", regressor.coef_[1])
     assert not plot.weights(regressor).texts
     assert plot.weights(PAUniclass().fit(X)).get_title(loc="left") == "Largest values of the centre"
-    active = ActiveLearner(PAClassifier(), random_state=0).fit(X, X[:, 0] > 0)
+    active = ActiveLearner(PAClassifier(), delta=1.0, random_state=0).fit(X, X[:, 0] > 0)
     assert len(shown(plot.weights(active))) == 2
 
 

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from aggro import PAClassifier, evaluate, streams
+from aggro import evaluate, streams
+from aggro.published import PAClassifier
 
 ALL = [streams.twonorm, streams.rotating_xor, streams.drifting, partial(streams.sparse_text, vocabulary=300)]
 

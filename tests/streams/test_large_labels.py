@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import aggro.streams
-from aggro import PAClassifier
 from aggro.learners.shared.labels import sorted_names
+from aggro.published import PAClassifier
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402

@@ -12,8 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
-from aggro import PAClassifier, PARegressor, fit_until
+from aggro import fit_until
 from aggro.engine.steps import Step
+from aggro.published import KernelPAClassifier, PAClassifier, PAMOClassifier, PARegressor
 from aggro.testing import variants
 from aggro.theory.theorems import Geometry, most_updates
 
@@ -241,6 +242,9 @@ def test_a_warm_start_goes_on():
         ({"estimator": PAClassifier(step="pa", average=True)}, ValueError, "average=False"),
         ({"estimator": PAClassifier(step="pa", class_weight="balanced")}, ValueError, "class_weight=None"),
         ({"estimator": PAClassifier(step="pq")}, ValueError, "'step' parameter"),
+        ({"estimator": PAClassifier(step="pa", scale="auto")}, ValueError, "scale='auto' changes them"),
+        ({"estimator": KernelPAClassifier(step="pa")}, ValueError, "KernelPAClassifier is none"),
+        ({"estimator": PAMOClassifier()}, ValueError, "PAMOClassifier is none"),
         ({"estimator": SGDClassifier()}, TypeError, "a learner of this library, got SGDClassifier"),
         ({"y": np.zeros(40)}, ValueError, "number of classes has to be greater than one"),
         ({"y": [1, 2]}, ValueError, "inconsistent numbers of samples"),

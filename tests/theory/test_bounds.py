@@ -10,7 +10,8 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, LinearSVC
 
-from aggro import PAClassifier, PARegressor, theory
+from aggro import theory
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing import variants
 from aggro.theory.find_comparator import least_relative, nearest_without_loss
 from aggro.theory.problems import Classification, Regression, Uniclass

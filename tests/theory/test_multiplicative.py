@@ -11,14 +11,8 @@ import pytest
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
-from aggro import (
-    MultiplicativePAClassifier,
-    MultiplicativePARegressor,
-    MultiplicativePAUniclass,
-    PARegressor,
-    fit_until,
-    theory,
-)
+from aggro import MultiplicativePAClassifier, MultiplicativePARegressor, MultiplicativePAUniclass, fit_until, theory
+from aggro.published import PARegressor
 from aggro.theory.entropy import STATEMENT, on_signed_simplex, on_simplex, relative_entropy, simplex
 from aggro.theory.problems import Classification, Regression, Uniclass
 from aggro.theory.theorems import theorem_1

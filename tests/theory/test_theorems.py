@@ -18,7 +18,8 @@ from learners.linear import twins
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from aggro import PAClassifier, PARegressor, theory
+from aggro import theory
+from aggro.published import PAClassifier, PARegressor
 from aggro.theory.problems import Classification, Regression
 from aggro.theory.theorems import euclid, lemma_2, theorem_1, theorem_3
 

@@ -55,7 +55,7 @@ def assert_close(a, b, size):
 def test_theorem_1_and_lemma_2(sparse, cloud, slack):
     X, u, _ = cloud
     inner = np.linalg.norm(X - u, axis=1).max()
-    model = PAUniclass(step="pa", epsilon=slack * inner)
+    model = PAUniclass(scale=None, step="pa", epsilon=slack * inner)
     bound = theory.realizable_bound(model, csr_matrix(X) if sparse else X, comparator=u)
     losses, moves = twin(X, slack * inner)
     size = np.abs(X).max() + 1.0
@@ -76,7 +76,7 @@ def test_theorem_3(cloud, C, weighted, share):
     X, u, rng = cloud
     epsilon = share * np.linalg.norm(X - u, axis=1).max()
     weights = rng.choice([0.2, 1.0, 4.0], len(X)) if weighted else None
-    model = PAUniclass(step="pa2", C=C, epsilon=epsilon)
+    model = PAUniclass(scale=None, step="pa2", C=C, epsilon=epsilon)
     bound = theory.unrealizable_bound(model, X, comparator=u, sample_weight=weights)
     assert bound.holds
     losses, _ = twin(X, epsilon, "pa2", C, weights=weights)
@@ -93,11 +93,11 @@ def test_theorem_3(cloud, C, weighted, share):
 
 def test_the_best_centre_is_the_nearest_one():
     X = np.array([[3.0, 0.0], [-1.0, 0.0], [1.0, 1.0]])
-    bound = theory.realizable_bound(PAUniclass(step="pa", epsilon=2.5), X)
+    bound = theory.realizable_bound(PAUniclass(scale=None, step="pa", epsilon=2.5), X)
     np.testing.assert_allclose(bound.comparator.weights, [1.5, 0.0], atol=1e-7)
     assert bound.limit == pytest.approx(1.5**2)
     with pytest.raises(ValueError, match="there is none"):
-        theory.realizable_bound(PAUniclass(step="pa", epsilon=1.9), X)
+        theory.realizable_bound(PAUniclass(scale=None, step="pa", epsilon=1.9), X)
 
 
 @pytest.mark.parametrize("stretch", [0.5, 1.0, 2.0])
@@ -117,17 +117,17 @@ def test_the_bounds_hold_for_no_other_step(stretch):
 def test_a_radius_that_is_learned_is_refused():
     for bound_of, step in ((theory.realizable_bound, "pa"), (theory.unrealizable_bound, "pa2")):
         with pytest.raises(ValueError, match="give epsilon as a number"):
-            bound_of(PAUniclass(step=step), [[1.0], [2.0]])
+            bound_of(PAUniclass(scale=None, step=step), [[1.0], [2.0]])
     with pytest.raises(ValueError, match="give epsilon as a number, not 'auto'"):
-        fit_until(PAUniclass(step="pa"), [[1.0], [2.0]], loss=0.1)
+        fit_until(PAUniclass(scale=None, step="pa"), [[1.0], [2.0]], loss=0.1)
     with pytest.raises(ValueError, match=r"shape \(2,\), expected \(1,\)"):
-        theory.realizable_bound(PAUniclass(step="pa", epsilon=1.0), [[1.0], [2.0]], comparator=[1.0, 2.0])
+        theory.realizable_bound(PAUniclass(scale=None, step="pa", epsilon=1.0), [[1.0], [2.0]], comparator=[1.0, 2.0])
 
 
 def test_a_fitted_detector_is_a_comparator_and_a_start():
     X = np.random.default_rng(0).standard_normal((50, 3))
-    fitted = PAUniclass(step="pa", epsilon=5.0, warm_start=True).fit(X)
-    bound = theory.realizable_bound(PAUniclass(step="pa", epsilon=6.0), X, comparator=fitted)
+    fitted = PAUniclass(scale=None, step="pa", epsilon=5.0, warm_start=True).fit(X)
+    bound = theory.realizable_bound(PAUniclass(scale=None, step="pa", epsilon=6.0), X, comparator=fitted)
     assert bound.holds
     assert bound.distance == pytest.approx(((fitted.center_ - X[0]) ** 2).sum())
     again = theory.realizable_bound(fitted, X[::-1].copy(), comparator=fitted)
@@ -143,7 +143,7 @@ def test_batch_conversion_ends_below_the_limit(step, order, sparse):
     X = rng.standard_normal((300, 4)) + 7.0
     centre = X.mean(axis=0)
     radius = np.linalg.norm(X - centre, axis=1).max()
-    model = PAUniclass(step=step, C=0.05, epsilon=radius)
+    model = PAUniclass(scale=None, step=step, C=0.05, epsilon=radius)
     report = fit_until(model, csr_matrix(X) if sparse else X, loss=0.01, order=order, comparator=centre)
     assert report.converged
     assert 0 < report.n_updates <= report.limit

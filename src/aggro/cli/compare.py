@@ -64,6 +64,10 @@ def compare(
     (task,) = tasks
     stream = open_data(data, reading, task=task)
     rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
+    if stream.raw:
+        from aggro.learners.records import of_scaled_numbers
+
+        contenders = {name: of_scaled_numbers(learner) for name, learner in contenders.items()}
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
     title = ", ".join(os.path.basename(path) for path in data)
@@ -155,10 +159,11 @@ def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
 
 
 def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
-    from aggro.cli.progress_lines import counts
+    from aggro.cli.progress_lines import counts, drift_of
 
     now = counts(learner)
     return {
+        **drift_of(learner),
         "rows": now.rows,
         "error": curve.error,
         "mean_loss": now.mean_loss,
@@ -168,7 +173,7 @@ def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
 
 
 def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
-    from aggro.cli.progress_lines import COUNTED
+    from aggro.cli.progress_lines import COUNTED, drift_line
 
     counted = COUNTED.get(task)
     names = (*([counted] if counted else []), "mean loss", "updates", "rows/s")
@@ -184,5 +189,8 @@ def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plo
         lines.append(Row(cells, style="bold" if best and len(figures) > 1 else ""))
     rows = next(iter(figures.values()))["rows"]
     print_table(console(), columns, lines, f"{title}, {rows:,} rows")
+    drifting = [Row([name, drift]) for name, f in figures.items() if (drift := drift_line(f))]
+    if drifting:
+        print_table(console(), [Column("learner"), Column("drift")], drifting)
     if plot is not None:
         print(fitted(f"The curves are in {shown(plot)}"))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ASKING = "Asking"
 ANSWERS, START = ".answers", ".start"  # behind the model's name
-STRATEGIES = ("margin", "threshold", "random")
+STRATEGIES = ("margin", "sharp", "threshold", "random")
 ENDS = {
     "quit": "Stopped.",
     "data": "Every row has been gone over.",

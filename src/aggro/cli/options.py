@@ -27,9 +27,10 @@ def complete_formats(incomplete: str) -> list[str]:
 
 
 def meanings() -> dict[str, str]:
-    """What short names stand for: each step, built in or of the user's own, is a classifier that takes it."""
+    """What short names stand for: each step, built in or of the user's own, as the papers have it."""
     own = sys.modules.get("aggro.engine.user_steps")  # imported by a plugin that has steps, and slow to import
-    plain = {step: f"PAClassifier(step={step})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
+    published = "C=1, average=false, scale=none, multi_class=ovr"
+    plain = {step: f"PAClassifier(step={step}, {published})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
     return plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
 
 

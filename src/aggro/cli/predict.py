@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Door, json_text
+from aggro.cli.console import Door, Mistake, json_text
 from aggro.cli.model_files import load_to_read
 from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
@@ -23,6 +23,7 @@ def predict(
     data: Data,
     *,
     scores: Annotated[bool, typer.Option("--scores", help="Print scores instead of labels.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Print probabilities of the classes.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write to this file instead of stdout."),
@@ -32,7 +33,7 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="Print an object for each row: label and scores.")] = False,
     reading: Reading,
 ) -> None:
-    """Predict each row: one label a line, or one score, or tab-separated scores of all classes.
+    """Predict each row: one label a line, or one score, or tab-separated scores or probabilities of all classes.
 
     The data are read as those that the model has learned from. A label column among them is not looked at. Features
     that the model does not know are left out, and counted; if it knows none, that is an error.
@@ -43,7 +44,13 @@ def predict(
     from aggro.cli.reading import blaming_the_data, chunks_of
 
     stream = open_as_learned(data, reading, learner)
-    lines = json_lines if as_json else score_lines if scores else label_lines
+    if proba and scores:
+        raise Mistake("Give one of --scores and --proba.")
+    if proba and not hasattr(learner, "proba_chunk"):
+        raise Mistake(f"{model} is no classifier, and has no probabilities. Leave --proba out.")
+    lines: Any = json_lines if as_json else score_lines if scores else label_lines
+    if proba:
+        lines = json_proba_lines if as_json else proba_lines
     known = Known(learner, stream)
     with written_to(output) as write:
         for chunk in chunks_of(stream):
@@ -98,6 +105,18 @@ def label_lines(learner: Any, chunk: Any) -> Iterator[str]:
 def score_lines(learner: Any, chunk: Any) -> Iterator[str]:
     rows = learner.decision_chunk(chunk).tolist()
     return ("\t".join(map(repr, row)) if isinstance(row, list) else repr(row) for row in rows)
+
+
+def proba_lines(learner: Any, chunk: Any) -> Iterator[str]:
+    """The probabilities of all classes, in the order in which ``aggro show`` names them."""
+    return ("\t".join(map(repr, row)) for row in learner.proba_chunk(chunk).tolist())
+
+
+def json_proba_lines(learner: Any, chunk: Any) -> Iterator[str]:
+    labels, shares = learner.predict_chunk(chunk).tolist(), learner.proba_chunk(chunk).tolist()
+    names = [str(name) for name in learner.classes_.tolist()]
+    for label, row in zip(labels, shares, strict=True):
+        yield json_text({"label": label, "probabilities": dict(zip(names, row, strict=True))})
 
 
 def json_lines(learner: Any, chunk: Any) -> Iterator[str]:

@@ -45,6 +45,21 @@ def counts(learner: Any) -> Counts:
     return Counts(rows[SEEN], float(model.state.tally.loss[0]), rows[MISTAKES], rows[UPDATES])
 
 
+def drift_of(learner: Any) -> dict[str, Any]:
+    """Where the error was seen to rise, and what it is now."""
+    recent = learner.recent_error_
+    rows = learner.drift_rows_.tolist()
+    return {"recent_error": None if recent != recent else recent, "drifts": learner.n_drifts_, "drift_rows": rows}
+
+
+def drift_line(result: dict[str, Any]) -> str:
+    """The same for people; nothing if there was no drift."""
+    if not result["drifts"]:
+        return ""
+    times = "once" if result["drifts"] == 1 else f"{result['drifts']:,} times"
+    return f"seen {times}, at row {', '.join(f'{row:,}' for row in result['drift_rows'][-3:])}"
+
+
 class Ledger:
     """Prints the lines; where they go is up to ``say``."""
 

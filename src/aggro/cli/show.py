@@ -56,6 +56,8 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         **({"outside": contents.n_mistakes, "share_outside": contents.n_mistakes / seen} if detects else {}),
         **({"offset": load_model(path).offset_} if detects else {}),
         "updates": contents.n_updates,
+        "drifts": contents.n_drifts,
+        "drift_rows": contents.drift_rows,
         "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
         "checkpoint": {key: position.get(key) for key in ("passes", "stream")}
         if position and "run" in position
@@ -93,7 +95,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     for weight in facts["weights"]:
         named = [shown(weight["class"])] if classes else []
         rows.append(Row([shown(weight["feature"]), *named, f"{weight['weight']:+.6g}"]))
-    mean = ", of the average" if facts["parameters"].get("average") else ""
+    mean = ", of the average" if facts["parameters"].get("average") in (True, 1) else ""
     what = "The centre, largest" if "outside" in facts else "Largest weights"
     print()
     print_table(console(), columns, rows, f"{what}{mean}")
@@ -107,6 +109,7 @@ def checkpoint_line(passes: int, stream: list[int]) -> str:
 
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.learner_spec import parameters_of, spelled
+    from aggro.cli.progress_lines import drift_line
     from aggro.learners.registry import learners
 
     known = next((entry for entry in learners() if entry.name == facts["learner"]), None)
@@ -138,4 +141,6 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
         at = facts["labelling"]
         lines["labelling"] = f"after row {at['row']:,} of the data, {at['events']:,} answers and skips"
     lines["updates"] = f"{facts['updates']:,} ({facts['updates'] / max(facts['rows'], 1):.2%})"
+    if drift := drift_line(facts):
+        lines["drift"] = drift
     return lines

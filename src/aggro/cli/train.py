@@ -235,7 +235,7 @@ class Run:
         return f"{self.learner.n_seen_:,} rows{of}"
 
     def result(self) -> dict[str, Any]:
-        from aggro.cli.progress_lines import counts
+        from aggro.cli.progress_lines import counts, drift_of
         from aggro.cli.table_report import columns_of, missing_in
 
         learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
@@ -250,6 +250,7 @@ class Run:
             **({"mistakes": now.mistakes, "error": now.error} if classifies else {}),
             **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
             "updates": now.updates,
+            **drift_of(inner),
             "features": inner.n_features_in_,
             **(
                 {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}
@@ -275,6 +276,7 @@ def sizes_of(sources: list[Any]) -> list[int] | None:
 
 def summary(result: dict[str, Any]) -> str:
     """The result for people."""
+    from aggro.cli.progress_lines import drift_line
     from aggro.cli.table_report import columns_line
 
     rows = result["rows"]
@@ -290,6 +292,8 @@ def summary(result: dict[str, Any]) -> str:
     if "outside" in result:
         lines["outside"] = f"{result['outside']:,} ({result['share_outside']:.2%}), before each row was learned"
     lines["updates"] = f"{result['updates']:,} ({result['updates'] / rows:.2%})"
+    if drift := drift_line(result):
+        lines["drift"] = drift
     lines["features"] = f"{result['features']:,}"
     if "columns" in result:
         lines["columns"] = columns_line(result["columns"])

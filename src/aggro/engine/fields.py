@@ -81,7 +81,7 @@ def exactly(value: Callable[[Any], float]) -> Numbers:
 
 
 class Each:
-    """Places that each hold something else: place k along an axis is as part k says."""
+    """Places that each hold something else: place k along an axis is as part k says; there may be fewer places."""
 
     def __init__(self, *parts: Numbers, axis: int = 0) -> None:
         self.parts, self.axis = parts, axis
@@ -89,7 +89,7 @@ class Each:
     def __call__(self, array: np.ndarray, state: Any) -> str:
         if not array.size:
             return ""
-        for k, part in enumerate(self.parts):
+        for k, part in enumerate(self.parts[: array.shape[self.axis]]):
             if fault := part(array.take([k], self.axis), state):
                 return f"{fault}, in entry {k}"
         return ""

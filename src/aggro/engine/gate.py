@@ -6,19 +6,27 @@ about with the probability
 ==========  ===========================================
 strategy    p
 ==========  ===========================================
+sharp       δ²/(δ² + f²)
 margin      δ/(δ + |f|), as in Cesa-Bianchi, Gentile and Zaniboni (2006)
 threshold   1 where |f| ≤ δ, else 0
 random      δ, at most 1
 ==========  ===========================================
 
 and with 1 before the first answer; a threshold asks until two classes are known. The random number is a function of
-the seed and of how many rows came before, so that it does not matter how a stream is cut. With a target rate ρ, δ
-follows the stream by
+the seed and of how many rows came before, so that it does not matter how a stream is cut. A row that was not asked
+about is passed over: only its score was computed. What δ is compared with is one number for a row, how sure the model
+is of it: ``gap_of`` is where a learner that knows more than its scores, such as a variance, would say so.
 
-    log δ ← log δ + η (ρ − p)
+With a target rate ρ, δ follows the stream. Let S be the questions asked beyond ρ for each row that came, cut to ±20.
+Then
 
-whose rest is where the mean of p is ρ, whatever the scale of the scores; η is such that it settles within some tens of
-labels. A row that was not asked about is passed over: only its score was computed.
+    log δ ← log δ + η (ρ (1 − S/5) − p)        ρ (1 − S/5) cut to [ρ/4, 3ρ]
+
+whose rest is where the mean of p is ρ and S is 0, whatever the scale of the scores. It begins where the first score
+has p = ρ. Until δ has settled, and where the scores change their scale at once, there may be too many questions or too
+few. So with a = 1 + √(ρt)/4, after t rows, p is divided by 1 + (S − a)² where S is above a, and is at least ρ (S + a)²
+where S is below −a. What was asked before decides that, and never the row itself, so each answer still counts
+1/p times for an estimate of all rows. For the same reason no p of "sharp" is below ρ/20 before it is divided.
 """
 
 from __future__ import annotations
@@ -33,11 +41,16 @@ from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
+from aggro.engine.scaling import bring, marks_for, rows_for
 
 u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
-DELTA, LAST, WEIGHT, WRONG = range(4)  # δ; p of the row asked about last; Σ 1/p of those answered, and of those wrong
-FOLLOW = 0.2  # η
+# δ, 0 before the first score it can begin at; p of the row asked about last; Σ 1/p of those answered, and of those
+# wrong; S
+DELTA, LAST, WEIGHT, WRONG, SURPLUS = range(5)
+FOLLOW = 0.5  # η
+PATIENCE, LIMIT = 5.0, 20.0  # questions: S that moves the aim by ρ, and the largest S
+RAREST = 0.05  # of ρ: the least p of "sharp"
 LEAST, MOST = 1e-100, 1e100  # of δ
 
 
@@ -47,9 +60,10 @@ class Strategy(IntEnum):
     MARGIN = 0
     THRESHOLD = 1
     RANDOM = 2
+    SHARP = 3
 
 
-MARGIN, THRESHOLD, RANDOM = map(int, Strategy)
+MARGIN, THRESHOLD, RANDOM, SHARP = map(int, Strategy)
 
 
 class Gate(NamedTuple):
@@ -60,7 +74,7 @@ class Gate(NamedTuple):
     target: float  # ρ, or 0
     seed: int
     counts: np.ndarray  # (3,) int64
-    sums: np.ndarray  # (4,)
+    sums: np.ndarray  # (5,)
 
     def copy(self) -> Gate:
         """The same gate, which goes on by itself."""
@@ -77,12 +91,17 @@ class Gate(NamedTuple):
 
 def own_gate(strategy: int, budget: int, target: float, seed: int, counts: Any, sums: Any) -> Gate:
     """A gate whose arrays are its own, and writable."""
-    return Gate(strategy, budget, target, seed, all_counts(counts), np.array(sums))
+    return Gate(strategy, budget, target, seed, all_counts(counts), all_sums(sums))
 
 
 def all_counts(counts: Any) -> np.ndarray:
     """The counts of a gate; version 0.1.0 did not count the rows that came while the budget was not spent."""
     return np.array([*counts, counts[PASSED]][:3], np.int64)
+
+
+def all_sums(sums: Any) -> np.ndarray:
+    """The sums of a gate; until version 0.3.0 there was no S."""
+    return np.array([*sums, 0.0][:5], np.float64)
 
 
 @inline
@@ -101,6 +120,51 @@ def gap_of(scores, columns, live):
 
 
 @inline
+def chance(strategy, delta, gap):
+    """p of a row, by the table above."""
+    if strategy == RANDOM:
+        return min(delta, 1.0)
+    if strategy == THRESHOLD:
+        return 1.0 if gap <= delta else 0.0
+    if strategy == MARGIN:
+        return delta / (delta + gap)
+    share = gap / delta
+    return 1.0 / (1.0 + share * share)
+
+
+@inline
+def first_delta(strategy, target, gap):
+    """The δ with which a row of this gap is asked about with the probability ρ, or that is near for a threshold."""
+    if strategy == THRESHOLD:
+        return target * gap
+    odds = target / max(1.0 - target, 1e-9)
+    return gap * (odds if strategy == MARGIN else np.sqrt(odds))
+
+
+@inline
+def steered(gate, gap):
+    """p of a row with a target rate; δ follows."""
+    sums, target, surplus = gate.sums, gate.target, gate.sums[SURPLUS]
+    wanted = target * min(max(1.0 - surplus / PATIENCE, 0.25), 3.0)
+    beyond = abs(surplus) - 1.0 - 0.25 * np.sqrt(target * gate.counts[OPEN])
+    more = beyond * beyond if beyond > 0.0 else 0.0
+    throttle = 1.0 + more if surplus > 0.0 else 1.0
+    if gate.strategy == RANDOM:
+        return min(wanted / throttle, 1.0)
+    if sums[DELTA] == 0.0:
+        begin = first_delta(gate.strategy, target, gap)
+        if not begin > LEAST:
+            return wanted / throttle  # there is no scale yet
+        sums[DELTA] = min(begin, MOST)
+    p = chance(gate.strategy, sums[DELTA], gap)
+    if gate.strategy == SHARP:
+        p = max(p, RAREST * target)
+    p = p / throttle if surplus > 0.0 else max(p, min(more * target, 1.0))
+    sums[DELTA] = min(max(sums[DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST), MOST)
+    return p
+
+
+@inline
 def asks(gate, live, gap):
     """Whether to ask about a row; it counts."""
     counts, sums = gate.counts, gate.sums
@@ -109,25 +173,23 @@ def asks(gate, live, gap):
     if gate.budget >= 0 and counts[ASKED] >= gate.budget:
         return False
     counts[OPEN] += 1
-    delta, p = sums[DELTA], 1.0
-    if live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
-        if gate.strategy == RANDOM:
-            p = min(delta, 1.0) if gate.target == 0.0 else gate.target
-        elif gate.strategy == THRESHOLD:
-            p = 1.0 if gap <= delta else 0.0
-        else:
-            p = delta / (delta + gap)
-        if gate.target > 0.0 and gate.strategy != RANDOM:
-            sums[DELTA] = min(max(delta * np.exp(FOLLOW * (gate.target - p)), LEAST), MOST)
+    p = 1.0
+    if gate.target > 0.0:
+        if live > 0:
+            p = steered(gate, gap)
+        sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -LIMIT)
+    elif live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
+        p = chance(gate.strategy, sums[DELTA], gap)
     if not uniform(gate.seed, number) < p:
         return False
+    sums[SURPLUS] = min(sums[SURPLUS] + 1.0, LIMIT)
     counts[ASKED] += 1
     sums[LAST] = p
     return True
 
 
 @kernel
-def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate, columns, known, pass_at):
+def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, gate, columns, known, pass_at):
     """Ask about the rows ``start`` to ``stop``, and learn those asked about by the pass at ``pass_at``.
 
     The arguments are those of the pass, and ``columns`` the number of scores. Returns -1, or the row where it stopped:
@@ -135,11 +197,12 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
     """
     out = np.empty(room(state))
     rows = state.tally.rows
+    Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
     for t in range(u8(start), u8(stop)):
         if s.shape[0] and s[t] == 0.0:
             continue
         i = u8(order[t]) if order.shape[0] else t
-        q = peek(state, params, X, i, out)
+        q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
         if q != q:
             return np.int64(t), False
         if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE])):
@@ -147,7 +210,7 @@ def attend(state, params, X, y, s, order, start, stop, balanced, averaged, gate,
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
             row = np.int64(t)
-            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, balanced, averaged))
+            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, tend_at))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
 

@@ -47,7 +47,7 @@ LINEAR, POLY, RBF, SIGMOID, COSINE, GIVEN = map(int, Kernel)
 def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
     """k(x, z) for eight rows z: ``t`` is x·z, with RBF ‖x − z‖²; ``q`` is ‖x‖² and ``norms`` are ‖z‖²."""
     if kind == RBF:
-        return exponential(t * spread(-gamma))
+        return exponential_of(gamma, t)
     if kind in (LINEAR, GIVEN):
         k = t
     elif kind == COSINE:
@@ -61,6 +61,12 @@ def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
         else:  # tanh z = 1 − 2/(e^2z + 1)
             k = spread(1.0) - spread(2.0) / (exponential(base + base) + spread(1.0))
     return least(most(k, spread(-LIMIT)), spread(LIMIT))
+
+
+@exact
+def exponential_of(gamma, t):
+    """exp(−γt) of eight squared distances."""
+    return exponential(t * spread(-gamma))
 
 
 @exact

@@ -29,6 +29,7 @@ TINY = 1e-200
 NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
 
 u8 = np.uint64
+NONE, ONE = u8(0), u8(1)
 
 
 class CSR(NamedTuple):
@@ -166,25 +167,55 @@ def add_over(X, i, a, m, w):
 
 @inline
 def dots(X, i, W, block):
-    """W_k·x for the eight models from ``block`` on.
+    """W_k·x for the eight models from ``block`` on."""
+    return dots_beside(X, i, W, u8(W.shape[1]), block)
+
+
+@inline
+def dots_beside(X, i, W, step, there):
+    """The same for a W that has ``step`` numbers a feature, where the eight begin ``there``.
 
     Two sums take turns, since each has to wait for its last addition. Every model's sums are its own, in the order of
     the row, so a score does not depend on how many models there are.
     """
     even = spread(0.0)
     odd = spread(0.0)
-    models = u8(W.shape[1])
     start, stop = stored(X, i)
     pairs = stop - (stop - start) % u8(2)
     for k in range(start, pairs, u8(2)):
         j, x = entry(X, i, k)
-        even = madd(spread(x), load(W, j * models + block), even)
+        even = madd(spread(x), load(W, j * step + there), even)
         j, x = entry(X, i, k + u8(1))
-        odd = madd(spread(x), load(W, j * models + block), odd)
+        odd = madd(spread(x), load(W, j * step + there), odd)
     if pairs < stop:
         j, x = entry(X, i, pairs)
-        even = madd(spread(x), load(W, j * models + block), even)
+        even = madd(spread(x), load(W, j * step + there), even)
     return even + odd
+
+
+@inline
+def dots_of_two(X, i, V, W, here, step, there):
+    """V_k·x and W_k·x for eight models of each in one reading of the row, each as ``dots`` gives it.
+
+    Those of V are the models from ``here`` on; W has ``step`` numbers a feature, and its eight begin ``there``.
+    """
+    even, odd = spread(0.0), spread(0.0)
+    even_too, odd_too = spread(0.0), spread(0.0)
+    models = u8(V.shape[1])
+    start, stop = stored(X, i)
+    pairs = stop - (stop - start) % u8(2)
+    for k in range(start, pairs, u8(2)):
+        j, x = entry(X, i, k)
+        even = madd(spread(x), load(V, j * models + here), even)
+        even_too = madd(spread(x), load(W, j * step + there), even_too)
+        j, x = entry(X, i, k + u8(1))
+        odd = madd(spread(x), load(V, j * models + here), odd)
+        odd_too = madd(spread(x), load(W, j * step + there), odd_too)
+    if pairs < stop:
+        j, x = entry(X, i, pairs)
+        even = madd(spread(x), load(V, j * models + here), even)
+        even_too = madd(spread(x), load(W, j * step + there), even_too)
+    return even + odd, even_too + odd_too
 
 
 @inline
@@ -209,22 +240,53 @@ def adds(X, i, a, W):
 
 
 @inline
-def column_dot(X, i, W, k):
-    """W_k·x for one model among many."""
+def adds_to_two(X, i, a, share, V, W, step, there):
+    """V_k ← V_k + a_k·x and W_k ← W_k + share·a_k·x for every model k, in one reading of the row.
+
+    W has ``step`` numbers a feature, and its models begin ``there``.
+    """
+    models = u8(V.shape[1])
+    for block in range(u8(0), models, u8(LANES)):
+        moves = load(a, block)
+        if any_set(moves):
+            shares = moves * spread(share)
+            for k in range(*stored(X, i)):
+                j, x = entry(X, i, k)
+                at, beside = j * models + block, j * step + there + block
+                store(V, at, madd(spread(x), moves, load(V, at)))
+                store(W, beside, madd(spread(x), shares, load(W, beside)))
+
+
+@inline
+def adds_beside(X, i, a, share, W, models, step, there):
+    """W_k ← W_k + share·a_k·x alone, as above."""
+    for block in range(u8(0), models, u8(LANES)):
+        moves = load(a, block)
+        if any_set(moves):
+            shares = moves * spread(share)
+            for k in range(*stored(X, i)):
+                j, x = entry(X, i, k)
+                at = j * step + there + block
+                store(W, at, madd(spread(x), shares, load(W, at)))
+
+
+@inline
+def column_dot(X, i, W, k, rows=ONE, row=NONE):
+    """W_k·x for one model among many; W may have several ``rows`` a feature, of which one is meant."""
     f = 0.0
     for p in range(*stored(X, i)):
         j, x = entry(X, i, p)
-        f += x * W[j, k]
+        f += x * W[j * rows + row, k]
     return f
 
 
 @exact
-def column_dot_over(X, i, m, W, k, b):
+def column_dot_over(X, i, m, W, k, b, rows=ONE, row=NONE):
     """W_k·(x/m) + b/m for one model among many."""
     f = 0.0
     for p in range(*stored(X, i)):
         j, x = entry(X, i, p)
-        f += (x / m) * W[j, k]
+        f += (x / m) * W[j * rows + row, k]
     return f + b / m
 
 
@@ -247,12 +309,12 @@ def dots_norm_over(X, i, m, W, b, out):
 
 
 @exact
-def adds_over(X, i, a, m, W):
+def adds_over(X, i, a, m, W, rows=ONE, row=NONE):
     """W_k ← W_k + a_k·(x/m) for every model k."""
     for p in range(*stored(X, i)):
         j, x = entry(X, i, p)
         for k in range(u8(W.shape[1])):
-            W[j, k] += a[k] * (x / m)
+            W[j * rows + row, k] += a[k] * (x / m)
 
 
 @kernel

@@ -36,12 +36,16 @@ hand-written loop and the pass is cached on disk all the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from aggro.engine.calibration import BINS
+from aggro.engine.drift import BLOCKS, KEPT, LEVELS, N_MARKS, N_SUMS, ROOM
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
@@ -75,6 +79,12 @@ def sum_to_seen(classes: np.ndarray, state: Any) -> str:
     return ""
 
 
+def most_filled(state: Any) -> int:
+    """Rows that a block which is not full may have: it begins after rows that fill others."""
+    counted = int(state.tally.marks[0])
+    return min(counted, 7 if counted < 72 else 31 if counted < 2080 else 127)
+
+
 class Tally(NamedTuple):
     """What every learner counts while it learns."""
 
@@ -94,25 +104,98 @@ class Tally(NamedTuple):
     history: Annotated[np.ndarray, Numbers(0.0, endless=True), is_history]
     # rows seen of each class; size 1 for learners without classes
     classes: Annotated[np.ndarray, Numbers(0.0), sum_to_seen]
+    # What follows begins as ``new_tally`` has it also in states of earlier versions, which lack it.
+    # (classes or 0, 128, 2): the weights of the pairs in each bin, not of the class and of it (``engine.calibration``)
+    pairs: Annotated[np.ndarray, Numbers(0.0)] = np.zeros((0, 0, 0))
+    # (classes or 0, 3): slope, height, how much it is raised
+    curve: Annotated[np.ndarray, Numbers()] = np.zeros((0, 0))
+    # (14,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, the rows
+    # of the last eight of them (``engine.drift``), the member that predicts, and for how many rows
+    marks: Annotated[
+        np.ndarray,
+        Each(
+            Whole(0, seen),
+            Whole(0, most_filled),
+            Whole(0, BLOCKS - 1),
+            Whole(0, seen),
+            *[Whole(0, seen)] * KEPT,
+            Whole(0, COUNTED),
+            Whole(0, COUNTED),
+        ),
+    ] = np.zeros(0, np.int64)
+    # (8,): of that block, of the window, of leads
+    sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)
+    recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
+    counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
+    window: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0, 0))  # (44, 3, 3): rows, errors, squares
 
 
 def new_tally(models: int) -> Tally:
     """Nothing counted yet, for this many models."""
-    return Tally(np.zeros(5, np.int64), np.zeros(1), np.zeros((64, 3)), np.zeros(models))
+    scored = models if models > 1 else 0
+    return Tally(
+        rows=np.zeros(5, np.int64),
+        loss=np.zeros(1),
+        history=np.zeros((64, 3)),
+        classes=np.zeros(models),
+        pairs=np.zeros((scored, BINS, 2)),
+        curve=np.zeros((scored, 3)),
+        marks=np.zeros(N_MARKS, np.int64),
+        sums=np.zeros(N_SUMS),
+        recent=np.zeros((BLOCKS, 3)),
+        counts=np.zeros(LEVELS, np.int64),
+        window=np.zeros((LEVELS, ROOM - 1, 3)),
+    )
+
+
+LATER = tuple(Tally._field_defaults)  # what tallies of earlier versions lack
+
+
+LARGE, LINE = 512, 64  # bytes: arrays from here on begin where a line of the cache does
+
+
+def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """An array to be filled.
+
+    A vector of eight that lies across two lines of the cache costs twice (measured: a fifth of a pass), and NumPy's
+    arrays begin anywhere.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    memory = np.empty(size + LINE, np.uint8)
+    start = -int(memory.__array_interface__["data"][0]) % LINE
+    array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
+    return array
+
+
+def copied(array: np.ndarray) -> np.ndarray:
+    """An array of one's own: writable and in C order, as compiled code wants it."""
+    copy = room_for(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """An array of zeros, placed like that."""
+    array = room_for(shape, dtype)
+    array.fill(0)
+    return array
 
 
 def copy_state(state: Any) -> Any:
     """A state that shares no memory with this one: plain arrays, writable and in C order, as compiled code wants."""
-    copied = (copy_state(part) if isinstance(part, tuple) else np.array(part, order="C") for part in state)
-    return type(state)(*copied)
+    return type(state)(*(copy_state(part) if isinstance(part, tuple) else copied(part) for part in state))
 
 
 def completed(state: Any) -> Any:
     """A state of an earlier version, which may lack arrays (they are empty), as one of this version."""
-    parts = {}
+    fresh = new_tally(state.tally.classes.shape[0])
+    lacks = {name: getattr(fresh, name) for name in LATER if not state.tally.marks.size}
+    parts: dict[str, Any] = {"tally": state.tally._replace(**lacks)} if lacks else {}
     for name, source in RULES[type(state)].added.items():
         begin = source(state._asdict())
-        if begin is not None and not getattr(state, name).size:
+        if isinstance(begin, str) and not getattr(state, name).size:
             parts[name] = getattr(state, begin).copy()
     return state._replace(**parts)
 
@@ -131,8 +214,8 @@ def grown_into(state: S, fresh: S) -> S:
         if isinstance(old, tuple):
             return type(old)(*map(larger, old, new))
         if old.shape == new.shape:
-            return old.copy()
-        both = np.zeros(tuple(map(max, old.shape, new.shape)), old.dtype)
+            return copied(old)
+        both = zeros(tuple(map(max, old.shape, new.shape)), old.dtype)
         for part in (new, old):
             both[tuple(map(slice, part.shape))] = part
         return both
@@ -175,8 +258,8 @@ class Rule:
     nudge: Callable[..., Any] | None = None
     hold: Callable[[Any, Any], Any] | None = None  # (state, X) -> State that has room to keep any row of X
     # Arrays that states of earlier versions lack, each with how it begins: parts (what has a shape, by name) -> the
-    # name of the array that it begins as, or None if it is empty.
-    added: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = field(default_factory=dict)
+    # name of the array that it begins as, or an array that it begins as, or None if it is empty.
+    added: Mapping[str, Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
     loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
 
     def __post_init__(self) -> None:
@@ -218,3 +301,12 @@ def of_rule(name: str) -> Callable[..., Any]:
 
 look, peek, judge, learn = map(of_rule, ("look", "peek", "judge", "learn"))
 room, steady, glance, nudge = map(of_rule, DEFAULTS)
+
+
+@cache
+def compiled_columns(kind: Any) -> Any:
+    """How many scores a rule writes, for compiled code."""
+    return inline(RULES[kind].columns)
+
+
+columns = chosen_by_type("columns", compiled_columns)

@@ -36,7 +36,7 @@ class Step(IntEnum):
     LS = 3
 
 
-PA, PA1, LS = int(Step.PA), int(Step.PA1), int(Step.LS)
+PA, PA1, PA2, LS = (int(step) for step in Step)
 
 
 class OwnCode(NamedTuple):

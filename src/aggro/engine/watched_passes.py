@@ -11,12 +11,13 @@ from aggro.engine.jit.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import UPDATES, judge, look, room
+from aggro.engine.tending import UNTENDED
 
 u8 = np.uint64
 
 
 @kernel
-def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses, mistakes):
+def trace(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, losses, mistakes):
     """``run``, and the loss of each row and the rule's own judgement of it before it was learned.
 
     The history's losses are not kept. A judgement is by the scores alone: the pass itself counts as mistakes what would
@@ -31,7 +32,7 @@ def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses
         i = u8(order[t]) if order.shape[0] else u8(t)
         look(state, params, X, i, out)
         _, mistakes[t] = judge(state, params, y[t], out)
-        bad = run(state, params, X, y, s, order, t, t + 1, balanced, averaged)
+        bad = run(state, params, X, y, s, order, t, t + 1, costs, averaged, tend_at)
         if bad >= 0:
             break
         losses[t] = tally.loss[0]
@@ -44,7 +45,7 @@ def trace(state, params, X, y, s, order, start, stop, balanced, averaged, losses
 def present(state, params, X, y, none, order, i):
     """Learn row i; whether it moved the weights."""
     before = state.tally.rows[UPDATES]
-    run(state, params, X, y, none, order, np.int64(i), np.int64(i) + 1, False, False)
+    run(state, params, X, y, none, order, np.int64(i), np.int64(i) + 1, none, False, UNTENDED)
     return state.tally.rows[UPDATES] > before
 
 

@@ -4,7 +4,7 @@ A model here is the learner itself, with the same parameters, counters and expla
 is what River's pipelines and evaluations expect: ``learn_one`` returns nothing and takes the weight
 as ``w``, and ``learn_many`` and ``predict_many`` take data frames whose columns may come and go: of pandas and of
 polars, and tables of pyarrow.
-There is no ``predict_proba_one``: a passive-aggressive score is a margin, not a probability.
+``predict_proba_one`` and ``predict_proba_many`` are by an online calibration of the scores.
 """
 
 from __future__ import annotations
@@ -84,6 +84,14 @@ def column_beside(X: Any, values: Any) -> Any:
 
 class RiverClassifier(River):
     """A classifier that takes any number of classes."""
+
+    def predict_proba_many(self: Any, X: Any) -> Any:
+        """The probabilities for each row of a frame of pandas, a column for each class seen."""
+        import pandas as pd
+
+        if not len(X) or not self.__sklearn_is_fitted__():
+            return pd.DataFrame(index=getattr(X, "index", range(len(X))))
+        return pd.DataFrame(self.proba_chunk(chunk_of(X)), getattr(X, "index", None), self.classes_)
 
     @property
     def _multiclass(self) -> bool:

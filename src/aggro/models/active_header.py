@@ -1,6 +1,7 @@
-"""What a file keeps of an :class:`ActiveLearner`, beside the learner inside: its parameters, its gate, its questions.
+"""What a file keeps of an :class:`ActiveLearner`, beside the learner inside: its parameters, gate, questions and rows.
 
-A file of an active learner is the file of the learner inside, with one part more in its header.
+A file of an active learner is the file of the learner inside, with one part more in its header, and arrays for the
+answered rows that are kept.
 """
 
 from __future__ import annotations
@@ -12,15 +13,27 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.fields import COUNTED
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, all_counts
+from aggro.engine.gate import ASKED, DELTA, LAST, LIMIT, OPEN, PASSED, SURPLUS, WEIGHT, WRONG, all_counts, all_sums
+from aggro.engine.rule import SEEN
 from aggro.learners.active.learner import ActiveLearner
+from aggro.learners.active.replay import COUNTERS, Kept, Row
 from aggro.learners.shared.features import MAX_FEATURES
-from aggro.learners.shared.inside import constraints_of, parameters_of
+from aggro.learners.shared.inside import constraints_of, least_value, model_of, parameters_of
 from aggro.models.codec import decode, encode
+from aggro.models.container import Container
 from aggro.models.errors import Flaw
 
 LARGEST = sys.float_info.max
 KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
+REPLAY = {"on", "room", "built", "seen", "extra"}
+ROWS: dict[str, np.dtype[Any]] = {  # of the kept rows; ``dense`` says which are values in order
+    "replay.dense": np.dtype(np.uint8),
+    "replay.ends": np.dtype(np.int64),
+    "replay.indices": np.dtype(np.uint32),
+    "replay.data": np.dtype(np.float64),
+    "replay.codes": np.dtype(np.int64),
+    "replay.weights": np.dtype(np.float64),
+}
 
 
 def activity_of(active: ActiveLearner) -> dict[str, Any]:
@@ -37,9 +50,31 @@ def activity_of(active: ActiveLearner) -> dict[str, Any]:
             "sums": gate.sums.tolist(),
             "waiting": [[encode(id), encode(_row(x)), p] for id, x, p in room.items()],
             "gone": room.gone,
+            "replay": _replay_of(active.kept),
         }
     except TypeError as error:
         raise Flaw(f"a question that waits cannot be stored ({error})") from error
+
+
+def _replay_of(kept: Kept) -> dict[str, Any]:
+    numbers = {name: int(getattr(kept, name)) for name in ("room", "built", "seen")}
+    return {"on": kept.on, **numbers, "extra": kept.extra.tolist()}
+
+
+def rows_of(active: ActiveLearner) -> dict[str, np.ndarray]:
+    """The answered rows that are kept, as arrays."""
+    kept = active.kept
+    pairs = [row if isinstance(row, tuple) else (np.empty(0, np.uint32), row) for row in kept.rows]
+    none = [np.empty(0)]
+    arrays = (
+        [not isinstance(row, tuple) for row in kept.rows],
+        np.cumsum([values.shape[0] for _, values in pairs]),
+        np.concatenate([indices for indices, _ in pairs] or none),
+        np.concatenate([values for _, values in pairs] or none),
+        kept.codes,
+        kept.weights,
+    )
+    return {name: np.asarray(array, kind) for (name, kind), array in zip(ROWS.items(), arrays, strict=True)}
 
 
 def _row(x: Any) -> Any:
@@ -49,16 +84,17 @@ def _row(x: Any) -> Any:
     return tuple(part.tolist() for part in x) if isinstance(x, tuple) else x.tolist()
 
 
-def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
+def revived(inner: Any, part: Any, container: Container, shell: bool) -> ActiveLearner:
     """The active learner around a learner from a file."""
-    if set(part) != KEYS or not isinstance(part["parameters"], dict):
+    if set(part) - {"replay"} != KEYS or not isinstance(part["parameters"], dict):
         raise Flaw("what it says of its questions is not whole")
     kind = import_module("aggro.estimators").ActiveLearner if shell else ActiveLearner
     parameters = {name: decode(value) for name, value in part["parameters"].items()}
     unknown = sorted(set(parameters) - set(constraints_of(kind)))
     if unknown:
         raise Flaw(f"ActiveLearner has no parameter {unknown[0]!r}")
-    active: ActiveLearner = kind(type(inner)(**parameters_of(inner)), **parameters)
+    before = {} if "replay" in part else {"replay": 0, "strategy": "margin"}  # as it was when nothing was kept
+    active: ActiveLearner = kind(type(inner)(**parameters_of(inner)), **{**before, **parameters})
     seed = _whole(part["seed"], 2**63 - 1)
     try:
         active.go_on_with(inner, seed)
@@ -66,7 +102,61 @@ def revived(inner: Any, part: Any, shell: bool) -> ActiveLearner:
         raise Flaw(str(error).rstrip(".")) from error
     _restore(active.gate, part)
     _refill(active, part)
+    if "replay" in part:
+        active.kept = _kept(part["replay"], container, inner)
     return active
+
+
+def _kept(part: Any, container: Container, inner: Any) -> Kept:
+    """The rows in a file; compiled code reads them without a check of its own."""
+    if not isinstance(part, dict) or set(part) != REPLAY or type(part["on"]) is not bool:
+        raise Flaw("what it says of its kept rows is not whole")
+    model = model_of(inner)
+    assert model is not None
+    kept = Kept(_whole(part["room"], 2**30), part["on"])
+    kept.built, kept.seen = _whole(part["built"]), _whole(part["seen"])
+    extra, counted = part["extra"], model.state.tally.rows
+    if not isinstance(extra, list) or len(extra) != 3 or not all(type(n) is int and abs(n) <= COUNTED for n in extra):
+        raise Flaw("what it says of its kept rows is not whole")
+    kept.extra[:] = extra
+    if (kept.extra > counted[COUNTERS]).any() or (kept.on and kept.seen != counted[SEEN]):
+        raise Flaw("its counters do not fit its kept rows")
+    dense, ends, indices, data, codes, weights = (_read(container, name, kind) for name, kind in ROWS.items())
+    n = dense.shape[0]
+    if any(array.shape[0] != n for array in (ends, codes, weights)) or n > kept.room or (n and not kept.on):
+        raise Flaw("its kept rows are not whole")
+    starts = np.concatenate([np.zeros(1, np.int64), ends])
+    fits = starts[-1] == data.shape[0] and (np.diff(starts) >= 0).all() and dense.max(initial=0) <= 1
+    if not fits or indices.shape[0] != int(np.diff(starts)[dense == 0].sum()) or kept.built > n:
+        raise Flaw("its kept rows are not whole")
+    known = len(model.labels.codes)
+    if n and (codes.min() < 0 or codes.max() >= known or (kept.on and np.unique(codes).shape[0] != known)):
+        raise Flaw("its kept rows are of other classes than the model")
+    if not np.isfinite(data).all() or not (np.isfinite(weights) & (weights > 0.0)).all():
+        raise Flaw("its kept rows hold what is no number")
+    kept.rows, kept.codes, kept.weights = [], codes.tolist(), weights.tolist()
+    place, width = 0, model.features.n
+    for k in range(n):
+        values = data[starts[k] : starts[k + 1]].copy()
+        row: Row = values
+        if not dense[k]:
+            row = indices[place : place + values.shape[0]].copy(), values
+            place += values.shape[0]
+            if (row[0] >= width).any():
+                raise Flaw("a kept row has features that the model does not know")
+        elif not values.shape[0] or values.shape[0] > width:
+            raise Flaw("a kept row has features that the model does not know")
+        if (values < least_value(inner)).any():
+            raise Flaw("its kept rows hold what the learner does not take")
+        kept.rows.append(row)
+    return kept
+
+
+def _read(container: Container, name: str, kind: np.dtype) -> np.ndarray:
+    spec = container.specs.get(name)
+    if spec is None or spec.dtype != kind or len(spec.shape) != 1:
+        raise Flaw(f"the array {name!r} is {spec or 'absent'}, which no kept rows have")
+    return container.read(name)
 
 
 def _whole(value: Any, most: int = COUNTED) -> int:
@@ -82,11 +172,14 @@ def _restore(gate: Any, part: Any) -> None:
     gate.counts[:] = all_counts([_whole(count) for count in counts])
     if not gate.counts[ASKED] <= gate.counts[OPEN] <= gate.counts[PASSED]:
         raise Flaw(f"it has asked about {gate.counts[ASKED]} of {gate.counts[PASSED]} rows")
-    good = isinstance(sums, list) and len(sums) == gate.sums.shape[0]
-    if not good or not all(isinstance(value, int | float) and 0.0 <= value < 1e300 for value in sums):
+    good = isinstance(sums, list) and len(sums) in (SURPLUS, SURPLUS + 1)
+    if not good or not all(isinstance(value, int | float) and -1e300 < value < 1e300 for value in sums):
         raise Flaw("its sums over questions cannot be")
-    gate.sums[:] = sums
-    if not gate.sums[DELTA] > 0.0 or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:
+    gate.sums[:] = all_sums(sums)
+    if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > LIMIT:
+        raise Flaw("its sums over questions cannot be")
+    begun = gate.sums[DELTA] > 0.0 or gate.target > 0.0
+    if not begun or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:
         raise Flaw("its sums over questions cannot be")
 
 

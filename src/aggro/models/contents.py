@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.drift import DRIFTS, N_MARKS
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
+from aggro.learners.shared.drifts import drifts_in
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
@@ -15,6 +17,8 @@ from aggro.models.loading import build
 from aggro.models.names import read_names
 
 COUNTERS = Spec(np.dtype(np.int64), (5,))
+DRIFT_MARKS = Spec(np.dtype(np.int64), (N_MARKS,))
+NO_DRIFT = np.zeros(N_MARKS, np.int64)
 NUMBER = Spec(np.dtype(np.float64), (1,))
 
 
@@ -37,6 +41,8 @@ class Contents:
     n_updates: int
     n_mistakes: int
     mean_loss: float
+    n_drifts: int  # how often the error was seen to rise; 0 in files of earlier versions
+    drift_rows: list[int]  # where, the last times
     weights: list[Weight]  # the largest, in order
 
 
@@ -64,6 +70,8 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
         header = Header.parse(container.text)
         rows = _read(container, "tally.rows", COUNTERS).tolist()
         loss = float(_read(container, "tally.loss", NUMBER)[0])
+        marks = _read(container, "tally.marks", DRIFT_MARKS) if "tally.marks" in container.specs else NO_DRIFT
+        drifts, drift_rows = int(marks[DRIFTS]), drifts_in(marks).tolist()
         return Contents(
             header=header,
             size=container.size,
@@ -72,6 +80,8 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
             n_updates=rows[UPDATES],
             n_mistakes=rows[MISTAKES],
             mean_loss=loss / max(rows[SEEN], 1),
+            n_drifts=drifts,
+            drift_rows=drift_rows,
             weights=_largest(container, header, weights),
         )
 

@@ -11,7 +11,7 @@ from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
 FORMAT = 2  # raised when an older aggro could not read the file; the container and this key stay
-WITHOUT_RECORDS = 1  # the format of all other files, which older ones can read
+WITHOUT = 1  # the format of files without records and kept rows, which older ones can read
 PARTS = ("active", "records")  # of what is around a learner; absent where there is no such thing
 
 
@@ -35,6 +35,11 @@ class Header:
     active: Any = None  # of a learner inside an ActiveLearner: see ``models.active_header``; else absent
     records: Any = None  # of a learner inside a RecordLearner: see ``models.record_header``; else absent
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether there are arrays for the answered rows that an ActiveLearner keeps."""
+        return self.active is not None and "replay" in self.active
+
     def text(self) -> str:
         """The header as JSON."""
         content = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -46,7 +51,7 @@ class Header:
         for name in ("classes", "reserved_classes"):
             content[name] = [_encoded(label, f"its class {label!r}") for label in content[name]]
         try:
-            return dumps({"format": WITHOUT_RECORDS if self.records is None else FORMAT, **content})
+            return dumps({"format": FORMAT if self.records is not None or self.keeps_rows else WITHOUT, **content})
         except (TypeError, ValueError, RecursionError) as error:
             raise Flaw(f"its header or position is not JSON ({error})") from error
 
@@ -62,10 +67,8 @@ class Header:
             raise Flaw(
                 f"it was written by a newer aggro ({writer}, format {version}; this one reads {FORMAT})", UPGRADE
             )
-        if version < WITHOUT_RECORDS or {*content, *PARTS} != set(CHECKS):
+        if version < WITHOUT or {*content, *PARTS} != set(CHECKS):
             raise Flaw(f"the header is not one of format {FORMAT}")
-        if ("records" in content) != (version == FORMAT):
-            raise Flaw(f"the header is not one of format {version}")
         for part in PARTS:
             content.setdefault(part, None)
         for name, good in CHECKS.items():
@@ -74,7 +77,10 @@ class Header:
         content["parameters"] = {name: decode(value) for name, value in content["parameters"].items()}
         for name in ("classes", "reserved_classes"):
             content[name] = decode(content[name])
-        return cls(**content)
+        header = cls(**content)
+        if (header.records is not None or header.keeps_rows) != (version == FORMAT):
+            raise Flaw(f"the header is not one of format {version}")
+        return header
 
 
 def _encoded(value: Any, what: str) -> Any:

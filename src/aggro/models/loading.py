@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import RULES
+from aggro.engine.rule import LATER, RULES, new_tally
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import check_params, constraints_of, give_model
@@ -23,11 +23,14 @@ from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
 from aggro.models.names import NAMES, read_names
-from aggro.models.state_check import check_state, mould, unflatten
+from aggro.models.state_check import check_state, mould, specs_of, unflatten
 
-EMPTY = Spec(np.dtype(np.float64), (0,))
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
+)
+SPARE = 64  # classes that a state may have room for, beyond twice those that have names
+REPLAY_ARRAYS = tuple(  # of the rows that an ActiveLearner keeps
+    f"replay.{name}" for name in ("dense", "ends", "indices", "data", "codes", "weights")
 )
 MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label makes all of them long
 
@@ -92,13 +95,18 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     labels = _labels(entry, header)
     features = _features(container, header)
     apart = () if header.records is None else RECORDS_ARRAYS
+    if header.keeps_rows:
+        apart += REPLAY_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
     begins = added_since(header.state, specs)
-    wanted = {**specs, **{name: specs[begin] if begin else EMPTY for name, begin in begins.items()}}
+    begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
+    counted = counted_since(specs, len(labels.codes))
+    wanted = {**specs, **{name: spec_of_added(begin, specs) for name, begin in begun.items()}}
+    wanted |= specs_of(counted)
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
-    more = {name: arrays[begin].copy() if begin else np.zeros(0) for name, begin in begins.items()}
-    state = unflatten(small, {**arrays, **more})
+    more = {name: as_added(begin, arrays) for name, begin in begun.items()}
+    state = unflatten(small, {**arrays, **more, **counted})
     check_state(state, len(labels.codes))
     model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
@@ -109,7 +117,7 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     if header.active is not None and not bare:
         from aggro.models.active_header import revived  # with the active learner, which others do not need
 
-        learner = revived(learner, header.active, shell)
+        learner = revived(learner, header.active, container, shell)
     if header.records is not None and not bare:
         from aggro.models.record_header import with_records  # with the encoder, which others do not need
 
@@ -117,14 +125,41 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     return learner
 
 
-def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, str | None]:
+def spec_of_added(begin: Any, specs: Mapping[str, Spec]) -> Spec:
+    """What kind of array a file lacks that begins so."""
+    return specs[begin] if isinstance(begin, str) else Spec(begin.dtype, begin.shape)
+
+
+def as_added(begin: Any, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """An array that a file lacks, as it begins."""
+    return arrays[begin].copy() if isinstance(begin, str) else np.array(begin)
+
+
+def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, Any]:
     """The arrays that a file of an earlier version lacks, and what each begins as: see ``Rule.added``."""
     added = next((rule.added for rule in RULES.values() if rule.state.__name__ == kind), {})
     try:
         begins = {name: source(specs) for name, source in added.items() if name not in specs}
     except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
         return {}
-    return {name: begin for name, begin in begins.items() if begin is None or begin in specs}
+    return {name: begin for name, begin in begins.items() if not isinstance(begin, str) or begin in specs}
+
+
+def empty_of(kind: str, name: str) -> np.ndarray:
+    """An array without numbers, of as many sides as the state's own."""
+    state = next(rule.state for rule in RULES.values() if rule.state.__name__ == kind)
+    return np.array(state._field_defaults.get(name, np.zeros(0)))
+
+
+def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray]:
+    """What the tally in a file of an earlier version lacks, as it begins; there are ``names`` classes."""
+    classes = specs.get("tally.classes")
+    if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in LATER):
+        return {}
+    if classes.shape[0] > SPARE + 2 * names:
+        raise Flaw(f"it has room for {classes.shape[0]} classes, and names {names}")
+    fresh = new_tally(classes.shape[0])._asdict()
+    return {f"tally.{name}": fresh[name] for name in LATER}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
@@ -136,7 +171,10 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
     for name, value in parameters.items():
         if isinstance(constraints[name], StepChoice) and not constraints[name].accepts(value):
             raise Flaw(f"there is no step {str(value)[:60]!r}", PLUGIN)
-    learner = kind(**parameters)  # one that the file does not know is newer than it, and has its default
+    # A parameter that the file does not know is newer than it: it has the value that says what was there before, which
+    # the class has, or its default.
+    older = {name: getattr(kind, name) for name in constraints if name not in parameters and hasattr(kind, name)}
+    learner = kind(**older, **parameters)
     try:
         check_params(learner)
     except ValueError as error:

@@ -79,11 +79,11 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
                 raise Flaw(f"a column of it cannot be stored ({error})") from error
             return replace(header, records=part), {**arrays, **more}
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
-        from aggro.models.active_header import activity_of  # with the active learner, which others do not need
+        from aggro.models.active_header import activity_of, rows_of  # with the active learner, which others do not need
 
         with learner.turn() as inner, model.learning, model.guard:
             header, arrays = _snapshot(inner, position)
-            return replace(header, active=activity_of(learner)), arrays
+            return replace(header, active=activity_of(learner)), {**arrays, **rows_of(learner)}
     kind = type(learner).__name__
     known = (*learners(), ACTIVE, RECORDS)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):

@@ -54,7 +54,7 @@ def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax
     >>> model = PAClassifier().learn_one({"cheap": 1, "pills": 1}, "spam").learn_one({"monday": 1}, "work")
     >>> ax = plot.weights(model)
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
-    ['monday', 'cheap', 'pills']
+    ['cheap', 'pills', 'monday']
     """
     if n < 1:
         raise ValueError(f"n={n} weights cannot be drawn: give 1 or more.")

@@ -16,7 +16,8 @@ from aggro.learners.shared.inside import check_params, constraints_of, least_val
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
-FIT_ONLY = {"shuffle", "warm_start"}  # flags about fit, not about what a row teaches
+IN_ORDER = {"max_iter": 1, "shuffle": False}  # the contract is about one pass over rows as they come
+FIT_ONLY = {"max_iter", "shuffle", "warm_start", "calibration"}  # not about what a row teaches
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Variant:
 
     entry: Entry
     params: dict[str, Any] = field(default_factory=dict)
+    plain: dict[str, Any] = field(default_factory=dict)  # more of them, which its name does not tell
 
     def __str__(self) -> str:
         return "-".join([self.entry.name, *(f"{k}={v}" for k, v in self.params.items())])
@@ -68,8 +70,9 @@ class Variant:
     def new(self, **more: Any) -> Any:
         import aggro.estimators
 
-        start = {"random_state": 0} if starts_at_random(self.entry.load()) else {}
-        return getattr(aggro.estimators, self.entry.name)(**{**start, **self.params, **more})
+        start: dict[str, Any] = {"random_state": 0} if starts_at_random(self.entry.load()) else {}
+        start |= {name: value for name, value in IN_ORDER.items() if self.has(name)}
+        return getattr(aggro.estimators, self.entry.name)(**{**start, **self.plain, **self.params, **more})
 
 
 def likenesses(own: OwnStep) -> list[str]:
@@ -85,25 +88,36 @@ def contracts(entry: Entry) -> list[Contract]:
 
 
 def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]:
-    """Every choice of words, crossed; each flag flipped once beside the defaults; then what its contract tries.
+    """The learner as it comes; then around its plain algorithm every choice of words, crossed, each flag flipped once,
+    and what its contract tries.
 
-    A number or a word is both; but the step "auto", which makes a grid of steps, is not crossed. What is ``given``
-    stays.
+    A number or a word is both; but "auto" among words is not crossed. What is ``given`` stays.
     """
-    given = given or {}
+    given, plain = given or {}, plain_settings(entry)
     apart = frozenset[str]().union(*(contract.apart for contract in contracts(entry)))
-    constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in given}
+    aside = {*given, *FIT_ONLY}
+    constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in aside}
     words = {name: choices(c) for name, c in constraints.items() if name not in apart and choices(c)}
-    flags = [name for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY]
-    defaults = Variant(entry).new().get_params()
+    flags = [name for name, c in constraints.items() if isinstance(c, Flag)]
+    defaults = Variant(entry, {}, plain).new().get_params()
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]
     crossed = [
-        Variant(entry, {**given, **dict(zip(words, chosen, strict=True)), **switch})
+        Variant(entry, {**given, **dict(zip(words, chosen, strict=True)), **switch}, plain)
         for chosen in product(*words.values())
         for switch in switches
     ]
-    further = [Variant(entry, {**given, **settings}) for settings in tried(entry) if not set(settings) & set(given)]
-    return crossed + [variant for variant in further if not given or variant.is_taken()]
+    further = [
+        Variant(entry, {**given, **settings}, plain) for settings in tried(entry) if not set(settings) & set(given)
+    ]
+    as_it_comes = [Variant(entry, given)] if plain else []
+    return as_it_comes + crossed + [variant for variant in further if not given or variant.is_taken()]
+
+
+def plain_settings(entry: Entry) -> dict[str, Any]:
+    """Those of the learner's plain algorithm."""
+    known = constraints_of(entry.load())
+    said = {name: value for contract in contracts(entry) for name, value in contract.plain.items()}
+    return {name: value for name, value in said.items() if name in known}
 
 
 def tried(entry: Entry) -> list[dict[str, Any]]:
@@ -121,9 +135,9 @@ def choices(constraint: Any) -> tuple[Any, ...]:
     if isinstance(constraint, StepChoice):
         return tuple(word for word in constraint.words if word != "auto")
     if isinstance(constraint, Choice):
-        return constraint.words
+        return tuple(word for word in constraint.words if word != "auto")
     if isinstance(constraint, Either) and isinstance(constraint.options[0], Number):
-        words = [word for option in constraint.options for word in choices(option)]
+        words = [word for option in constraint.options if isinstance(option, Choice) for word in option.words]
         return (*words, 1.0) if words else ()
     return ()
 

@@ -21,6 +21,7 @@ import numpy as np
 from aggro.engine.passes import run
 from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
+from aggro.engine.tending import UNTENDED
 from aggro.engine.watched_passes import cycle, largest_first, worst
 from aggro.learners.registry import OWN
 from aggro.learners.shared.entered import check_rows, entered, state_with_room
@@ -122,7 +123,8 @@ def fit_until(
 
     Examples
     --------
-    >>> from aggro import PAClassifier, fit_until
+    >>> from aggro import fit_until
+    >>> from aggro.published import PAClassifier
     >>> X, y = [[2.0, 1.0], [-1.0, -2.0], [1.0, 0.0], [0.0, -1.0]], [1, -1, 1, -1]
     >>> report = fit_until(PAClassifier(step="pa", fit_intercept=False), X, y, loss=0.01, comparator="best")
     >>> report.converged, report.n_updates, round(report.limit)
@@ -150,7 +152,8 @@ def fit_until(
     state.tally.rows[LIVE] = len(labels.codes)  # all the classes are there from the start
     codes = frozen(given.codes)
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
-        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, False, False)  # the first row is the first centre
+        # The first row is the first centre.
+        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, NO_WEIGHTS, False, UNTENDED)
     before = int(state.tally.rows[UPDATES])
     model.n_iter = present(state, params, rows, codes, delta, order, most)
     row, left, _ = worst(state, params, rows, codes)
@@ -198,6 +201,16 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
         raise ValueError(
             "fit_until needs steps that only bring rows nearer to their targets, and those of PAMeansClassifier also "
             "go towards the prototype. Use fit with max_iter."
+        )
+    if "kernel" in settings or "n_units" in settings:
+        raise ValueError(
+            "fit_until is about linear learners, whose losses a step makes smaller for good: "
+            f"{type(estimator).__name__} is none. Use fit with max_iter."
+        )
+    if settings.get("scale"):
+        raise ValueError(
+            f"fit_until needs rows that stay as they are, and scale={settings['scale']!r} changes them as more come. "
+            "Set scale=None, or take the learner from aggro.published."
         )
     step = settings.get("step", "pa")
     if step not in GUARANTEED:

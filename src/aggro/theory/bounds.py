@@ -53,7 +53,8 @@ def realizable_bound(estimator: Any, X: Any, y: Any = None, comparator: Any = "b
 
     Examples
     --------
-    >>> from aggro import PAClassifier, theory
+    >>> from aggro import theory
+    >>> from aggro.published import PAClassifier
     >>> X, y = [[2.0, 1.0], [-1.0, -2.0], [1.0, 0.0], [0.0, -1.0]], [1, -1, 1, -1]
     >>> bound = theory.realizable_bound(PAClassifier(step="pa", fit_intercept=False), X, y)
     >>> bound.holds, bound.comparator.weights.round(3).tolist(), round(bound.limit, 3)
@@ -108,7 +109,8 @@ def unrealizable_bound(
 
     Examples
     --------
-    >>> from aggro import PARegressor, theory
+    >>> from aggro import theory
+    >>> from aggro.published import PARegressor
     >>> learner = PARegressor(C=0.5, step="pa2", epsilon=0.0, fit_intercept=False)
     >>> bound = theory.unrealizable_bound(learner, [[1.0], [1.0]], [1.0, -1.0], comparator=[0.0])
     >>> bound.holds, bound.sums.tolist(), bound.limits.tolist()

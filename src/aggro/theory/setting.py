@@ -20,6 +20,7 @@ from aggro.learners.multiplicative.rule import Simplexes
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.inside import rule_and_params
 from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.scaled import mode_of
 from aggro.learners.shared.tasks import Classifier
 from aggro.learners.uniclass.estimator import PAUniclass
 from aggro.learners.uniclass.rule import Ball, predicting
@@ -80,6 +81,8 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     kind: type = type(learner)
     if not issubclass(kind, COVERED):
         raise NotCovered(f"There is no theorem about {kind.__name__}.")
+    if mode_of(getattr(learner, "scale", None)):
+        raise NotCovered(f"The theorems are about rows as they come: set scale=None, got scale={learner.scale!r}.")
     rule, params = rule_and_params(learner, max(1, len(labels.codes)))
     if rule.state is Grid:
         raise NotCovered(f"The theorems are about one step and one C, got step={learner.step!r} and C={learner.C!r}.")
@@ -100,6 +103,8 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     elif issubclass(kind, Detector):
         if learner.epsilon == "auto":
             raise NotCovered("A radius that is learned is not covered: give epsilon as a number.")
+        if getattr(learner, "scale", None):
+            raise NotCovered("The theorems are about distances between rows as they are: set scale=None.")
         problem = Uniclass(X, codes, float(learner.epsilon), size)
     else:
         problem = Regression(X, codes, float(learner.epsilon), size, float(learner.fit_intercept))

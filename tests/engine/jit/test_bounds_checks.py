@@ -35,13 +35,13 @@ def read_outside(kernel: str, rule: str) -> None:
         state = LINE.init(params, 2, 1)
     else:
         table = members_table([(Step.PA1, 1.0)], 0.1, Problem.NUMBER)
-        params = BankParams(int(Problem.NUMBER), 0, 8, table, 0.1, 1.0, 0, 1.0)
+        params = BankParams(int(Problem.NUMBER), 0, 8, table, 0.1, 1.0, 0, 1.0, 1.0, 0)
         state = GRID.init(params, 2, 1)
     X, y = frozen(np.ones((1, 5))), frozen(np.ones(1))
     if kernel == "score":
         score(state, params, X, np.zeros((1, 1)))
     else:
-        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, False, False)
+        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, -1)
 
 
 @pytest.mark.parametrize(("kernel", "rule"), [("run", "line"), ("score", "line"), ("run", "grid")])

@@ -106,3 +106,22 @@ def test_where_two_are_equal():
     chosen(a, b, EASY, out)
     assert out.tolist() == PLAIN["where_equal"](a, b, EASY).tolist()
     assert 0 < np.count_nonzero(out) < LANES
+
+
+def test_the_first_of_the_best():
+    @numba.njit
+    def asked(a, b, value, out):
+        at = np.uint64(0)
+        among = lanes.or_endless(load(a, at), load(b, at), load(value, at))
+        store(out, at, among)
+        least = lanes.lowest(among)
+        return least, lanes.first_equal(among, spread(least)), lanes.first_equal(among, spread(-1.0))
+
+    a, b, value = np.array([3.0, 1, 2, 1, 1, 5, 1, 3]), np.ones(LANES), np.array([0.0, 7, 1, 4, 4, 2, 9, 3])
+    out = np.zeros(LANES)
+    assert asked(a, b, value, out) == (4.0, 3, LANES)
+    assert out.tolist() == PLAIN["or_endless"](a, b, value).tolist()
+    assert PLAIN["lowest"](out) == 4.0
+    assert [PLAIN["first_equal"](out, spread_value) for spread_value in (4.0, -1.0)] == [3, LANES]
+    for lane in range(LANES):
+        assert asked(b, b, np.roll(value, lane), out) == (0.0, lane, LANES)

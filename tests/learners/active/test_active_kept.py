@@ -11,8 +11,9 @@ import pytest
 from helpers.active_streams import blobs
 
 import aggro
-from aggro import ActiveLearner, PAClassifier
+from aggro import ActiveLearner
 from aggro.models import ModelFileError
+from aggro.published import PAClassifier
 from aggro.testing.variants import as_dicts, as_pairs
 
 pytestmark = pytest.mark.xdist_group("active")
@@ -20,7 +21,9 @@ pytestmark = pytest.mark.xdist_group("active")
 
 def test_answers_in_any_order():
     X, y = blobs(200)
-    model, twin = (ActiveLearner(delta=0.5, random_state=0).partial_fit(X[:20], y[:20]) for _ in range(2))
+    model, twin = (
+        ActiveLearner(PAClassifier(), 0.5, replay=0, random_state=0).partial_fit(X[:20], y[:20]) for _ in range(2)
+    )
     rows, asked = as_dicts(X), []
     rows = [row.copy() for row in X]
     for t in range(20, 60):
@@ -39,7 +42,7 @@ def test_answers_in_any_order():
 
 def test_the_waiting_room_is_bounded():
     X, _ = blobs(50)
-    model = ActiveLearner(delta=1e100, waiting=10)
+    model = ActiveLearner(PAClassifier(), delta=1e100, waiting=10)
     for t in range(30):
         assert model.ask(t, X[t])
     assert model.waiting_ == list(range(20, 30))
@@ -63,7 +66,7 @@ def saved(model, path):
 def test_it_goes_on_where_it_stood(again, form, tmp_path):
     X, y = blobs(200, 3)
     rows = form(X)
-    model = ActiveLearner(PAClassifier(average=True), delta=0.3, target_rate=0.4, random_state=4)
+    model = ActiveLearner(PAClassifier(average=True), delta=0.3, target_rate=0.4, replay=40, random_state=4)
     for t in range(100):
         if model.ask(t, rows[t]) and t % 3:
             model.answer(t, int(y[t]))
@@ -109,6 +112,16 @@ FORGERIES = [
     lambda part: part.update(waiting=[["a", [1.0], 0.0]]),
     lambda part: part.update(waiting=[["a", [1.0], 0.5], ["a", [1.0], 0.5]]),
     lambda part: part.update(waiting=7),
+    lambda part: part.update(sums=[1.0, 0.5, 1.0, 0.5, 21.0]),
+    lambda part: part.pop("replay"),
+    lambda part: part.update(replay=None),
+    lambda part: part["replay"].update(room=1),
+    lambda part: part["replay"].update(built=1000),
+    lambda part: part["replay"].update(seen=1),
+    lambda part: part["replay"].update(on=False),
+    lambda part: part["replay"].update(extra=[0, 0]),
+    lambda part: part["replay"].update(extra=[0, 0, 10**9]),
+    lambda part: part["parameters"].update(replay=-1),
 ]
 
 
@@ -116,7 +129,7 @@ FORGERIES = [
 def test_a_file_that_cannot_be_is_refused(forge, tmp_path):
     X, y = blobs(50)
     path = tmp_path / "m.aggro"
-    model = ActiveLearner(delta=0.3, random_state=4).partial_fit(X, y)
+    model = ActiveLearner(PAClassifier(), delta=0.3, random_state=4).partial_fit(X, y)
     model.ask("z", X[0])
     model.save(path)
     content = path.read_bytes()

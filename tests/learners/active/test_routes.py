@@ -8,13 +8,14 @@ import pickle
 import numpy as np
 import pytest
 
-from aggro import ActiveLearner, KernelPAClassifier, PAClassifier, streams
+from aggro import ActiveLearner, KernelPAClassifier, streams
 from aggro.engine.gate import Gate
 from aggro.engine.passes import run
 from aggro.learners.active.gated_pass import AskedRows
 from aggro.learners.shared.entered import entered, learn_along
 from aggro.learners.shared.inside import give_model
 from aggro.learners.shared.learner import EveryRow, Stretch
+from aggro.published import PAClassifier
 from aggro.testing.variants import assert_same_model
 
 X = np.random.default_rng(0).standard_normal((60, 4))
@@ -41,8 +42,8 @@ def learned(model, X, y, route):
 @pytest.mark.parametrize("kind", [PAClassifier, KernelPAClassifier])
 def test_a_route_of_ones_own(kind):
     y = np.where(X[:, 0] > 0, "a", "b")
-    assert_same_model(learned(kind(), X, y, EverySecondRow()), kind().fit(X[::2], y[::2]))
-    assert_same_model(learned(kind(), X, y, EveryRow()), kind().fit(X, y))
+    assert_same_model(learned(kind(), X, y, EverySecondRow()), kind().partial_fit(X[::2], y[::2]))
+    assert_same_model(learned(kind(), X, y, EveryRow()), kind().partial_fit(X, y))
 
 
 def test_a_stretch_ends_where_a_class_needs_another_rule():
@@ -57,7 +58,7 @@ def test_a_stretch_ends_where_a_class_needs_another_rule():
 
 def test_who_asks_about_everything_learns_as_who_asks_about_nothing():
     """One gate that asks about each row, and none: the same rows are learned, by stretches that are cut otherwise."""
-    gate = Gate(0, -1, 1.0, 0, np.zeros(3, np.int64), np.array([1e100, 0.0, 0.0, 0.0]))
+    gate = Gate(0, -1, 1.0, 0, np.zeros(3, np.int64), np.array([1e100, 0.0, 0.0, 0.0, 0.0]))
     asked = learned(PAClassifier(), X, Y, AskedRows(gate))
     assert gate.counts.tolist() == [60, 60, 60]
     assert_same_model(asked, PAClassifier().fit(X, Y))
@@ -85,7 +86,7 @@ def chunks(n=2000):
 def test_insisting_brings_a_second_class():
     """A model of one class is sure of all rows; who insists asks about the next one, with certainty, and it counts."""
     (chunk, *_) = chunks()
-    plain, insisting = (ActiveLearner(PAClassifier(), delta=1e-6, random_state=0) for _ in range(2))
+    plain, insisting = (ActiveLearner(PAClassifier(), delta=1e-6, replay=0, random_state=0) for _ in range(2))
     for active in (plain, insisting):
         assert active.query_chunk(chunk, 0) == 0
         active.learn_one(chunk.X[0], "one")
@@ -131,7 +132,7 @@ def test_questions_as_they_were(tmp_path):
 def test_going_on_with_a_learner_that_has_learned():
     (chunk, *_) = chunks()
     inner = PAClassifier().partial_fit(chunk.X[:100], chunk.y[:100])
-    active = ActiveLearner(PAClassifier(), random_state=0).go_on_with(inner)
+    active = ActiveLearner(PAClassifier(), 1.0, random_state=0).go_on_with(inner)
     assert active.estimator_ is inner
     assert active.n_seen_ == 0
     active.partial_fit(chunk.X[100:], chunk.y[100:])

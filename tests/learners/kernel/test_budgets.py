@@ -7,8 +7,8 @@ import pytest
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier, KernelPARegressor
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import arrays, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -131,7 +131,6 @@ def test_a_budget_of_one(policy):
         ({"budget": -3}, "Got -3 instead"),
         ({"budget": 2.5}, "Got 2.5 instead"),
         ({"budget": 5, "budget_policy": "oldst"}, "Did you mean 'oldest'"),
-        ({"budget": 5, "average": True}, "needs the support vectors that the budget has let go"),
         ({"budget": 5, "kernel": "precomputed"}, "Choose another policy"),
         ({"budget": 10**6, "budget_policy": "project"}, "takes at most budget=16384. Got 1000000"),
         ({"budget": 5, "kernel": "sigmoid", "budget_policy": "project"}, "is none. Choose another policy"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier
 from aggro.evaluate import kernel_grid
+from aggro.published import KernelPAClassifier
 
 pytestmark = pytest.mark.xdist_group("kernel")
 

@@ -7,10 +7,10 @@ import pytest
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass, PAClassifier, PARegressor
+from aggro import KernelPAUniclass
 from aggro.learners.kernel.scores import room_to_score, work_of
 from aggro.learners.kernel.support_set import WIDE
-from aggro.streams import Chunk
+from aggro.published import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -264,20 +264,6 @@ def test_a_given_matrix_is_the_kernel_it_holds():
     b = KernelPAClassifier(gamma=0.5, **shuffled).fit(X, y)
     np.testing.assert_allclose(a.decision_function(K), b.decision_function(X), atol=1e-8)
     assert given.explain_one(K[250, :200]).score == pytest.approx(given.decision_one(K[250, :200]))
-
-
-def test_gamma_auto_is_one_over_the_features():
-    X, y = two_moons()
-    a, b = KernelPAClassifier(gamma="auto").fit(X, y), KernelPAClassifier(gamma=1 / 3).fit(X, y)
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), rtol=1e-12)
-    model = KernelPAClassifier(gamma="auto").learn_one({"a": 1.0}, "x")
-    with pytest.raises(ValueError, match=r"it was 1/1 until now: a row brought the number of features to 2"):
-        model.learn_one({"a": 1.0, "b": 2.0}, "y")
-    with pytest.raises(ValueError, match=r"it was 1/1 until now: a row brought the number of features to 2"):
-        model.learn_chunk(Chunk(X[:4, :2], ["x", "y", "x", "y"], names=["a", "b"]))
-    assert (model.n_features_in_, model.n_seen_) == (1, 1)
-    assert KernelPAClassifier(gamma="auto").learn_one({}, "x").learn_one({}, "y").n_seen_ == 2
-    assert KernelPAClassifier(gamma="auto", n_features=2).learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
 
 
 def test_the_loudest_support_vectors_come_first():

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import KernelPAClassifier, KernelPARegressor, KernelPAUniclass
+from aggro import KernelPAUniclass
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import snapshot
 
 pytestmark = pytest.mark.xdist_group("kernel")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
+from aggro.published import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.variants import assert_same_model, snapshot
 
 pytestmark = pytest.mark.xdist_group("kernel")

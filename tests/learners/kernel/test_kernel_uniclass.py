@@ -79,12 +79,25 @@ def test_a_given_radius_against_the_twin(step, settings):
 def test_the_linear_kernel_is_the_linear_learner(settings, average):
     X = rows(400)
     a, b = (kind.fit(X) for kind in (
-        KernelPAUniclass(kernel="linear", average=average, **settings), PAUniclass(average=average, **settings)
+        KernelPAUniclass(0.1, kernel="linear", average=average, **settings),
+        PAUniclass(0.1, robust=False, scale=None, average=average, **settings),
     ))  # fmt: skip
     np.testing.assert_allclose(a.score_samples(X), b.score_samples(X), rtol=1e-9)
     np.testing.assert_allclose((a.dual_coef_ @ a.support_vectors_)[0], b.center_, atol=1e-9)
     assert a.radius_ == pytest.approx(b.radius_)
     assert (a.n_updates_, a.n_mistakes_) == (b.n_updates_, b.n_mistakes_)
+
+
+@pytest.mark.parametrize("kind", ["rbf", "linear"])
+def test_the_average_changes_what_is_predicted_and_nothing_that_is_learned(kind):
+    """A mean is behind, and rows look far from it; a radius that both share would call the row that learns near."""
+    X = 3.0 + rows(600)
+    X[0] -= 9.0  # far from all others: the mean does not leave it soon
+    last, mean = (KernelPAUniclass(kernel=kind, average=average).fit(X) for average in (False, True))
+    assert last.n_updates_ == mean.n_updates_ > 15
+    assert np.array_equal(last._model.state.radius, mean._model.state.radius)
+    assert np.array_equal(last.support_, mean.support_)
+    assert mean.radius_ > last.radius_
 
 
 def test_a_budget_against_the_twin():

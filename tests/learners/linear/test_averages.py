@@ -26,7 +26,9 @@ def scores(model, X):
 def test_the_iterates_are_those_without_an_average(entry):
     kind = entry.load()
     X, y = stream(entry.task)
-    settings = {"random_state": 0}
+    settings = {name: value for name, value in kind.contract.plain.items() if name in kind._constraints}
+    settings |= {"random_state": 0}
+    settings.pop("average", None)
     plain, mean = (kind(average=average, **settings).partial_fit(X, y) for average in (False, True))
     assert mean.n_updates_ == plain.n_updates_ > 1
     assert not np.array_equal(scores(mean, X), scores(plain, X))

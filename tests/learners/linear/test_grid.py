@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
-from aggro.learners.linear.base import C_GRID
+from aggro.learners.linear.base import c_grid
+from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import learn_rows
 
 CS = [0.003, 0.05, 1.0]
@@ -81,11 +81,11 @@ def learn_all(models, x, target, weight):
 
 def test_auto_is_the_grid_of_sixteen():
     X, y, _ = data(2)
-    auto, listed = PAClassifier(C="auto").fit(X, y), PAClassifier(C=list(C_GRID)).fit(X, y)
-    assert len(C_GRID) == 16
+    auto, listed = PAClassifier(C="auto").fit(X, y), PAClassifier(C=list(c_grid(False))).fit(X, y)
+    assert len(c_grid(False)) == 16
     assert auto.C_ == listed.C_
     assert auto.coef_.tolist() == listed.coef_.tolist()
-    assert auto.grid_["C"].tolist() == list(C_GRID)
+    assert auto.grid_["C"].tolist() == list(c_grid(False))
     single = PAClassifier(C=0.5).fit(X, y)
     assert (single.C_, single.step_) == (0.5, "pa1")
     assert single.grid_["mistakes"].tolist() == [single.n_mistakes_ / len(y)]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PARegressor
+from aggro.published import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
 

@@ -41,11 +41,22 @@ class Twin:
     """What both tasks count and keep."""
 
     def __init__(
-        self, width, *, step="pa1", C=1.0, edge, fit_intercept=True, average=False, half_life=None, stretch=1.0
+        self,
+        width,
+        *,
+        step="pa1",
+        C=1.0,
+        edge,
+        fit_intercept=True,
+        average=False,
+        late=False,
+        half_life=None,
+        stretch=1.0,
     ):
         self.width, self.step, self.C, self.edge = width, step, C, edge
         self.keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self.fit_intercept, self.average, self.stretch = fit_intercept, average, stretch
+        self.late = late  # whether the iterate after row t counts t times in an average
         self.seen = self.updates = self.mistakes = 0
         self.ties = 0  # rows whose verdict hangs on rounding
         self.loss = 0.0
@@ -69,9 +80,10 @@ class Twin:
         self.loss += loss
         self.mistakes += mistake
         self.updates += updated
-        self.rows = self.keep * self.rows + 1.0
+        times = float(self.seen) if self.late else 1.0
+        self.rows = self.keep * self.rows + times
         for k, w in enumerate(self.W):
-            self.sums[k] = self.keep * self.sums[k] + w
+            self.sums[k] = self.keep * self.sums[k] + times * w
         if bin(self.seen).count("1") == 1:
             self.history.append((self.seen, self.loss / self.seen, self.mistakes))
 

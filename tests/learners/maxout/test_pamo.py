@@ -8,13 +8,20 @@ from learners.maxout.twins import PAMOTwin
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PAMOClassifier, load, streams
+from aggro import PAMOClassifier, load, published, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
-from aggro.learners.maxout.row import room, work_of
+from aggro.learners.maxout.row import FROM, SINCE, room, work_of
 from aggro.learners.maxout.rule import MAXOUT
+from aggro.published import PAClassifier
 
 pytestmark = pytest.mark.xdist_group("PAMOClassifier")
+
+
+def paper(n_units=64, **params):
+    """The algorithm of the paper, with its settings, but for what is given."""
+    return published.PAMOClassifier(n_units, **params)
+
 
 SETTINGS = [
     {},
@@ -23,7 +30,11 @@ SETTINGS = [
     {"select": "nearest", "always": True, "n_pieces": 3, "epsilon": 0.02},
     {"average": True},
     {"average": True, "always": True, "scale": False},
+    {"average": "auto"},
+    {"average": True, "half_life": 10},
     {"scale": False, "fit_intercept": False},
+    {"scale": "rms", "average": True},
+    {"scale": "auto"},
     {"C": 0.01, "C_r": 0.5, "alpha": 0.3},
     {"alpha": 1.0},
     {"alpha": 0.0, "C_r": 0.0},
@@ -36,6 +47,7 @@ def rows(n=90, d=5, classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7) * np.linspace(1.0, 30.0, d)
     X[: n // 4, 2] = 0.0
+    X[n // 3 :: 2, 4] = X[n // 3 :: 3, 4] = 0.0
     scores = np.stack([X[:, 0] * X[:, 1], -X[:, 0] * X[:, 1], 5.0 * X[:, 3]][:classes])
     if classes > 2:
         scores[2, : n // 3] = -np.inf
@@ -44,7 +56,7 @@ def rows(n=90, d=5, classes=2, seed=0):
 
 def twin_of(model, width):
     given = model.get_params()
-    names = ("C", "C_r", "alpha", "epsilon", "always", "select", "scale", "average")
+    names = ("C", "C_r", "alpha", "epsilon", "always", "select", "scale", "average", "half_life")
     settings = {name: given[name] for name in names}
     bias = float(given["fit_intercept"])
     return PAMOTwin(width, given["n_units"], given["n_pieces"], bias=bias, seed=given["random_state"], **settings)
@@ -61,7 +73,7 @@ def by_appearance(y):
 def test_it_is_its_twin(settings, classes):
     X, y = rows(classes=classes)
     weights = np.random.default_rng(1).choice([0.5, 1.0, 2.0], len(y))
-    model = PAMOClassifier(**{"n_units": 6, "random_state": 3, **settings})
+    model = paper(**{"n_units": 6, "random_state": 3, **settings})
     twin = twin_of(model, X.shape[1])
     codes, order = by_appearance(y)
     for x, label, code, weight in zip(X, y, codes, weights, strict=True):
@@ -81,11 +93,52 @@ def test_it_is_its_twin(settings, classes):
     assert model._model.state.tally.loss[0] == pytest.approx(twin.loss)
 
 
+@pytest.mark.parametrize("average", [True, "auto"])
+def test_a_mean_that_is_behind_begins_anew_as_in_the_twin(average):
+    X, _ = rows(n=240)
+    y = (X[:, 0] > 0.0).astype(int)
+    y[120:] = 1 - y[120:]
+    model = paper(6, average=average, half_life="auto", C_r=0.5, alpha=0.5, random_state=3)
+    twin = twin_of(model, X.shape[1])
+    codes, _ = by_appearance(y)
+    for x, code in zip(X, codes, strict=True):
+        twin.learn(x, code)
+    model.partial_fit(X[:130], y[:130]).partial_fit(X[130:], y[130:])
+    assert twin.begun_anew > 0
+    assert twin.marks == tuple(model._model.state.marks[[FROM, SINCE]])
+    scores = np.array([twin.scores(x) for x in X[:9]])
+    sign = 1.0 if codes[0] == y[0] else -1.0
+    np.testing.assert_allclose(model.decision_function(X[:9]), sign * (scores[:, 1] - scores[:, 0]), atol=1e-8)
+    assert model.n_mistakes_ == twin.mistakes
+
+
+def test_the_mean_is_chosen_where_nothing_drifts_and_the_last_iterate_where_all_does():
+    errors = {}
+    for turn in (0.0, 30.0):
+        (chunk,) = streams.rotating_xor(3000, turn=turn, spread=0.6, chunk=3000)
+        for title, settings in {
+            "last": {"average": False, "half_life": None},
+            "mean": {"average": True, "half_life": None},
+            "auto": {},
+        }.items():
+            model = PAMOClassifier(16, random_state=0, **settings).partial_fit(chunk.X, chunk.y)
+            errors[turn, title] = model.n_mistakes_ / 3000
+    assert errors[0.0, "mean"] < errors[0.0, "last"] - 0.01
+    assert errors[30.0, "last"] < errors[30.0, "mean"] - 0.05
+    for turn in (0.0, 30.0):
+        assert errors[turn, "auto"] < min(errors[turn, "mean"], errors[turn, "last"]) + 0.01
+
+
+def test_a_half_life_needs_a_mean():
+    with pytest.raises(ValueError, match="average=False asks for none"):
+        PAMOClassifier(average=False).fit(*rows())
+
+
 def test_pieces_start_orthonormal_and_differ_by_seed():
     X, y = rows()
     X[0] = 1.0
     for d, k in ((5, 2), (5, 4), (5, 6)):
-        still = [PAMOClassifier(10, n_pieces=k, C_r=0.0, random_state=seed).fit(X[:, :d], y) for seed in (0, 0, 1)]
+        still = [paper(10, n_pieces=k, C_r=0.0, random_state=seed).fit(X[:, :d], y) for seed in (0, 0, 1)]
         pieces = still[0].pieces_
         products = np.einsum("ijd,ild->ijl", pieces, pieces)
         np.testing.assert_allclose(products, np.broadcast_to(np.eye(k), products.shape), atol=1e-12)
@@ -95,7 +148,7 @@ def test_pieces_start_orthonormal_and_differ_by_seed():
 
 def test_more_pieces_than_features_are_orthonormal_in_groups():
     X, y = rows(d=5)
-    pieces = PAMOClassifier(4, n_pieces=5, C_r=0.0, random_state=0).fit(X[:, :1], y).pieces_
+    pieces = paper(4, n_pieces=5, C_r=0.0, random_state=0).fit(X[:, :1], y).pieces_
     products = np.einsum("ijd,ild->ijl", pieces, pieces)
     for group in (slice(0, 2), slice(2, 4), slice(4, 5)):
         inside = products[:, group, group]
@@ -103,7 +156,7 @@ def test_more_pieces_than_features_are_orthonormal_in_groups():
 
 
 def test_features_that_come_late_leave_the_start_orthonormal():
-    model = PAMOClassifier(7, n_pieces=3, C_r=0.0, random_state=0)
+    model = paper(7, n_pieces=3, C_r=0.0, random_state=0)
     for i in range(1, 6):
         model.learn_one({f"f{j}": 1.0 for j in range(i)}, i % 2)
         products = np.einsum("ijd,ild->ijl", model.pieces_, model.pieces_)
@@ -115,7 +168,7 @@ def test_beyond_many_features_the_later_ones_leave_the_others_alone():
     d = 300
     X = np.eye(d)[np.r_[:d, :20]] + np.eye(d)[np.r_[1:d, 0, :20]]
     y = np.arange(len(X)) % 2
-    model = PAMOClassifier(3, C_r=0.0, scale=False, random_state=5)
+    model = paper(3, C_r=0.0, scale=False, random_state=5)
     twin = twin_of(model, d)
     for x, label in zip(X, y, strict=True):
         model.learn_one((np.flatnonzero(x), x[x != 0]), label)
@@ -152,7 +205,7 @@ def test_each_step_solves_its_problem():
     codes, _ = by_appearance(y)
     C, C_r, alpha, epsilon = 0.3, 0.08, 0.4, 0.01
     settings = {"C": C, "C_r": C_r, "alpha": alpha, "epsilon": epsilon, "random_state": 0}
-    model = PAMOClassifier(4, **settings).fit(X[:50], codes[:50])
+    model = paper(4, **settings).fit(X[:50], codes[:50])
     moved = 0
     for x, c in zip(X[50:], codes[50:], strict=True):
         sign = 1.0 if c == 1 else -1.0
@@ -180,7 +233,7 @@ def test_each_step_solves_its_problem():
 
 def test_alpha_1_moves_the_projection_alone():
     X, y = rows()
-    model = PAMOClassifier(8, alpha=1.0, random_state=0).partial_fit(X[:20], y[:20])
+    model = paper(8, alpha=1.0, random_state=0).partial_fit(X[:20], y[:20])
     weights, pieces = model.weights_, model.pieces_
     model.partial_fit(X[20:], y[20:])
     assert (model.weights_ == weights).all()
@@ -190,7 +243,7 @@ def test_alpha_1_moves_the_projection_alone():
 def test_alpha_0_without_steps_of_the_pieces_is_pa1_on_a_random_projection():
     X, y = rows(n=200)
     X[0], y[:2] = 1.0, (0, 1)  # every feature and both classes are there from the start
-    model = PAMOClassifier(16, alpha=0.0, C_r=0.0, C=0.3, random_state=0).partial_fit(X[:2], y[:2])
+    model = paper(16, alpha=0.0, C_r=0.0, C=0.3, random_state=0).partial_fit(X[:2], y[:2])
     pieces, capped = model.pieces_, 0
     for x, label in zip(X[2:], y[2:], strict=True):
         z, w, sign = model.transform(x[None])[0], model.weights_[0], 2 * label - 1
@@ -205,7 +258,7 @@ def test_alpha_0_without_steps_of_the_pieces_is_pa1_on_a_random_projection():
 def test_a_row_without_loss_is_passed_over_by_pamo_1_and_not_by_pamo_2():
     X, y = rows()
     for always in (False, True):
-        model = PAMOClassifier(8, scale=False, always=always, C=1e6, C_r=1e6, alpha=0.5, random_state=0).fit(X, y)
+        model = paper(8, scale=False, always=always, C=1e6, C_r=1e6, alpha=0.5, random_state=0).fit(X, y)
         x = X[3]
         for _ in range(200):
             model.learn_one(x, y[3])
@@ -224,27 +277,27 @@ def test_a_row_without_loss_is_passed_over_by_pamo_1_and_not_by_pamo_2():
 
 def test_scaling_online_is_scaling_by_what_was_seen():
     X, y = rows(n=400)
-    model = PAMOClassifier(random_state=0).fit(X, y)
+    model = paper(random_state=0).fit(X, y)
     np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(model.scale_, X.std(axis=0), rtol=1e-12)
     with pytest.raises(AttributeError, match="scale=False"):
-        PAMOClassifier(scale=False).fit(X, y).mean_  # noqa: B018
+        paper(scale=False).fit(X, y).mean_  # noqa: B018
 
 
 def test_units_of_features_do_not_matter():
     """A feature in other units, or moved, gives the same model."""
     X, y = rows(n=200)
     X += 1.0  # no zeros, so that all features appear at once, here and there
-    plain = PAMOClassifier(random_state=0).fit(X, y)
+    plain = paper(random_state=0).fit(X, y)
     moved = X * [1e6, 1.0, 1e-6, 3.0, 1.0] - [1e3, 0.0, 0.0, 7.0, 1.5]
-    other = PAMOClassifier(random_state=0).fit(moved, y)
+    other = paper(random_state=0).fit(moved, y)
     np.testing.assert_allclose(plain.decision_function(X), other.decision_function(moved), atol=1e-5)
 
 
 def test_it_learns_what_a_plane_cannot():
     (chunk,) = streams.rotating_xor(3000, turn=0.0, chunk=3000)
     for settings in ({}, {"always": True}, {"average": True}):
-        model = PAMOClassifier(16, random_state=0, **settings).fit(chunk.X[:2000], chunk.y[:2000])
+        model = paper(16, random_state=0, **settings).fit(chunk.X[:2000], chunk.y[:2000])
         assert model.score(chunk.X[2000:], chunk.y[2000:]) > 0.95
     assert PAClassifier().fit(chunk.X[:2000], chunk.y[:2000]).score(chunk.X[2000:], chunk.y[2000:]) < 0.7
 
@@ -253,7 +306,7 @@ def test_many_classes_share_the_embedding():
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    model = PAMOClassifier(random_state=0, average=True, max_iter=3).fit(X[:1300], y[:1300])
+    model = paper(random_state=0, average=True, max_iter=3).fit(X[:1300], y[:1300])
     assert model.score(X[1300:], y[1300:]) > 0.9
     assert model.pieces_.shape == (64, 2, 65)
     assert model.weights_.shape == (10, 64)
@@ -266,22 +319,25 @@ def test_what_cannot_be_changed_after_learning_began():
         ({"n_units": 60}, {"n_units": 64}),
         ({}, {"n_pieces": 3}),
         ({}, {"average": True}),
+        ({"average": True}, {"average": "auto"}),
+        ({"average": True}, {"half_life": "auto"}),
         ({}, {"scale": False}),
         ({"scale": False}, {"scale": True}),
+        ({}, {"scale": "rms"}),
     ):
-        model = PAMOClassifier(random_state=0, **before).fit(X, y)
+        model = paper(random_state=0, **before).fit(X, y)
         with pytest.raises(ValueError, match="after learning began"):
             model.set_params(**after).partial_fit(X, y)
-    model = PAMOClassifier(random_state=0, average=True).fit(X, y)
+    model = paper(random_state=0, average=True).fit(X, y)
     model.set_params(average=False).partial_fit(X, y)
     model.set_params(average=True).partial_fit(X, y)  # its mean was kept up meanwhile
-    whole = PAMOClassifier(random_state=0, average=True).partial_fit(np.vstack([X, X, X]), np.r_[y, y, y])
+    whole = paper(random_state=0, average=True).partial_fit(np.vstack([X, X, X]), np.r_[y, y, y])
     assert (model.decision_function(X) == whole.decision_function(X)).all()
 
 
 def test_the_embedding_is_a_transformer(tmp_path):
     X, y = rows(n=200)
-    model = PAMOClassifier(12, random_state=0)
+    model = paper(12, random_state=0)
     Z = model.fit_transform(X, y)
     assert Z.shape == (200, 12)
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
@@ -292,7 +348,16 @@ def test_the_embedding_is_a_transformer(tmp_path):
     assert (load(tmp_path / "m.aggro").transform(X) == Z).all()
 
 
-@pytest.mark.parametrize("settings", [{}, {"always": True, "average": True}, {"scale": False, "n_units": 9}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"always": True, "average": True},
+        {"scale": False, "n_units": 9},
+        {"average": "auto", "half_life": "auto", "scale": "auto"},
+    ],
+    ids=str,
+)
 def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeypatch, settings):
     """However they are cut, dense or sparse; features appear and rows of weight 0 are left out on the way."""
     X, y = rows(n=300, d=7)
@@ -301,7 +366,7 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
 
     def learned(form, cuts, many):
         monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", many)
-        model = PAMOClassifier(random_state=0, **settings)
+        model = paper(random_state=0, **settings)
         for part in np.split(np.arange(300), cuts):
             model.partial_fit(form(X[part]), y[part], sample_weight=weights[part])
         return [array.tobytes() for array in model._model.state[1:]]
@@ -315,7 +380,7 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
 def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
     monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", 0)
     X, y = rows(n=300)
-    model = PAMOClassifier(random_state=0).partial_fit(X, y)
+    model = paper(random_state=0).partial_fit(X, y)
     before = model.decision_function(X)
     X_bad = X.copy()
     X_bad[77, 1] = np.nan
@@ -327,7 +392,7 @@ def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_work_space_is_all_used_and_nothing_twice(classes):
     X, y = rows(classes=classes)
-    state = PAMOClassifier(5, n_pieces=3, random_state=0).fit(X, y)._model.state
+    state = paper(5, n_pieces=3, random_state=0).fit(X, y)._model.state
     out = np.arange(float(room(state)))
     assert np.concatenate(work_of(state, out)).tolist() == out.tolist()
 
@@ -335,7 +400,7 @@ def test_the_work_space_is_all_used_and_nothing_twice(classes):
 @pytest.mark.parametrize("scale", [True, False])
 def test_a_look_returns_the_squared_norm(scale):
     X, y = rows()
-    model = PAMOClassifier(random_state=0, scale=scale).fit(X, y)._model
+    model = paper(random_state=0, scale=scale).fit(X, y)._model
     look, out = from_python(MAXOUT.look), np.empty(room(model.state))
     S = csr_matrix(X)
     for form in (X, CSR(S.indptr.astype(np.int64), S.indices.astype(np.int64), S.data, S.shape[1])):

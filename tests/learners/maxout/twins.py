@@ -51,13 +51,17 @@ class PAMOTwin:
         scale=True,
         bias=1.0,
         average=False,
+        half_life=None,
         seed=0,
         many=256,
     ):
         self.width, self.h, self.k = width, h, k
         self.C, self.C_r, self.alpha, self.epsilon = C, C_r, alpha, epsilon
         self.always, self.select, self.scale, self.bias, self.average = always, select, scale, bias, average
-        self.seed, self.many = seed, many
+        self.seed, self.many, self.half_life = seed, many, half_life
+        self.marks, self.next = (0, 0), 1  # rows after which marks were set, and the next is due
+        self.wrong = {"last": 0.0, "mean": 0.0}  # recently
+        self.begun_anew = 0
         self.u = np.zeros((h, k, 1 + width))  # the constant is entry 0
         self.w = np.zeros((2, h))
         self.met = []  # features in the order of appearance
@@ -78,6 +82,12 @@ class PAMOTwin:
             deviation = past.std(axis=0)
             varied = (past != past[0]).any(axis=0)
             v[varied] = (x[varied] - past.mean(axis=0)[varied]) / deviation[varied]
+            if self.scale in ("rms", "auto"):
+                had = (past != 0).sum(axis=0)
+                rare = had > 0 if self.scale == "rms" else 4 * had < len(past)
+                square = (past**2).sum(axis=0) / np.maximum(had, 1)
+                v = np.where(rare, x / np.sqrt(np.where(square > 0, square, 1.0)), v)
+                v[had == 0] = 0.0
         v = np.concatenate([[self.bias], v])
         return v / np.linalg.norm(v) if v.any() else v
 
@@ -119,13 +129,36 @@ class PAMOTwin:
         return z / np.linalg.norm(z) if z.any() else z
 
     def predicting(self):
-        """The mean of the iterates since the last-but-one power of two, or the last."""
-        if not self.average or not self.seen:
+        """The mean of the iterates since the last-but-one mark, or the last."""
+        chosen = self.average == "auto" and self.wrong["mean"] > self.wrong["last"]
+        if not self.average or not self.seen or chosen:
             return self.u, self.w
-        start = 2 ** (self.seen.bit_length() - 2) if self.seen > 1 else 0
+        return self.mean()
+
+    def mean(self):
+        start = self.marks[0]
         u = np.mean([u for u, _ in self.iterates[start:]], axis=0)
         w = np.mean([np.pad(w, ((0, len(self.w) - len(w)), (0, 0))) for _, w in self.iterates[start:]], axis=0)
         return u, w
+
+    def count_recent(self, x, c):
+        """A mistake counts 255/256 of what it did a row before."""
+        for name, (u, w) in (("last", (self.u, self.w)), ("mean", self.mean())):
+            f = w @ self.embedding(x, u)
+            self.wrong[name] *= 1.0 - 1.0 / 256.0
+            self.wrong[name] += f[c] <= f[self.rival(c, f)]
+
+    def set_marks(self):
+        """A mark is due, or the mean has made so many more mistakes that it must be behind."""
+        last, mean = self.wrong["last"], self.wrong["mean"]
+        if self.half_life == "auto" and mean - last > 2.0 * np.sqrt(mean + last + 1.0):
+            self.wrong["mean"] = last + 2.0
+            self.begun_anew += 1
+        elif self.seen < self.next:
+            return
+        grown = 2 * (self.seen - self.marks[1]) if self.marks[1] else 1
+        self.next = self.seen + (min(grown, self.half_life) if isinstance(self.half_life, int) else grown)
+        self.marks = self.marks[1], self.seen
 
     def scores(self, x):
         u, w = self.predicting()
@@ -149,6 +182,8 @@ class PAMOTwin:
         self.loss += max(0.0, 1.0 - (f[c] - f[r]))
 
         self.meet(x)
+        if self.seen and self.average:
+            self.count_recent(x, c)
         before = self.u.copy(), self.w.copy()
         row = self.entries(x)
         p = self.u @ row
@@ -174,3 +209,4 @@ class PAMOTwin:
         self.seen += 1
         self.rows.append(np.array(x, float))
         self.iterates.append((self.u.copy(), self.w.copy()))
+        self.set_marks()

@@ -11,7 +11,8 @@ from learners.means.twins import Means, rows
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from aggro import PAClassifier, PAMeansClassifier
+from aggro import PAMeansClassifier
+from aggro.published import PAClassifier
 
 pytestmark = pytest.mark.xdist_group("means")
 STEPS = ["pam", "pam1", "pam2"]

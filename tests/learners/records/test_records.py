@@ -15,9 +15,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor, PAUniclass, RecordLearner
+from aggro import ActiveLearner, PAUniclass, RecordLearner
 from aggro.learners.registry import LEARNERS
 from aggro.learners.shared.inside import task_of
+from aggro.published import PAClassifier, PARegressor
 
 PLANS, WORDS = ["basic", "pro", "team"], ["refund", "invoice", "thanks", "login", "error", "price", "upgrade", "cancel"]
 
@@ -320,7 +321,7 @@ def test_parameters_that_cannot_be(parameters, message):
 
 
 def test_an_active_learner_inside(tmp_path):
-    model = RecordLearner(ActiveLearner(PAClassifier(), random_state=0), **ROLES)
+    model = RecordLearner(ActiveLearner(PAClassifier(), delta=1.0, random_state=0), **ROLES)
     rows, labels, _ = tickets(200, 3)
     asked = 0
     for row, label in zip(rows, labels, strict=True):
@@ -340,7 +341,7 @@ def test_an_active_learner_inside(tmp_path):
     assert again.predict(rows).tolist() == model.predict(rows).tolist()
     chunk = SimpleNamespace(X=rows, y=labels, weight=None)
     assert model.query_chunk(chunk) == again.query_chunk(chunk)
-    whole = RecordLearner(ActiveLearner(PAClassifier(), random_state=0), **ROLES).learn_chunk(chunk)
+    whole = RecordLearner(ActiveLearner(PAClassifier(), delta=1.0, random_state=0), **ROLES).learn_chunk(chunk)
     assert whole.n_queries_ < 200
     assert not hasattr(RecordLearner(PAClassifier()), "query_one")
 

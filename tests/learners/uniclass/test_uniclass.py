@@ -16,6 +16,13 @@ from aggro import PAUniclass
 from aggro.learners.shared.radius import RATE
 
 STEPS = ["pa", "pa1", "pa2"]
+
+
+def paper(C=0.1, **params):
+    """The algorithm of the paper, with a radius that may be learned: one ball, in the units of the rows."""
+    return PAUniclass(C, **{"robust": False, "scale": None, **params})
+
+
 FORMS = {"dense": np.asarray, "csr": csr_matrix}
 
 
@@ -62,7 +69,7 @@ def assert_equal_to_twin(model, twin, rtol=1e-9):
 @given(streams(), settings_of_one, st.sampled_from(sorted(FORMS)))
 def test_the_twin_learns_the_same(stream, params, form):
     X, weights = stream
-    model, twin = PAUniclass(**params), twins.Uniclass(**params)
+    model, twin = paper(**params), twins.Uniclass(**params)
     model.partial_fit(FORMS[form](X), sample_weight=weights)
     for x, s in zip(X, weights, strict=True):
         twin.learn(x, s)
@@ -88,7 +95,7 @@ def test_rows_near_a_centre_far_from_the_origin_lose_no_digits(step, form, avera
     X = 1e8 + rng.standard_normal((40, 5))
     with localcontext(prec=60):
         twin = decimal_twin(X, step=step, average=average)
-        model = PAUniclass(step=step, average=average).fit(FORMS[form](X))
+        model = paper(step=step, average=average).fit(FORMS[form](X))
         assert (model.n_updates_, model.n_mistakes_) == (twin.updates, twin.outside)
         # The centre's own coordinates are floats near 1e8, 1.5e-8 apart.
         np.testing.assert_allclose(model.center_, [float(v) for v in twin.predictor()], atol=2e-6)
@@ -104,7 +111,7 @@ def test_a_long_sparse_stream_stays_exact(step, average):
     X = random_array((500, 300), density=0.01, rng=np.random.default_rng(1), format="csr")
     with localcontext(prec=40):
         twin = decimal_twin(X.toarray(), step=step, average=average, nu=0.5)
-        model = PAUniclass(step=step, average=average, nu=0.5).fit(X)
+        model = paper(step=step, average=average, nu=0.5).fit(X)
         assert_equal_to_twin(model, twin, rtol=1e-10)
         expected = [-float(twin.distance(map(Decimal, x), twin.predictor())) for x in X[:20].toarray().tolist()]
     np.testing.assert_allclose(model.score_samples(X[:20]), expected, rtol=1e-10)
@@ -125,7 +132,7 @@ def test_rows_of_any_size(size, step, epsilon, average, form):
         params["C"] = 0.5
     with localcontext(prec=60, Emin=-(10**6), Emax=10**6):
         twin = decimal_twin(X, **params)
-        model = PAUniclass(**params).fit(FORMS[form](X))
+        model = paper(**params).fit(FORMS[form](X))
         assert_equal_to_twin(model, twin, rtol=1e-9)
     assert np.isfinite(model.decision_function(X)).all()
     assert (model.predict(X[:1] * 1e5 if size < 1e200 else -X[:1] * 1e5) == -1).all()
@@ -140,7 +147,7 @@ def test_rows_of_all_sizes_in_one_stream(step, average, form):
         twin = decimal_twin(X, step=step, average=average)
         expected = np.array([float(v) for v in twin.predictor()])
         radius = float(twin.radius)
-    model = PAUniclass(step=step, average=average).fit(FORMS[form](X))
+    model = paper(step=step, average=average).fit(FORMS[form](X))
     np.testing.assert_allclose(model.center_, expected, atol=1e-9 * np.abs(expected).max())
     assert model.radius_ == pytest.approx(radius)
     assert np.isfinite(model.score_samples(X)).all()
@@ -151,7 +158,7 @@ def test_rows_of_all_sizes_in_one_stream(step, average, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_identical_rows_stay_the_centre(row, epsilon, form):
     X = np.tile(row, (50, 1))
-    model = PAUniclass(epsilon=epsilon).fit(FORMS[form](X))
+    model = paper(epsilon=epsilon).fit(FORMS[form](X))
     assert np.array_equal(model.center_, row)
     assert (model.n_updates_, model.n_mistakes_) == (1, 0)
     assert model.score_samples(X).tolist() == [0.0] * 50
@@ -168,7 +175,7 @@ def test_identical_rows_stay_the_centre(row, epsilon, form):
 def test_one_step_solves_its_problem(step, epsilon, C, weight, form):
     """The move is along x − w; then pa: loss 0. pa1: loss 0 or τ = C (radii, if learned). pa2: loss = τ/(2C)."""
     X = np.random.default_rng(0).standard_normal((200, 4))
-    model = PAUniclass(C, step=step, epsilon=epsilon, nu=0.3).fit(X[:50])
+    model = paper(C, step=step, epsilon=epsilon, nu=0.3).fit(X[:50])
     C *= weight
     moved = 0
     for x in X[50:]:
@@ -193,7 +200,7 @@ def test_one_step_solves_its_problem(step, epsilon, C, weight, form):
 
 
 def test_the_first_row_is_the_first_centre():
-    model = PAUniclass(epsilon=1.0).learn_one([3.0, 4.0])
+    model = paper(epsilon=1.0).learn_one([3.0, 4.0])
     assert model.center_.tolist() == [3.0, 4.0]
     assert (model.n_seen_, model.n_updates_, model.n_mistakes_) == (1, 1, 0)
     assert model.history_["loss"].tolist() == [0.0]
@@ -210,7 +217,7 @@ def test_the_share_outside_comes_near_nu_on_any_stream(seed, nu, step, average):
     X = rng.standard_normal((600, 2)) * np.exp(rng.choice([0.0, 1.0, 3.0]) * rng.standard_normal((600, 1)))
     X += np.cumsum(rng.choice([0.0, 0.3]) * rng.standard_normal((600, 2)), axis=0)
     X[rng.integers(600) :] *= rng.choice([1.0, 20.0])
-    model = PAUniclass(nu=nu, step=step, average=average).partial_fit(X[:2])  # the radius begins at the second row
+    model = paper(nu=nu, step=step, average=average).partial_fit(X[:2])  # the radius begins at the second row
     assert model.radius_ == pytest.approx(np.linalg.norm(X[1] - X[0]))
     distances = [model.radius_]
     before = model.n_mistakes_
@@ -242,7 +249,7 @@ def test_distances_that_hardly_differ_are_told_apart(nu, average):
     """In 2,000 dimensions, nine in ten distances are within 3 % of the radius."""
     rng = np.random.default_rng(0)
     train, test = rng.standard_normal((3000, 2000)), rng.standard_normal((1000, 2000))
-    model = PAUniclass(C=0.01, nu=nu, average=average).fit(train)
+    model = paper(C=0.01, nu=nu, average=average).fit(train)
     assert (model.predict(test) == -1).mean() == pytest.approx(nu, abs=0.09)
 
 
@@ -251,7 +258,7 @@ def test_distances_that_hardly_differ_are_told_apart(nu, average):
 def test_the_radius_of_a_steady_stream_leaves_a_share_nu_outside(nu, average):
     rng = np.random.default_rng(0)
     train, test = rng.standard_normal((20_000, 10)), rng.standard_normal((20_000, 10))
-    model = PAUniclass(C=0.03, nu=nu, average=average).fit(train)
+    model = paper(C=0.03, nu=nu, average=average).fit(train)
     assert (model.predict(test) == -1).mean() == pytest.approx(nu, abs=0.04)
     assert np.linalg.norm(model.center_) < 0.6
 
@@ -263,8 +270,8 @@ def test_the_radius_of_a_steady_stream_leaves_a_share_nu_outside(nu, average):
 def test_with_a_learned_radius_the_units_do_not_matter(step, average, factor, form):
     """To the bit, where the factor is a power of two."""
     X = np.random.default_rng(0).standard_normal((100, 4)) * (np.arange(400).reshape(100, 4) % 3 > 0)
-    plain = PAUniclass(step=step, average=average).fit(FORMS[form](X))
-    scaled = PAUniclass(step=step, average=average).fit(FORMS[form](X * factor))
+    plain = paper(step=step, average=average).fit(FORMS[form](X))
+    scaled = paper(step=step, average=average).fit(FORMS[form](X * factor))
     assert np.array_equal(scaled.center_, factor * plain.center_)
     assert scaled.radius_ == factor * plain.radius_
     assert scaled.n_mistakes_ == plain.n_mistakes_
@@ -272,7 +279,7 @@ def test_with_a_learned_radius_the_units_do_not_matter(step, average, factor, fo
 
 def test_a_radius_may_be_given_and_learned_in_turn():
     X = np.random.default_rng(0).standard_normal((60, 3))
-    model = PAUniclass(epsilon=1.5).fit(X)
+    model = paper(epsilon=1.5).fit(X)
     assert (model.radius_, model.offset_) == (1.5, -1.5)
     model.set_params(epsilon=0.5)
     assert model.radius_ == 0.5
@@ -298,18 +305,18 @@ def test_a_radius_may_be_given_and_learned_in_turn():
 )
 def test_parameters_that_make_no_sense(params):
     with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter of PAUniclass must be .* Got"):
-        PAUniclass(**params).fit(np.eye(3))
+        paper(**params).fit(np.eye(3))
 
 
 def test_an_average_cannot_begin_late():
-    model = PAUniclass().fit(np.eye(3)).set_params(average=True)
+    model = paper().fit(np.eye(3)).set_params(average=True)
     with pytest.raises(ValueError, match="average=True was set after learning began"):
         model.partial_fit(np.eye(3))
 
 
 def test_narrow_rows_are_as_far_from_the_centre_as_wide_ones_with_zeros():
     X = np.random.default_rng(0).standard_normal((30, 4))
-    model = PAUniclass(n_features=6).partial_fit(X)
+    model = paper(n_features=6).partial_fit(X)
     padded = np.hstack([X[:, :2], np.zeros((30, 2))])
     np.testing.assert_allclose(model.score_samples(X[:, :2]), model.score_samples(padded), rtol=1e-12)
     np.testing.assert_allclose(model.score_samples(csr_matrix(padded)), model.score_samples(padded), rtol=1e-12)
@@ -320,13 +327,13 @@ def test_a_row_costs_its_entries_and_not_the_width():
     rng = np.random.default_rng(0)
     indices = np.sort(rng.choice(10_000_000, (20_000, 5)), axis=1)
     X = csr_matrix((np.ones(100_000), indices.ravel(), np.arange(0, 100_001, 5)), shape=(20_000, 10_000_000))
-    model = PAUniclass(C=0.001).fit(X)
+    model = paper(C=0.001).fit(X)
     assert model.n_updates_ > 1000
     assert np.linalg.norm(model.center_) < np.sqrt(5.0)
 
 
 def test_an_unfitted_one_says_so():
     with pytest.raises(NotFittedError):
-        PAUniclass().decision_function([[1.0]])
-    assert not hasattr(PAUniclass(), "center_")
-    assert not hasattr(PAUniclass(), "offset_")
+        paper().decision_function([[1.0]])
+    assert not hasattr(paper(), "center_")
+    assert not hasattr(paper(), "offset_")

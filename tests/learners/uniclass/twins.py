@@ -75,3 +75,81 @@ class Uniclass:
         step = {"pa": loss, "pa1": min(largest, loss), "pa2": loss / (1 + 1 / (2 * C))}[self.step] * self.stretch
         self.w = [a + step * (b - a) / d for a, b in zip(self.w, x, strict=True)]
         self.updates += 1
+
+
+class Measured:
+    """A centre in a metric that is learned, robust or not. All rows are kept, and every matrix is written out.
+
+    Columns are measured together while no more than ``few`` have varied, each by itself while no more than ``many``.
+    """
+
+    def __init__(self, *, C=0.03, nu=0.1, robust=True, average=False, epsilon=None, few=256, many=2**14):
+        self.C, self.robust, self.average, self.epsilon = C, robust, average, epsilon
+        self.few, self.many = few, many
+        self.begin_radii = lambda: [Radius(nu, float), Radius(nu, float), Radius(0.9, float)]
+        self.own, self.shown, self.inner = self.begin_radii()
+        self.iterates, self.taken = [], []  # centres after each row; gaps and their weights
+        self.known, self.metric, self.next, self.met = 0.0, None, 0, 0
+        self.updates = self.outside = 0
+
+    def predictor(self):
+        return np.mean(self.iterates, axis=0) if self.average else self.iterates[-1]
+
+    @property
+    def radius(self):
+        return self.epsilon or (self.shown if self.average else self.own).value
+
+    def distance(self, x, centre):
+        gaps = x - centre
+        if self.met > self.many:
+            return np.sqrt(gaps @ gaps)
+        if self.metric is None:
+            return 0.0
+        deviations, inverse = self.metric
+        varied = deviations > 0.0
+        v = np.where(varied, gaps, 0.0) / np.where(varied, deviations, 1.0)
+        square = v @ inverse @ v if self.met <= self.few else v @ v
+        return np.sqrt(square + self.known * (gaps[~varied] != 0.0).sum())
+
+    def learn(self, x, s=1.0):
+        if not self.iterates:
+            self.iterates.append(x)
+            self.updates += 1
+            return
+        w, shown = self.iterates[-1], self.predictor()
+        d, seen_from = self.distance(x, w), self.distance(x, shown)
+        self.outside += seen_from > self.radius
+        radius = edge = self.epsilon or self.own.value
+        C, unit = self.C, 1.0
+        if self.epsilon is None:
+            if self.robust:
+                edge = self.inner.value
+                self.inner.learn(d)
+                C = max(C, 2.0 / max(len(self.inner.deviations) - 1, 1))
+            unit = edge
+            self.own.learn(d)
+            self.shown.learn(seen_from)
+        if edge > 0.0 and d > edge:
+            w = w + min(C * s * unit, d - edge) / d * (x - w)
+            self.updates += 1
+        if self.met <= self.many:
+            self.take_in(x - self.iterates[-1], (radius / d) ** 2 if self.robust and 0.0 < radius < d else 1.0)
+        self.iterates.append(w)
+
+    def take_in(self, gaps, weight):
+        self.taken.append((gaps, weight))
+        self.met = max(self.met, *(np.flatnonzero(gaps) + 1), 0)
+        rows = len(self.iterates) + 1
+        if rows >= self.next:
+            self.next = rows + rows // 4 + 1
+            self.known = sum(omega for _, omega in self.taken)
+            cov = sum(omega * np.outer(g, g) for g, omega in self.taken) / self.known
+            deviations = np.sqrt(np.diag(cov))
+            varied = (deviations > 0.0).sum()
+            shrinkage = max(0.1, varied / (self.known + varied))
+            divisor = np.where(deviations > 0.0, deviations, 1.0)
+            R = (1.0 - shrinkage) * cov / np.outer(divisor, divisor)
+            np.fill_diagonal(R, 1.0)
+            self.metric = deviations, np.linalg.inv(R)
+        if self.met > self.many:
+            self.own, self.shown, self.inner = self.begin_radii()

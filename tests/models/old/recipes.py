@@ -27,6 +27,7 @@ TWO = np.where(NUMBERS > 0.0, "yes", "no")
 THREE = np.array(["low", "middle", "high"])[np.digitize(NUMBERS, [-0.7, 0.7])]
 FIRST = 14  # rows before the file; the others come after it
 
+PAPERS_MAXOUT = {"n_pieces": 2, "C_r": 0.125, "alpha": 0.9, "half_life": None}
 CLASSIFIERS: dict[str, tuple[str, dict[str, Any], np.ndarray]] = {
     "Line": ("PAClassifier", {"average": True, "half_life": 9.0}, TWO),
     "Bank": ("PAClassifier", {"average": True, "multi_class": "joint"}, THREE),
@@ -42,13 +43,13 @@ CLASSIFIERS: dict[str, tuple[str, dict[str, Any], np.ndarray]] = {
     "Pair": ("PAMeansClassifier", {"average": True}, TWO),
     "Crowd": ("PAMeansClassifier", {"prototype": "sum", "scale": 0.1}, THREE),
     "Queue": ("PAMeansClassifier", {"queue": 3, "average": True}, THREE),
-    "Maxout": ("PAMOClassifier", {"n_units": 5, "average": True, "random_state": 0}, THREE),
+    "Maxout": ("PAMOClassifier", {**PAPERS_MAXOUT, "n_units": 5, "average": True, "random_state": 0}, THREE),
 }
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Line-number": ("PARegressor", {"average": True}),
     "Grid-number": ("PARegressor", {"C": "auto"}),
     "Groups-number": ("PARegressor", {"batch_size": 3}),
-    "Ball": ("PAUniclass", {"average": True}),
+    "Ball": ("PAUniclass", {"C": 0.1, "robust": False, "scale": None, "average": True}),
     "Simplex-number": ("MultiplicativePARegressor", {}),
     "SimplexBall": ("MultiplicativePAUniclass", {}),
     "Support-project": ("KernelPARegressor", {"budget": 5, "budget_policy": "project"}),
@@ -77,7 +78,7 @@ def made(title: str) -> Any:
     if title == SPARSE:
         return aggro.KernelPAClassifier(budget=5).partial_fit(rows(title)[:FIRST], THREE[:FIRST])
     if title == ACTIVE:
-        active = aggro.ActiveLearner(aggro.PAClassifier(), random_state=0)
+        active = aggro.ActiveLearner(aggro.PAClassifier(), delta=1.0, random_state=0)
         for x, y in zip(X[:FIRST], THREE, strict=False):
             active.learn_one(named(x), y)
         for i in range(FIRST, ROWS):

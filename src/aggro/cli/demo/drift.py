@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro import PAClassifier, PAMOClassifier, streams
+from aggro import PAMOClassifier, streams
+from aggro.published import PAClassifier
 
 ROWS, EVERY, TURN = 1000, 100, 20.0
 UNITS = 16

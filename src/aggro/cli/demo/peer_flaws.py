@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro import PAClassifier, streams
+from aggro import streams
 from aggro.cli.demo.races import cut, shuffled, sklearn_classifier
+from aggro.published import PAClassifier
 from aggro.streams import Chunk
 
 HUGE_C = 1e9  # in effect no limit on a step

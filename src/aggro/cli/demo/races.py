@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro import PAClassifier, PARegressor, streams
+from aggro import streams
 from aggro.cli.console import Progress
 from aggro.evaluate import Curve, compare
+from aggro.published import PAClassifier, PARegressor
 from aggro.streams import Chunk
 
 WARM_UP = 64  # rows that get the kernels compiled, or loaded, before the clock runs

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro import PAClassifier, RecordLearner
+from aggro import RecordLearner
 from aggro.evaluate import Curve
 from aggro.evaluate.curve import Points
+from aggro.published import PAClassifier
 
 ROWS = 2000
 WRONG = 0.05

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aggro.streams import Stream
 
 AGAIN = "Give the command that began it, or move {journal} away to begin anew."
-OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0}
+OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0, "replay": 2000}
 
 
 class Run:
@@ -254,7 +254,8 @@ def made_again(settings: dict[str, Any], stream: Any) -> Any:
     with blaming_the_data():
         kind = find(settings["learner"]).load()
         inner = kind(**{name: decode(value) for name, value in settings["parameters"].items()})
-        active = ActiveLearner(inner, **{name: decode(value) for name, value in settings["asking"].items()})
+        asking = {name: decode(value) for name, value in settings["asking"].items()}
+        active = ActiveLearner(inner, **{"replay": 0, **asking})  # until version 0.2.0 no rows were kept
         if "records" not in settings:
             return active
         parameters = {name: decode(value) for name, value in settings["records"].items()}

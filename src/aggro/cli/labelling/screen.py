@@ -68,7 +68,11 @@ def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
     guess = inner.predict_one(x)
     if guess is None:
         return None, 0.0, {}
-    explained, scores = inner.explain_one(x), inner.decision_one(x)
+    scores = inner.decision_one(x)
+    if hasattr(innermost(inner), "kernel"):  # a sum over earlier rows says nothing of columns
+        best, second = (abs(scores), 0.0) if isinstance(scores, float) else sorted(scores.tolist())[:-3:-1]
+        return guess, best - second, {}
+    explained = inner.explain_one(x)
     if isinstance(scores, float):
         sign = 1.0 if explained.label == guess else -1.0  # it may be told of the other class
         parts = {**explained, EVERY_ROW: explained.intercept}

@@ -58,6 +58,11 @@ def trailing_zeros(a: Any) -> Any:
     return u8((int(a) & -int(a)).bit_length() - 1 if a else 64)
 
 
+def bits_of(a: Any) -> Any:
+    """The 64 bits of a float as a whole number."""
+    return np.float64(a).view(np.int64)
+
+
 def _high_half(builder: Any, a: Any, b: Any) -> Any:
     product = builder.mul(builder.zext(a, WIDE), builder.zext(b, WIDE))
     return builder.trunc(builder.lshr(product, WIDE(64)), ir.IntType(64))
@@ -67,3 +72,4 @@ word = (types.uint64,)
 high_half = emitted(high_half, types.uint64, word * 2, _high_half)
 leading_zeros = emitted(leading_zeros, types.uint64, word, lambda builder, a: builder.ctlz(a, DEFINED_AT_ZERO))
 trailing_zeros = emitted(trailing_zeros, types.uint64, word, lambda builder, a: builder.cttz(a, DEFINED_AT_ZERO))
+bits_of = emitted(bits_of, types.int64, (types.float64,), lambda builder, a: builder.bitcast(a, ir.IntType(64)))

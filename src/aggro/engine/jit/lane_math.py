@@ -1,4 +1,4 @@
-"""Functions of eight numbers at once: the exponential, the square root, and the sum of the lanes.
+"""Functions of eight numbers at once: the exponential, the square root, a guess at its inverse, the sum of the lanes.
 
 e^x = 2^n e^r with n = round(x/log 2) and |r| ≤ log(2)/2. The polynomial e^r ≈ 1 + r + r²q(r) has q of degree 9, which
 interpolates at Chebyshev's points; e^0 is 1 exactly, and the error is below 1e-15 of the value. n is found by adding
@@ -35,6 +35,7 @@ Q = (
     2.510038549551032e-08,
 )
 WORDS = ir.VectorType(ir.IntType(64), LANES)
+GUESS = np.int64(0x5FE6EB50C7B537A9)
 
 
 # As it is with the JIT off, on arrays of eight ------------------------------------------------------------
@@ -48,6 +49,11 @@ def exponential(value):
 def root(value):
     """The square root of each lane."""
     return np.sqrt(value)
+
+
+def near_inverse_root(value):
+    """1/√x of each lane to within four hundredths, by its bits: the first guess for Newton's steps."""
+    return (GUESS - (np.asarray(value, np.float64).view(np.int64) >> 1)).view(np.float64)
 
 
 def total(value):
@@ -80,6 +86,11 @@ def _exponential(b: Any, x: Any) -> Any:
     return b.select(b.fcmp_ordered("<", x, _constant(LEAST)), _constant(0.0), scaled)
 
 
+def _near_inverse_root(b: Any, v: Any) -> Any:
+    halved = b.ashr(b.bitcast(v, WORDS), ir.Constant(WORDS, [1] * LANES))
+    return b.bitcast(b.sub(ir.Constant(WORDS, [int(GUESS)] * LANES), halved), VECTOR)
+
+
 def _total(b: Any, v: Any) -> Any:
     def lane(k: int) -> Any:
         return b.extract_element(v, ir.Constant(ir.IntType(32), k))
@@ -91,4 +102,5 @@ def _total(b: Any, v: Any) -> Any:
 one = (lanes,)
 exponential = emitted(exponential, lanes, one, _exponential)
 root = emitted(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))
+near_inverse_root = emitted(near_inverse_root, lanes, one, _near_inverse_root)
 total = emitted(total, types.float64, one, _total)

@@ -127,6 +127,21 @@ def where_equal(a, b, value):
     return np.where(a == b, value, 0.0)
 
 
+def or_endless(a, b, value):
+    """The value in the lanes where a and b are equal, infinity in the others."""
+    return np.where(a == b, value, np.inf)
+
+
+def lowest(value):
+    """The smallest of the eight; none is NaN."""
+    return value.min()
+
+
+def first_equal(a, b):
+    """The first lane where a and b are equal, or as many as there are."""
+    return np.uint64(np.append(np.flatnonzero(a == b), LANES)[0])
+
+
 def not_positive(value):
     """1 for each lane that is not above zero, else 0."""
     return np.where(value > 0.0, 0.0, 1.0)
@@ -146,6 +161,7 @@ def any_set(value):
 
 ZERO = ir.Constant(VECTOR, [0.0] * LANES)
 ONE = ir.Constant(VECTOR, [1.0] * LANES)
+ENDLESS = ir.Constant(VECTOR, [float("inf")] * LANES)
 NOWHERE = ir.Constant(ir.IntType(LANES), 0)
 EVERYWHERE = ir.Constant(ir.IntType(LANES), -1)
 
@@ -161,6 +177,25 @@ def _spread(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
 
+def _least(builder: Any, p: Any, r: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", p, r), p, r)
+
+
+def _lowest(builder: Any, value: Any) -> Any:
+    """Each lane beside one that is four, two, one further on."""
+    for far in (4, 2, 1):
+        order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [(lane + far) % LANES for lane in range(LANES)])
+        value = _least(builder, value, builder.shuffle_vector(value, ir.Constant(VECTOR, ir.Undefined), order))
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+
+def _first_equal(builder: Any, p: Any, r: Any) -> Any:
+    word = ir.IntType(64)
+    bits = builder.zext(_where(builder, builder.fcmp_ordered("==", p, r)), word)
+    beyond = builder.or_(bits, ir.Constant(word, 1 << LANES))
+    return builder.cttz(beyond, ir.Constant(ir.IntType(1), 1))
+
+
 def _where(builder: Any, bits: Any) -> Any:
     """One bit a lane, as an integer."""
     return builder.bitcast(bits, ir.IntType(LANES))
@@ -172,10 +207,15 @@ madd = emitted(madd, lanes, (lanes, lanes, lanes), lambda b, *args: b.call(_of_l
 size = emitted(size, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.fabs", 1), [v]))
 signed = emitted(signed, lanes, two, lambda b, *args: b.call(_of_llvm(b, "llvm.copysign", 2), args))
 most = emitted(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p, r), p, r))
-least = emitted(least, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered("<", p, r), p, r))
+least = emitted(least, lanes, two, _least)
+first_equal = emitted(first_equal, types.uint64, two, _first_equal)
+lowest = emitted(lowest, types.float64, one, _lowest)
 not_positive = emitted(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
 where_equal = emitted(
     where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO)
+)
+or_endless = emitted(
+    or_endless, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ENDLESS)
 )
 all_below = emitted(
     all_below,

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
+from aggro.learners.active.replay import Kept
 from aggro.learners.shared.one_row import Explanation
 
 
@@ -16,6 +17,7 @@ class Around:
     estimator_: Any
     strategy: str
     _gate: Gate
+    _kept: Kept
     _copy_of_estimator: Any
 
     # Predicting -----------------------------------------------------------------------------------
@@ -36,6 +38,18 @@ class Around:
         """The scores of each row of a chunk."""
         return np.asarray(self._inside().decision_chunk(chunk))
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the classes for each row, as those of the learner inside."""
+        return np.asarray(self._inside().predict_proba(X))
+
+    def proba_chunk(self, chunk: Any) -> np.ndarray:
+        """The probabilities of the classes for each row of a chunk."""
+        return np.asarray(self._inside().proba_chunk(chunk))
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class, for one row; of none if nothing was learned yet."""
+        return dict(self._inside().predict_proba_one(x))
+
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
         return self._inside().predict_one(x)
@@ -54,6 +68,8 @@ class Around:
         flush = getattr(self._inside(), "flush", None)
         if flush is not None:
             flush()
+            if "_kept" in self.__dict__:
+                self._kept.seen = int(self.estimator_.n_seen_)
         return self
 
     # What was counted -----------------------------------------------------------------------------
@@ -98,13 +114,34 @@ class Around:
 
     @property
     def n_updates_(self) -> int:
-        """Rows that changed the model."""
-        return int(self._known().n_updates_)
+        """Answers that changed the model when they came."""
+        return int(self._known().n_updates_ - self._kept.extra[1])
+
+    @property
+    def n_kept_(self) -> int:
+        """Answered rows that are kept, to be gone over again."""
+        self._known()
+        return len(self._kept.rows)
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows that were learned and had been predicted wrongly just before."""
-        return int(self._known().n_mistakes_)
+        """Answers that had been predicted wrongly just before they were learned."""
+        return int(self._known().n_mistakes_ - self._kept.extra[2])
+
+    @property
+    def recent_error_(self) -> float:
+        """The share of mistakes among the last rows that were learned."""
+        return float(self._known().recent_error_)
+
+    @property
+    def n_drifts_(self) -> int:
+        """How often the error of rows that were learned was seen to rise."""
+        return int(self._known().n_drifts_)
+
+    @property
+    def drift_rows_(self) -> np.ndarray:
+        """How many rows had been learned then; the last eight times."""
+        return np.asarray(self._known().drift_rows_)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -134,6 +171,9 @@ class Around:
         inner = self.__dict__.get("estimator_")
         if inner is not None and "_gate" not in self.__dict__:  # until version 0.2.0 the learner inside had the gate
             self._gate = inner.__dict__.pop("_gate")
+        self.__dict__.setdefault("replay", 0)  # nor were rows kept
+        if inner is not None and "_kept" not in self.__dict__:
+            self._kept = Kept(0)
 
     def _inside(self) -> Any:
         """The learner inside; before there is one, one that says that it has learned nothing."""

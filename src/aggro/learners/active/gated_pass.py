@@ -13,10 +13,12 @@ from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import layout_of, run, suited
-from aggro.engine.rule import LIVE, MISTAKES, RULES
+from aggro.engine.rule import LIVE, MISTAKES, RULES, SEEN
+from aggro.learners.active.replay import Kept, Row, row_at
 from aggro.learners.shared import inputs
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner, Stretch
+from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
 from aggro.learners.shared.one_row import FIRST
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
@@ -26,14 +28,25 @@ class AskedRows:
     """The route of a pass with a gate before it: only the rows that the gate asks about are learned.
 
     A class is known from the first row on that was asked about. Until then its rows have a number above those of the
-    known classes, and the loop stops where such a row is asked about; that row is a stretch of its own.
+    known classes, and the loop stops where such a row is asked about; that row is a stretch of its own. While answered
+    rows are kept (``active.replay``), the loop stops at each of them.
     """
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, kept: Kept | None = None) -> None:
         self.gate = gate
-        self.known = 0  # classes
-        self.is_new = False  # the loop stopped at a class that is not known yet
+        self.kept = kept or Kept(0)
+        self.rows: Any = None  # as they were given
+        self.order, self.weights = NO_ORDER, NO_WEIGHTS
+        self.at_once = not self.kept.on
+        self.own = 0  # classes whose rows the loop learns itself
+        self.stopped = False  # at a row that was asked about
         self.row = -1  # where
+        self.answer: tuple[Row, int, float] | None = None  # what was learned just now, to be kept
+        self.labels: Labels
+
+    def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
+        """Hear the rows, their order and their weights."""
+        self.rows, self.order, self.weights = rows, order, weights
 
     def stretches(
         self, learner: Learner, labels: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -41,38 +54,58 @@ class AskedRows:
         """What to learn next, as ``EveryRow.stretches`` says it."""
         start, stop = 0, y.shape[0]
         while start < stop:
-            self.known, self.is_new = len(labels.codes), False
-            rule = learner._rule_for(max(1, self.known))
+            known = len(labels.codes)
+            self.own, self.stopped, self.labels = 0 if self.kept.on else known, False, labels
+            rule = learner._rule_for(max(1, known))
             yield Stretch(self.learn_asked, rule, targets, start, stop, labels)
-            if not self.is_new:
+            if not self.stopped:
                 return
             row = self.row
-            targets = exchanged(targets, targets[row], self.known)
-            labels, _ = labels.with_label(y[row])
-            yield Stretch(self.learn_answer, learner._rule_for(self.known + 1), targets, row, row + 1, labels)
+            if targets[row] >= known:
+                targets = exchanged(targets, targets[row], known)
+                labels, _ = labels.with_label(y[row])
+                self.labels = labels
+            yield Stretch(self.learn_answer, learner._rule_for(len(labels.codes)), targets, row, row + 1, labels)
             start = row + 1
 
     def stops_at(self, row: int) -> bool:
-        """Whether the loop stopped at this row because of its class; else the row is not finite."""
+        """Whether the loop stopped at this row to ask about it; else the row is not finite."""
         self.row = row
-        return self.is_new
+        return self.stopped
+
+    def onward(self, learner: Learner, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
+        """After an answer was learned that is kept, the state made anew where it is time for that."""
+        if self.answer is None:
+            return state, params
+        self.kept.add(*self.answer, int(state.tally.rows[SEEN]))
+        self.answer = None
+        if self.kept.due:
+            names = list(self.labels.codes)
+            fresh = self.kept.made_anew(learner, model, model.width, names, self.gate.seed)
+            self.kept.follows(state, fresh.state)
+            state, params = fresh.state, fresh.params
+        return state, params
 
     def learn_asked(self, state: Any, params: Any, *rest: Any) -> int:
         """Ask about rows and learn them; the arguments are those of the ordinary loop."""
         layout = layout_of(state, params)
         columns = RULES[type(state)].columns(state)
         run_at = address_of(suited(run, layout), state, params, *rest)
-        arguments = (state, params, *rest, self.gate, columns, self.known, run_at)
-        row, self.is_new = suited(attend, layout)(*arguments)
+        arguments = (state, params, *rest, self.gate, columns, self.own, run_at)
+        row, self.stopped = suited(attend, layout)(*arguments)
         return int(row)
 
     def learn_answer(self, state: Any, params: Any, *rest: Any) -> int:
         """Learn the one row that was asked about last."""
-        self.is_new = False
+        self.stopped = False
+        if self.kept.on:
+            _, y, _, _, start, *_ = rest  # rows may be scaled by now: kept are those that were given
+            kept = row_at(self.rows, int(self.order[self.row]) if self.order.shape[0] else self.row)
+            self.answer = kept, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
-        row = int(suited(run, layout_of(state, params))(state, params, *rest))
+        bad = int(suited(run, layout_of(state, params))(state, params, *rest))
         answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
-        return row
+        return bad
 
 
 def exchanged(codes: np.ndarray, a: float, b: float) -> np.ndarray:
@@ -86,7 +119,7 @@ def exchanged(codes: np.ndarray, a: float, b: float) -> np.ndarray:
 @cache
 def decider() -> Any:
     """The machine code that says whether to ask about one row: see ``asks_about_scores``."""
-    gate = Gate(0, -1, 0.0, 0, np.zeros(3, np.int64), np.zeros(4))
+    gate = Gate(0, -1, 0.0, 0, np.zeros(3, np.int64), np.zeros(5))
     return direct(asks_about_scores, Pinned((gate, np.zeros((1, 1))), Gate), 0, 0)
 
 

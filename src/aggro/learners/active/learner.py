@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, Gate, Strategy, all_counts, answered
+from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, SURPLUS, Gate, Strategy, all_counts, all_sums, answered
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
 from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
+from aggro.learners.active.replay import Kept, row_at
 from aggro.learners.shared.forks import turn_of
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import parameters_of
@@ -34,20 +35,24 @@ from aggro.learners.shared.tasks import Classifier
 NONE = Kind(None, "None")
 SEED = Number(0, 2**63 - 1, integer=True)
 CONSTRAINTS: dict[str, Constraint] = {
-    "delta": Number(0.0, 1e100, open_low=True),
+    "delta": Either((Number(0.0, 1e100, open_low=True), NONE)),
     "strategy": Choice(tuple(strategy.name.lower() for strategy in Strategy)),
     "budget": Either((Number(0, 2**62, integer=True), NONE)),
     "target_rate": Either((Number(0.0, 1.0, open_low=True), NONE)),
+    "replay": Number(0, 2**30, integer=True),
     "waiting": Number(1, 2**30, integer=True),
     "random_state": COMMON["random_state"],
 }
+RATE = 0.1  # of the rows, if neither delta nor target_rate is given
+INSIDE = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average": True}  # of the PAMOClassifier inside
 
 
 class ActiveLearner(Around):
     """Ask for few labels: any classifier of this library behind a gate.
 
     With f the score of a row (of several classes, the gap between the two best scores), its label is asked for with
-    the probability δ/(δ + |f|), and only what was asked for is learned.
+    the probability δ²/(δ² + f²), and only what was asked for is learned: each answer at once, and the first ``replay``
+    of them again and again, as long as there are no more.
 
     Two ways to use it. With labels at hand, ``fit``, ``partial_fit`` and ``learn_chunk`` go over rows as if each label
     had to be asked for. With a person or a laboratory that answers, ``query_one(x)`` says whether to ask, and
@@ -56,15 +61,22 @@ class ActiveLearner(Around):
     Parameters
     ----------
     estimator : classifier, default=None
-        The learner inside, which is copied; None for ``PAClassifier()``.
-    delta : float, default=1.0
-        δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins.
-    strategy : {"margin", "threshold", "random"}, default="margin"
-        Ask with the probability δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the probability δ.
+        The learner inside, which is copied; None for a ``PAMOClassifier`` with 64 units of 2 pieces, α = 0.8, averaged.
+        Give a ``PAClassifier`` for text, and for other rows with many thousand features.
+    delta : float, default=None
+        δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins, and need not be given.
+    strategy : {"sharp", "margin", "threshold", "random"}, default="sharp"
+        Ask with the probability δ²/(δ² + f²); or δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the
+        probability δ.
     budget : int, default=None
         The largest number of labels to ask for; None for no limit.
     target_rate : float, default=None
-        The share of the rows to ask about; δ then follows the stream, so that it is met.
+        The share of the rows to ask about; δ then follows the stream, so that it is met from the first hundred rows
+        on. None for what ``delta`` gives or, where that is None too, for 0.1.
+    replay : int, default=2000
+        How many answered rows to keep and go over again: the learner inside is made anew from them, by 10 passes in
+        random order, whenever there are a seventh part more of them. Later answers are learned once each, as are all
+        with 0, and those of a learner that knew something before.
     waiting : int, default=1000
         How many questions of ``ask`` may wait for their answers; the oldest goes if there is one more.
     random_state : int, RandomState or Generator, default=None
@@ -73,9 +85,13 @@ class ActiveLearner(Around):
     Attributes
     ----------
     estimator_ : classifier
-        The learner inside; its counters are of the rows it has learned.
+        The learner inside; its counters are of its steps since it was made anew, several over each kept row.
     n_seen_, n_queries_ : int
         Rows that came, and rows that were asked about.
+    n_updates_, n_mistakes_ : int
+        Answers that changed the model when they came, and answers that had been predicted wrongly just before.
+    n_kept_ : int
+        Answered rows that are kept to be gone over again.
     query_rate_ : float
         The share of the rows that was asked about.
     delta_ : float
@@ -92,11 +108,11 @@ class ActiveLearner(Around):
     Examples
     --------
     >>> from aggro import ActiveLearner, PAClassifier, streams
-    >>> active = ActiveLearner(PAClassifier(), delta=0.1, random_state=0)
-    >>> for chunk in streams.twonorm(20_000):
+    >>> active = ActiveLearner(PAClassifier(), target_rate=0.02, random_state=0)
+    >>> for chunk in streams.twonorm(10_000):
     ...     active = active.learn_chunk(chunk)
-    >>> active.n_seen_, active.n_queries_ < 1000, active.progressive_error_ < 0.05
-    (20000, True, True)
+    >>> active.n_seen_, 180 < active.n_queries_ < 220, active.progressive_error_ < 0.05
+    (10000, True, True)
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
@@ -104,15 +120,18 @@ class ActiveLearner(Around):
     _waiting: WaitingRoom
     _pinned: Pinned  # the gate and the scores of one row
     _open: float | None  # p of the row that query_one asked about last
+    _kept: Kept  # answered rows
+    replay: int = 0  # of pickles that are older than this parameter
 
     def __init__(
         self,
         estimator: Any = None,
-        delta: float = 1.0,
+        delta: float | None = None,
         *,
-        strategy: str = "margin",
+        strategy: str = "sharp",
         budget: int | None = None,
         target_rate: float | None = None,
+        replay: int = 2000,
         waiting: int = 1000,
         random_state: Any = None,
     ) -> None:
@@ -121,6 +140,7 @@ class ActiveLearner(Around):
         self.strategy = strategy
         self.budget = budget
         self.target_rate = target_rate
+        self.replay = replay
         self.waiting = waiting
         self.random_state = random_state
 
@@ -182,7 +202,8 @@ class ActiveLearner(Around):
         weights = as_weights(chunk.weight, chunk.n_rows)
         with self.turn() as inner:
             self._open, before = None, self._gate.copy()
-            insist = insist and self.strategy != "random" and self.target_rate is None and knows_one_class(inner)
+            steered = self.strategy == "random" or self._gate.target > 0.0
+            insist = insist and not steered and knows_one_class(inner)
             if insist:
                 while start < last and weights.shape[0] and weights[start] == 0.0:
                     start += 1
@@ -287,7 +308,8 @@ class ActiveLearner(Around):
         return self._waiting.ids() if "estimator_" in self.__dict__ else []
 
     def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
-        if p is None:
+        kept = self._kept.fits(int(self.replay), rows_learned(inner))
+        if p is None and not kept.on:
             inner.learn_one(x, y, weight)
             return
         weight = as_weight(weight)
@@ -300,9 +322,24 @@ class ActiveLearner(Around):
             mistakes = int(model.state.tally.rows[MISTAKES])
             if weight:
                 inner._learn_new(model, x, y, weight)
-            answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
-            if first:
+            if p is not None:
+                answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+            if first and (weight or p is not None):
                 inner._model = model
+            if weight and kept.on:
+                self._keep(inner, model, kept, x, y, weight)
+
+    def _keep(self, inner: Any, model: Model, kept: Kept, x: Any, y: Any, weight: float) -> None:
+        """Keep a row that was learned just now, and make the learner inside anew if it is time for that."""
+        code = model.labels.codes.get(y)
+        if code is None:  # of a class without weight
+            return
+        row = row_at(inner._row(model, x, False).value[0], 0)
+        kept.add(row, int(code), weight, int(model.state.tally.rows[SEEN]))
+        if kept.due:
+            fresh = kept.made_anew(inner, model, model.width, list(model.labels.codes), self._gate.seed)
+            kept.follows(model.state, fresh.state)
+            model.swap(fresh.state, fresh.params, model.labels, model.width)
 
     # Labels at hand -------------------------------------------------------------------------------
 
@@ -326,9 +363,11 @@ class ActiveLearner(Around):
         with self.turn() as inner:
             if getattr(self.estimator, "warm_start", False):
                 return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
-            fresh, gate = self._copy_of_estimator(), self._new_gate()
-            fresh._fit(X, y, sample_weight, AskedRows(gate))
-            self._take(fresh, gate)  # only now: a fit that fails leaves what was learned before
+            gate, answers = self._new_gate(), Kept(int(self.replay))
+            fresh = self._copy_of_estimator(gate.seed)
+            fresh._fit(X, y, sample_weight, AskedRows(gate, answers))
+            answers.seen = rows_learned(fresh)
+            self._take(fresh, gate, answers)  # only now: a fit that fails leaves what was learned before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -361,8 +400,10 @@ class ActiveLearner(Around):
 
     def _asking(self, inner: Any, learn: Any) -> Self:
         before, learned = self._gate.copy(), rows_learned(inner)
+        answers = self._kept.fits(int(self.replay), learned).copy()
         try:
-            learn(AskedRows(self._gate))
+            learn(AskedRows(self._gate, answers))
+            self._kept = answers
         except BaseException:
             if rows_learned(inner) == learned:
                 self._gate.restore(before)  # a call that fails has asked for nothing
@@ -395,8 +436,17 @@ class ActiveLearner(Around):
         with self.turn():
             if seed is not None:
                 self._gate = self._gate._replace(seed=int(seed))
-            self.estimator_ = learner
+            self.__dict__.update(estimator_=learner, _kept=Kept(int(self.replay), on=rows_learned(learner) == 0))
         return self
+
+    @property
+    def kept(self) -> Kept:
+        """The answered rows that are kept; for files."""
+        return self._kept
+
+    @kept.setter
+    def kept(self, answers: Kept) -> None:
+        self._kept = answers
 
     @property
     def gate(self) -> Gate:
@@ -413,7 +463,7 @@ class ActiveLearner(Around):
         check_params(name, self._constraints, self.__dict__)
         if self.estimator is not None:
             self._check_inner(self.estimator)
-        if self.strategy == "random" and self.target_rate is None and self.delta > 1.0:
+        if self.strategy == "random" and self.target_rate is None and self.delta is not None and self.delta > 1.0:
             raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
 
     def _check_inner(self, inner: Any) -> None:
@@ -445,32 +495,36 @@ class ActiveLearner(Around):
             return inner
         self._check_params()
         if inner is None:
-            inner = self._copy_of_estimator()
-            self._take(inner, self._new_gate())
+            gate = self._new_gate()
+            inner = self._copy_of_estimator(gate.seed)
+            self._take(inner, gate, Kept(int(self.replay)))
             return inner
-        if before is not None and before[0] != self.delta:
+        if before is not None and before[0] != self.delta and self.delta is not None:
             self._gate.sums[DELTA] = self.delta
         self._settle_gate()
         return inner
 
-    def _take(self, inner: Any, gate: Gate) -> None:
+    def _take(self, inner: Any, gate: Gate, answers: Kept) -> None:
         """Make this the learner inside, to which no question belongs yet, with this gate before it."""
         # At once, so that an interrupted call has done all of it or nothing; the gate is settled where it was not.
-        self.__dict__.update(estimator_=inner, _gate=gate, _waiting=WaitingRoom(), _open=None, _settings=None)
+        new = {"estimator_": inner, "_gate": gate, "_kept": answers, "_waiting": WaitingRoom()}
+        self.__dict__.update(new, _open=None, _settings=None)
         self._settle_gate()
 
     def _new_gate(self) -> Gate:
         """A gate that has asked for nothing yet, as the parameters are now."""
-        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(4))
-        gate.sums[DELTA] = self.delta
+        gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(5))
+        gate.sums[DELTA] = self.delta or 0.0
         return self._as_set(gate)
 
     def _as_set(self, gate: Gate) -> Gate:
+        rate = RATE if self.delta is None and self.target_rate is None else self.target_rate
         return gate._replace(
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
-            target=float(self.target_rate or 0.0),
+            target=float(rate or 0.0),
             counts=gate.counts if gate.counts.shape[0] > OPEN else all_counts(gate.counts),  # a pickle of 0.1.0
+            sums=gate.sums if gate.sums.shape[0] > SURPLUS else all_sums(gate.sums),  # and of 0.2.0
         )
 
     def _settle_gate(self) -> None:
@@ -478,11 +532,11 @@ class ActiveLearner(Around):
         self._settings = (self.delta, self.strategy, self.budget, self.target_rate)
         self._gate = self._as_set(self._gate)
 
-    def _copy_of_estimator(self) -> Any:
+    def _copy_of_estimator(self, seed: int | None = None) -> Any:
         if self.estimator is None:
-            from aggro.estimators import PAClassifier  # type: ignore[attr-defined]
+            from aggro.estimators import PAMOClassifier  # type: ignore[attr-defined]
 
-            return PAClassifier()
+            return PAMOClassifier(**INSIDE, random_state=seed)
         parameters = parameters_of(self.estimator)
         parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in ASIDE}
         return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})

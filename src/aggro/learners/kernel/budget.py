@@ -17,6 +17,10 @@ coefficients moved so that w changes least, at the cost of ‖change‖² = Σ_c
 one with the least cost goes, which may be the new row itself. Λ is 1e-5 of the diagonal, so that rows that are the same
 can be told apart. P is kept: adding the new row and taking r away is one change of it, of rank two (Schur complements).
 
+**Several γ, and averages.** What goes is chosen by the coefficients of all members together, and by the γ that
+predicts; members are then projected with their own. The lag of an average is a vector of the same space, and goes the
+same way: so the mean, too, loses only what cannot be kept.
+
 **Merge.** m is the smallest. With a partner n, the row z = h x_m + (1 − h) x_n with the coefficients
 (α_m k̃(x_m, z) + α_n k̃(x_n, z))/k̃(z, z) is the projection of both parts onto φ(z), and loses the least ‖change‖² if
 
@@ -45,6 +49,7 @@ from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.random import bits
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
+from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import merge_smallest, size_of_part, smallest
 from aggro.learners.kernel.support_set import COUNT, pack_and_lane
 
@@ -157,7 +162,8 @@ def add_to_inverse(P, n, values, q):
 @exact_part
 def project(state, n, moves, values, q):
     """Leave out the vector whose part costs least to project; where the new row goes, or PROJECTED."""
-    P, coef = state.inverse, state.coef
+    P, coef, late = state.inverse, state.coef, state.late
+    lagging, times = late.shape[0] > 0, weight_of_rows(state)
     room = values.shape[0] // 3
     c, v = values[room : 2 * room], values[2 * room :]
     rest = rest_of(q, solve(P, n, values, c))
@@ -169,12 +175,16 @@ def project(state, n, moves, values, q):
     out = -1
     for r in range(u8(n)):
         pivot = P[r, r] + c[r] * c[r] / rest
-        here = size_of_part(coef, r) / pivot
+        here = size_of_part(coef, 1, r) / pivot
         if pivot > 0.0 and here < cost:
             cost = here
             out = np.int64(r)
     if out < 0:
-        return PROJECTED if share(coef, n, moves, c, 1.0, -1) else PASSED_OVER
+        if not share(coef, n, moves, c, 1.0, -1):
+            return PASSED_OVER
+        if lagging:
+            share(late, n, moves, c, times, -1)
+        return PROJECTED
     r = u8(out)
     pivot = P[r, r] + c[r] * c[r] / rest
     for j in range(u8(n)):
@@ -184,8 +194,12 @@ def project(state, n, moves, values, q):
     gone = coef[g, :, lane]
     if not share(coef, n, gone, v, -1.0 / pivot, out):
         return PASSED_OVER
+    if lagging:
+        share(late, n, late[g, :, lane], v, -1.0 / pivot, out)
     for k in range(u8(moves.shape[0])):
         moves[k] -= gone[k] * new / pivot
+        if lagging:  # what is to be added to the part of the new coefficient itself
+            late[g, k, lane] = (gone[k] * times - late[g, k, lane]) * new / pivot
     add_outer(P, n, c, 1.0 / rest)
     add_outer(P, n, v, -1.0 / pivot)
     for j in range(u8(n)):

@@ -23,11 +23,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.learners.kernel.base import KERNEL, POSITIVE, KernelLearner
+from aggro.learners.kernel.base import POSITIVE, PREDICTING, KernelLearner
 from aggro.learners.kernel.support_set import CLASSES, NUMBER
+from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.params import Constraint, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
 
 class KernelPAClassifier(KernelLearner, Classifier):
@@ -52,8 +54,11 @@ class KernelPAClassifier(KernelLearner, Classifier):
         exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), or x·z/(‖x‖‖z‖). A function takes two matrices of
         rows and gives the kernel of each row with each. With "precomputed" the rows are those of the kernel matrix, and
         the t-th row that is learned has its own value in column t (from 0, and again from 0 after the last).
-    gamma : float or "auto", default=0.1
-        γ of rbf, poly and sigmoid. "auto" is 1/n_features, which then must not change.
+    gamma : float, list of floats or "auto", default="auto"
+        γ of rbf, poly and sigmoid. With rbf, the γ of a list learn side by side, and the one with the fewest mistakes
+        so far predicts (see ``gamma_``). "auto" is such a list, ¼, 1, 4 and 16 times 2/D̄, where D̄ is the mean squared
+        distance among the first rows; for poly and sigmoid, in mini-batches, and with ``budget_policy="project"`` it is
+        1/‖x‖² of the first row.
     degree : int, default=3
         The power of poly.
     coef0 : float, default=0.0
@@ -74,16 +79,26 @@ class KernelPAClassifier(KernelLearner, Classifier):
         What makes room where the budget is full: see the page on budgets.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last; not with a budget.
-    max_iter : int, default=1
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector.
+    average : bool or "auto", default="auto"
+        Predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and goes back to the
+        last as long as that has clearly made fewer mistakes lately. What a budget lets go of is lost to the mean, too.
+    scale : {"auto", "standard", "rms"} or None, default="auto"
+        Scale features on the way, by what was seen so far, the row itself counted; support vectors stay as they were
+        learned. "standard": subtract the mean, divide by the standard deviation. "rms": divide by the root mean square
+        of the values that are not 0. "auto": the first for features that at least a quarter of the rows have, the
+        second for rare ones. Not with "precomputed", which has no features.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
+        three as long as they help, one over many rows.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -96,9 +111,11 @@ class KernelPAClassifier(KernelLearner, Classifier):
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features).
+        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
     support_ : array
         How many rows had been seen before each of them; with "precomputed", their columns.
+    gamma_ : float
+        The γ that predicts.
     dual_coef_ : array
         Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
     intercept_ : array
@@ -120,7 +137,12 @@ class KernelPAClassifier(KernelLearner, Classifier):
     """
 
     _task, _edge = CLASSES, "margin"
-    _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "margin": POSITIVE, "class_weight": CLASS_WEIGHT}
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **PREDICTING,
+        "margin": POSITIVE,
+        "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
+    }
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
@@ -133,7 +155,7 @@ class KernelPAClassifier(KernelLearner, Classifier):
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 0.1,
+        gamma: float | str | list[float] | tuple[float, ...] = "auto",
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
@@ -143,11 +165,13 @@ class KernelPAClassifier(KernelLearner, Classifier):
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
-        average: bool = False,
-        max_iter: int = 1,
+        average: bool | str = "auto",
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = "auto",
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -166,10 +190,12 @@ class KernelPAClassifier(KernelLearner, Classifier):
         self.budget_policy = budget_policy
         self.fit_intercept = fit_intercept
         self.average = average
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
@@ -205,8 +231,9 @@ class KernelPARegressor(KernelLearner, Regressor):
         Aggressiveness, as in :class:`KernelPAClassifier`.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
         The kernel, as in :class:`KernelPAClassifier`.
-    gamma : float or "auto", default=0.1
-        γ of rbf, poly and sigmoid. "auto" is 1/n_features, which then must not change.
+    gamma : float, list of floats or "auto", default="auto"
+        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the least loss so far
+        predicts, squared for ``pa2`` and ``ls``.
     degree : int, default=3
         The power of poly.
     coef0 : float, default=0.0
@@ -227,14 +254,18 @@ class KernelPARegressor(KernelLearner, Regressor):
         What makes room where the budget is full: see the page on budgets.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last; not with a budget.
-    max_iter : int, default=1
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector.
+    average : bool or "auto", default="auto"
+        Predict with the mean of all iterates instead of the last, as in :class:`KernelPAClassifier`.
+    scale : {"auto", "standard", "rms"} or None, default="auto"
+        Scale features on the way, as in :class:`KernelPAClassifier`. Targets are scaled too, so that C and ``epsilon``
+        are in units of their standard deviation; predictions and coefficients are in units as they came.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
+        three as long as they help, one over many rows.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -247,9 +278,11 @@ class KernelPARegressor(KernelLearner, Regressor):
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features).
+        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
     support_ : array
         How many rows had been seen before each of them; with "precomputed", their columns.
+    gamma_ : float
+        The γ that predicts.
     dual_coef_, intercept_ : array
         Their coefficients (1, n_support), and the intercept (1,).
     n_seen_, n_updates_ : int
@@ -260,7 +293,7 @@ class KernelPARegressor(KernelLearner, Regressor):
     Examples
     --------
     >>> from aggro import KernelPARegressor
-    >>> model = KernelPARegressor(gamma=10.0, step="pa", epsilon=0.01, max_iter=20)
+    >>> model = KernelPARegressor(gamma=10.0, step="pa", epsilon=0.01, max_iter=20, average=False, scale=None)
     >>> X = [[0.1 * i] for i in range(60)]
     >>> model = model.fit(X, [x[0] ** 2 for x in X])
     >>> round(model.predict_one([3.0]), 1)
@@ -268,14 +301,14 @@ class KernelPARegressor(KernelLearner, Regressor):
     """
 
     _task, _edge = NUMBER, "epsilon"
-    _constraints: ClassVar[dict[str, Constraint]] = {**KERNEL, "epsilon": Number(0.0)}
+    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTING, "epsilon": Number(0.0)}
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 0.1,
+        gamma: float | str | list[float] | tuple[float, ...] = "auto",
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
@@ -285,10 +318,11 @@ class KernelPARegressor(KernelLearner, Regressor):
         budget: int | None = None,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
-        average: bool = False,
-        max_iter: int = 1,
+        average: bool | str = "auto",
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -307,6 +341,7 @@ class KernelPARegressor(KernelLearner, Regressor):
         self.budget_policy = budget_policy
         self.fit_intercept = fit_intercept
         self.average = average
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -316,6 +351,20 @@ class KernelPARegressor(KernelLearner, Regressor):
         self.verbose = verbose
 
     @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the support vectors in the model that predicts, in units of the targets."""
+        view, coef = self._support()
+        return np.asarray(coef.T * unit_and_mean(view.state)[0])
+
+    @property
     def intercept_(self) -> np.ndarray:
-        """Intercept of the predicting model."""
-        return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))
+        """Intercept of the predicting model, in units of the targets."""
+        view, coef = self._support()
+        unit, mean = unit_and_mean(view.state)
+        return np.asarray(mean + unit * self._bias() * coef.sum(axis=0))
+
+    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+        """In units of the targets, whose mean is part of the intercept."""
+        labels, numbers, parts, intercepts = super()._explain(x)
+        unit, mean = unit_and_mean(self._fitted().state)
+        return labels, numbers, parts * unit, intercepts * unit + mean

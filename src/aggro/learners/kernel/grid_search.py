@@ -58,7 +58,8 @@ def kernel_grid(
     kernel, degree, coef0 : str, int, float
         The kernel, by name.
     **settings
-        Other parameters of :class:`KernelPAClassifier`, such as ``window`` and ``fit_intercept``.
+        Other parameters of :class:`KernelPAClassifier`, such as ``window`` and ``fit_intercept``; ``average`` is False
+        if it is not given.
 
     Returns
     -------
@@ -77,6 +78,7 @@ def kernel_grid(
     """
     if kernel == "precomputed" or callable(kernel):
         raise ValueError(f"kernel_grid needs a kernel by its name, got {kernel!r}.")
+    settings = {"average": False, **settings, "max_iter": 1, "shuffle": False}
     KernelPAClassifier(kernel=kernel, degree=degree, coef0=coef0, **settings)._check_params()
     rows, asked = _matrix(X), None if test is None else _matrix(test[0])
     combinations = list(product(step, batch_size, C))

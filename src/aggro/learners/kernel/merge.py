@@ -10,8 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.learners.kernel.scores import add_products, kernel_of, no_sums, packs_of, store_sums
-from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, SELF, pack_and_lane
+from aggro.learners.kernel.members import chosen
+from aggro.learners.kernel.scores import add_products, kernel_of, kernel_of_member, no_sums, packs_of, store_sums
+from aggro.learners.kernel.support_set import (
+    COUNT,
+    HEAP,
+    NORM,
+    PACK,
+    SELF,
+    entries_of,
+    members_of,
+    pack_and_lane,
+    sparse_product,
+)
 
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -30,19 +41,22 @@ class Pair(NamedTuple):
 
 
 @exact
-def product_of_parts(coef, m, n):
-    """Σ_c α_mc α_nc."""
+def product_of_parts(coef, members, m, n):
+    """Σ_c α_mc α_nc; problem by problem, so that two that mirror each other give exactly twice what one gives."""
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
     total = 0.0
-    for c in range(u8(coef.shape[1])):
-        total += coef[gm, c, lm] * coef[gn, c, ln]
+    for first in range(u8(0), u8(coef.shape[1]), u8(members)):
+        of_problem = 0.0
+        for c in range(first, first + u8(members)):
+            of_problem += coef[gm, c, lm] * coef[gn, c, ln]
+        total += of_problem
     return total
 
 
 @exact
-def size_of_part(coef, i):
+def size_of_part(coef, members, i):
     """Σ_c α_ic²."""
-    return product_of_parts(coef, i, i)
+    return product_of_parts(coef, members, i, i)
 
 
 @exact_part
@@ -52,7 +66,7 @@ def smallest(state):
     least = np.inf
     for i in range(u8(state.marks[COUNT])):
         g, lane = pack_and_lane(i)
-        size = size_of_part(state.coef, i) * abs(state.norms[g, u8(SELF), lane])
+        size = size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF), lane])
         if size < least:
             least = size
             found = np.int64(i)
@@ -76,49 +90,29 @@ def products_with(state, m, g, work):
 
 
 @exact
-def entries_of(state, i):
-    """Where the entries of a sparse support vector begin and end on the heap."""
-    return u8(state.spans[i, 0]), u8(state.spans[i, 0] + state.spans[i, 1])
-
-
-@exact_part
-def sparse_product(state, m, n):
-    """x_m·x_n."""
-    at_m, end_m = entries_of(state, m)
-    at_n, end_n = entries_of(state, n)
-    dot = 0.0
-    while at_m < end_m and at_n < end_n:
-        of_m, of_n = state.indices[at_m], state.indices[at_n]
-        if of_m == of_n:
-            dot += state.values[at_m] * state.values[at_n]
-        at_m += u8(1) if of_m <= of_n else u8(0)
-        at_n += u8(1) if of_n <= of_m else u8(0)
-    return dot
-
-
-@exact
 def pair_of(state, m, norm_m, mm, n, dot):
     """The numbers of two support vectors with this product; those of m stay for many n."""
     g, lane = pack_and_lane(n)
-    mn, nn = product_of_parts(state.coef, m, n), size_of_part(state.coef, n)
+    members = members_of(state)
+    mn, nn = product_of_parts(state.coef, members, m, n), size_of_part(state.coef, members, n)
     return Pair(norm_m, state.norms[g, u8(NORM), lane], dot, mm, mn, nn)
 
 
 @exact
-def between(state, params, pair, h):
-    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n."""
+def between(state, params, member, pair, h):
+    """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n, with the γ of this member."""
     rest = 1.0 - h
     dot_m, dot_n = h * pair.norm_m + rest * pair.dot, h * pair.dot + rest * pair.norm_n
     norm = max(h * dot_m + rest * dot_n, 0.0)
-    with_m = kernel_of(state, params, dot_m, norm, pair.norm_m)
-    with_n = kernel_of(state, params, dot_n, norm, pair.norm_n)
-    return with_m, with_n, kernel_of(state, params, norm, norm, norm), norm
+    with_m = kernel_of_member(state, params, member, dot_m, norm, pair.norm_m)
+    with_n = kernel_of_member(state, params, member, dot_n, norm, pair.norm_n)
+    return with_m, with_n, kernel_of_member(state, params, member, norm, norm, norm), norm
 
 
 @exact_part
 def kept(state, params, pair, h):
     """What z keeps of both parts: ‖their projection onto φ(z)‖²."""
-    with_m, with_n, own, _ = between(state, params, pair, h)
+    with_m, with_n, own, _ = between(state, params, chosen(state), pair, h)
     both = pair.mm * with_m * with_m + 2.0 * pair.mn * with_m * with_n + pair.nn * with_n * with_n
     return both / own if own > 0.0 else 0.0
 
@@ -128,7 +122,7 @@ def best_partner(state, params, m, work):
     """The n that loses least, with five values of h; the pair, and which h. If there is none, n is m."""
     count, norms = u8(state.marks[COUNT]), state.norms
     gm, lm = pack_and_lane(m)
-    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, m)
+    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, members_of(state), m)
     part_m = mm * norms[gm, u8(SELF), lm]
     best, best_pair, best_h, least = m, pair_of(state, m, norm_m, mm, m, norm_m), 0.0, np.inf
     for g in range(packs_of(state)):
@@ -171,13 +165,18 @@ def merge_smallest(state, params, work):
     if n == m:
         return np.int64(m)
     h = best_mixture(state, params, pair, near)
-    with_m, with_n, own, norm = between(state, params, pair, h)
+    _, _, own, norm = between(state, params, chosen(state), pair, h)
     if not own > 0.0:
         return np.int64(m)
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
-    coef, norms = state.coef, state.norms
-    for c in range(u8(coef.shape[1])):
-        coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
+    coef, late, norms = state.coef, state.late, state.norms
+    members = u8(members_of(state))
+    for member in range(members):
+        with_m, with_n, own, _ = between(state, params, member, pair, h)
+        for c in range(member, u8(coef.shape[1]), members):
+            coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
+            if late.shape[0]:
+                late[gn, c, ln] = (late[gm, c, lm] * with_m + late[gn, c, ln] * with_n) / own
     norms[gn, u8(SELF), ln] = own
     norms[gn, u8(NORM), ln] = norm
     mix_rows(state, m, n, h)

@@ -19,10 +19,10 @@ from aggro.engine.jit.compile import exact_part, kernel, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE
+from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import move_row
 from aggro.learners.kernel.scores import insert
 from aggro.learners.kernel.support_set import COUNT, HELD, NUMBER, PACK, Support
-from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.minibatch import ask, posed_in, posed_room, solve, wanted
 
 u8 = np.uint64
@@ -190,7 +190,7 @@ def move_group(state, n, columns, moves):
             moved |= a != 0.0
             state.coef[g, c, lane] += a
             if state.late.shape[0]:
-                state.late[g, c, lane] += a * lag_share(state)
+                state.late[g, c, lane] += a * weight_of_rows(state)
     return moved
 
 

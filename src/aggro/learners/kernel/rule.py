@@ -6,7 +6,9 @@ several classes each has its own problem, one against the rest; all share the su
 
 A row is passed over if q is not above 0, which only a kernel that is no inner product can give, or no float.
 
-The average of the iterates is lazy (``learners.shared.average``): the mean's coefficients are α − u/T.
+The average of the iterates is lazy (``learners.kernel.mean``): the mean's coefficients are α − u/T, or α − u/A(T).
+
+Several γ learn side by side (``learners.kernel.members``), each with a step of its own for every row.
 """
 
 from __future__ import annotations
@@ -21,20 +23,25 @@ from aggro.engine.rule import LIVE, Rule
 from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.kernel.budget import PROJECTED, place_for
 from aggro.learners.kernel.centre import distances, learn_centre
-from aggro.learners.kernel.minibatch import group_space, learn_in_group
-from aggro.learners.kernel.scores import evaluate, insert, own_value, room_to_score, work_of
+from aggro.learners.kernel.mean import note_recent, predicts_mean, weight_of_rows
+from aggro.learners.kernel.members import all_members, chosen, is_in, leave, only, set_gamma, settle_gamma, suffer
+from aggro.learners.kernel.minibatch import drop, group_space, learn_in_group
+from aggro.learners.kernel.scores import evaluate, insert, own_value, room_to_score, row_norm, work_of
 from aggro.learners.kernel.support_set import (
     ADDED,
+    COUNT,
     NUMBER,
     OUTLIER,
     Support,
     grow_support,
+    members_of,
     new_support,
     pack_and_lane,
+    problems_of,
     scores_of,
     shapes,
 )
-from aggro.learners.shared.average import lag_share
+from aggro.learners.kernel.target import deviation, standard_target
 from aggro.learners.shared.contest import judge_number, judge_one_vs_rest, judge_outlier, judge_two_classes
 
 u8 = np.uint64
@@ -49,9 +56,12 @@ class KernelParams(NamedTuple):
     edge: float  # the margin m, or the insensitivity ε; of a centre the radius, 0.0 where it is learned
     nu: float  # of a centre: the share of the rows that a learned radius leaves outside
     bias: float  # 1.0 with an intercept, else 0.0
-    average: int
+    average: int  # 0 for none, 1 for the plain mean, 2 for that of ``learners.kernel.mean``
     kind: int
     gamma: float  # 0.0 where it is in the state
+    members: np.ndarray  # (2, members): see ``learners.kernel.members``
+    counts: int  # whether rows are new, and tell which member is best
+    scale: int  # how rows are scaled: see ``engine.scaling``
     coef0: float
     degree: int
     keeps: int  # whether rows themselves are held; not with a given matrix
@@ -70,7 +80,7 @@ class KernelParams(NamedTuple):
 def look(state, params, X, i, out):
     """Scores, and q = k̃(x, x), the squared norm in the space of the kernel."""
     work = work_of(state, out)
-    if not evaluate(state, params, X, i, work):
+    if not evaluate(state, params, X, i, all_members(state), work):
         return np.nan
     q = own_value(state, params, X, i)
     if params.task == OUTLIER:
@@ -82,7 +92,7 @@ def look(state, params, X, i, out):
 def peek(state, params, X, i, out):
     """Scores alone: a row that is only scored need not have its own column in a given matrix."""
     work = work_of(state, out)
-    if not evaluate(state, params, X, i, work):
+    if not evaluate(state, params, X, i, only(chosen(state)), work):
         return np.nan
     if params.task == OUTLIER:
         distances(state, params, own_value(state, params, X, i), work)
@@ -94,8 +104,8 @@ def judge(state, params, y, out):
     if params.task == OUTLIER:
         return judge_outlier(state, params, y, out)
     if params.task == NUMBER:
-        return judge_number(params.edge, y, out[0])
-    if state.coef.shape[1] == 1:
+        return judge_number(params.edge * deviation(state), y, out[0])
+    if problems_of(state) == 1:
         return judge_two_classes(params.edge, y, out[0])
     if state.tally.rows[LIVE] <= 2:  # the two mirror each other: still one problem
         return judge_two_classes(params.edge, y, out[1])
@@ -130,21 +140,49 @@ def coefficient(params, y, s, f, q):
 
 @exact_part
 def learn(state, params, X, i, y, s, out, q):
-    work, columns = work_of(state, out), u8(state.coef.shape[1])
+    work = work_of(state, out)
     if params.task == OUTLIER:
         return learn_centre(state, params, X, i, s, work, q)
+    y = standard_target(state, y)
+    if params.counts and (state.losses.shape[0] or state.recent.shape[0]):
+        judge_members(state, params, y, s, work)
+    if params.gamma == 0.0:
+        set_gamma(state, params, row_norm(X, i))
     if params.batch > 1:
         return learn_in_group(state, params, X, i, y, s, out, work.values, q) != 0
+    moved = step(state, params, X, i, y, s, work, q)
+    settle_gamma(state, params)
+    if params.counts and leave(state, params):
+        drop(state, u8(0), u8(state.marks[COUNT]))
+    return moved
+
+
+@exact_part
+def judge_members(state, params, y, s, work):
+    """Count what the row costs, by the scores that would have predicted, before it is learned."""
+    by_mean = params.average > 0 and predicts_mean(state, params)
+    if state.recent.shape[0]:
+        note_recent(state, params, y, s, work.own_scores, work.means)
+    if state.losses.shape[0]:
+        suffer(state, params, y, s, work.means if by_mean else work.own_scores)
+
+
+@exact_part
+def step(state, params, X, i, y, s, work, q):
+    """Each problem of each member goes its own way along φ(x); whether any of them moved."""
+    columns, members = u8(state.coef.shape[1]), u8(members_of(state))
     if not TINY < q < HUGE:
         return False
     moves = work.own_scores  # the scores of each problem, and then its move
     moved = False
     for k in range(columns):
-        a = 0.0
-        if columns == u8(1):
+        a, c = 0.0, k // members
+        if not is_in(state, k % members):
+            a = 0.0
+        elif columns == members:
             a = coefficient(params, y, s, moves[k], q)
-        elif np.int64(k) < max(state.tally.rows[LIVE], 2):  # two classes mirror each other, also if one was not seen
-            a = coefficient(params, 1.0 if k == u8(y) else 0.0, s, moves[k], q)
+        elif np.int64(c) < max(state.tally.rows[LIVE], 2):  # two classes mirror each other, also if one was not seen
+            a = coefficient(params, 1.0 if c == u8(y) else 0.0, s, moves[k], q)
         moves[k] = a
         moved |= a != 0.0
     if moved:
@@ -156,7 +194,8 @@ def learn(state, params, X, i, y, s, out, q):
         for k in range(columns):
             state.coef[g, k, lane] = moves[k]
             if state.late.shape[0]:
-                state.late[g, k, lane] = moves[k] * lag_share(state)
+                more = state.late[g, k, lane] if state.inverse.shape[0] else 0.0  # see ``learners.kernel.budget``
+                state.late[g, k, lane] = moves[k] * weight_of_rows(state) + more
     return moved
 
 

@@ -18,18 +18,24 @@ from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
 from aggro.engine.rows import HUGE, entry, n_rows, stored
 from aggro.engine.rule import SEEN
+from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
+from aggro.learners.kernel.members import chosen, gamma_of, multiple_of, next_member, only
 from aggro.learners.kernel.support_set import (
     COUNT,
     HEAP,
     LAST,
     NORM,
+    OUTLIER,
     PACK,
     SELF,
     WIDTH,
+    members_of,
     pack_and_lane,
+    problems_of,
     scores_of,
     sums_of,
 )
+from aggro.learners.kernel.target import as_target
 
 u8 = np.uint64
 TILE = 40_000  # bytes of support vectors that stay in the nearest cache while the rows of a block go over them
@@ -38,8 +44,9 @@ TILE = 40_000  # bytes of support vectors that stay in the nearest cache while t
 class Work(NamedTuple):
     """The work space of a row: views of what the pass calls ``out``."""
 
-    scores: np.ndarray  # (columns,), of a centre (2,): those that predict
+    scores: np.ndarray  # (problems,), of a centre (2,): those that predict
     own_scores: np.ndarray  # (columns,): those of the last iterate
+    means: np.ndarray  # (columns,): those of the mean of the iterates, where there is one, else of the last
     of_centre: np.ndarray  # what is left of a vector of eight, for ``learners.kernel.centre``
     sums: np.ndarray  # (32 × columns,), and as many for the lag of the average
     products: np.ndarray  # (32,): with the support vectors of a pack
@@ -64,7 +71,7 @@ def places_size(state):
 @python_too
 def room_to_score(state):
     """How many numbers the work space has."""
-    front = scores_of(state) + state.coef.shape[1]
+    front = scores_of(state) + 2 * state.coef.shape[1]
     return front + -front % LANES + sums_of(state) + PACK + values_size(state) + places_size(state)
 
 
@@ -74,13 +81,14 @@ def work_of(state, out):
     shown, columns = scores_of(state), state.coef.shape[1]
     scores, rest = out[:shown], out[shown:]
     own_scores, rest = rest[:columns], rest[columns:]
-    left = -(shown + columns) % LANES
+    means, rest = rest[:columns], rest[columns:]
+    left = -(shown + 2 * columns) % LANES
     of_centre, rest = rest[:left], rest[left:]
     size = sums_of(state)
     sums, rest = rest[:size], rest[size:]
     products, rest = rest[:PACK], rest[PACK:]
     size = values_size(state)
-    return Work(scores, own_scores, of_centre, sums, products, rest[:size], rest[size:])
+    return Work(scores, own_scores, means, of_centre, sums, products, rest[:size], rest[size:])
 
 
 @exact
@@ -89,16 +97,17 @@ def packs_of(state):
     return u8((state.marks[COUNT] + PACK - 1) // PACK)
 
 
-@exact
-def gamma_of(state, params):
-    return params.gamma if params.gamma > 0.0 else state.gamma[0]
+@exact_part
+def kernel_of_member(state, params, m, dot, q, norm):
+    """k̃ of two rows, from their product and their squared norms, with the γ of member m."""
+    gamma = gamma_of(state, params, q) * multiple_of(params, m)
+    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
 
 
 @exact
 def kernel_of(state, params, dot, q, norm):
-    """k̃ of two rows, from their product and their squared norms."""
-    gamma = gamma_of(state, params)
-    return kernel_value(params.kind, gamma, params.coef0, params.degree, dot, q, norm) + params.bias
+    """The same with the γ that predicts."""
+    return kernel_of_member(state, params, chosen(state), dot, q, norm)
 
 
 @exact_part
@@ -251,10 +260,14 @@ def remember_places(X, i, places):
 
 
 @exact_part
-def tile(state, params, X, i, q, first, last, sums, products, values, places):
-    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖². See ``Work``."""
-    gamma = gamma_of(state, params)
-    columns = u8(state.coef.shape[1])
+def tile(state, params, X, i, q, first, last, asked, sums, products, values, places):
+    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖². See ``Work``.
+
+    ``asked`` are the members whose terms these are, as a set of bits.
+    """
+    gamma = gamma_of(state, params, q)
+    members, problems = u8(members_of(state)), u8(problems_of(state))
+    columns = members * problems
     both = state.late.shape[0] > 0
     keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0
     count = u8(state.marks[COUNT])
@@ -263,6 +276,9 @@ def tile(state, params, X, i, q, first, last, sums, products, values, places):
     if sparse:
         remember_places(X, i, places)
     bias = spread(params.bias)
+    stop = members
+    while stop > u8(1) and not asked & only(stop - u8(1)):
+        stop -= u8(1)
     for g in range(first, last):
         squares = False
         if kind == GIVEN:
@@ -278,20 +294,26 @@ def tile(state, params, X, i, q, first, last, sums, products, values, places):
             norms = load(state.norms, (g * u8(2) + u8(NORM)) * u8(PACK) + v)
             if kind == RBF and not squares:
                 t = most(spread(q) + norms - (t + t), spread(0.0))
-            k = kernel_lanes(kind, gamma, params.coef0, params.degree, t, q, norms) + bias
+            k = kernel_lanes(kind, gamma * multiple_of(params, u8(0)), params.coef0, params.degree, t, q, norms)
             if keep:
-                store(values, g * u8(PACK) + v, k)
-            for c in range(columns):
-                at, to = (g * columns + c) * u8(PACK) + v, c * u8(PACK) + v
-                store(sums, to, madd(k, load(state.coef, at), load(sums, to)))
-                if both:
-                    to += columns * u8(PACK)
-                    store(sums, to, madd(k, load(state.late, at), load(sums, to)))
+                store(values, g * u8(PACK) + v, k + bias)
+            for m in range(stop):
+                if m > u8(0):
+                    k = next_member(params, m, gamma, t, k)
+                if not asked & only(m):
+                    continue
+                with_bias = k + bias
+                for c in range(m, columns, members):
+                    at, to = (g * columns + c) * u8(PACK) + v, c * u8(PACK) + v
+                    store(sums, to, madd(with_bias, load(state.coef, at), load(sums, to)))
+                    if both:
+                        to += columns * u8(PACK)
+                        store(sums, to, madd(with_bias, load(state.late, at), load(sums, to)))
 
 
 @kernel
-def sweep(state, params, X, ahead, packs):
-    """Take all rows through the first packs: their sums, one line of ``ahead`` for each row."""
+def sweep(state, params, X, ahead, packs, asked):
+    """Take all rows through the first packs: their sums, one line of ``ahead`` for each row. See ``tile``."""
     products, values, places = np.empty(PACK), np.empty(values_size(state)), np.empty(places_size(state))
     norms = np.empty(n_rows(X))
     for i in range(u8(n_rows(X))):
@@ -304,14 +326,14 @@ def sweep(state, params, X, ahead, packs):
         last = min(first + step, u8(packs))
         for i in range(u8(n_rows(X))):
             if norms[i] < np.inf:
-                tile(state, params, X, i, norms[i], first, last, ahead[i], products, values, places)
+                tile(state, params, X, i, norms[i], first, last, asked, ahead[i], products, values, places)
 
 
 @exact
-def evaluate(state, params, X, i, work):
-    """The scores of a row, those that predict and those of the last iterate; whether the row is finite.
+def evaluate(state, params, X, i, asked, work):
+    """The scores of a row, those that predict and those of the last iterates; whether the row is finite.
 
-    A row whose ‖x‖² is no float has the scores 0.
+    A row whose ‖x‖² is no float has the scores 0. Members that are not ``asked`` (see ``tile``) have the scores 0.
     """
     q = row_norm(X, i)
     if q != q:
@@ -325,14 +347,20 @@ def evaluate(state, params, X, i, work):
         for k in range(u8(sums.shape[0])):
             sums[k] = 0.0
     if q < np.inf:
-        tile(state, params, X, i, q, first, packs_of(state), sums, work.products, work.values, work.places)
-    columns, rows = u8(state.coef.shape[1]), state.tally.rows[SEEN]
+        tile(state, params, X, i, q, first, packs_of(state), asked, sums, work.products, work.values, work.places)
+    columns, members = u8(state.coef.shape[1]), u8(members_of(state))
+    averaged = params.average > 0 and state.late.shape[0] > 0 and state.tally.rows[SEEN] > 0
+    weight, by_mean = weight_of_rows(state), averaged and predicts_mean(state, params)
     for c in range(columns):
+        if not asked & only(c % members):
+            work.own_scores[c], work.means[c] = 0.0, 0.0
+            continue
         f = sum_of(sums, c)
         work.own_scores[c] = f
-        if params.average and state.late.shape[0] and rows > 0:
-            f -= sum_of(sums, columns + c) / rows
-        work.scores[c] = f
+        work.means[c] = f - sum_of(sums, columns + c) / weight if averaged else f
+        if c % members == chosen(state):
+            f = work.means[c] if by_mean else f
+            work.scores[c // members] = f if params.task == OUTLIER else as_target(state, f)
     return True
 
 

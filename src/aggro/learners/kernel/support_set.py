@@ -19,10 +19,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from aggro.engine.fields import Each, Numbers, Whole
-from aggro.engine.jit.compile import python_too
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole
+from aggro.engine.jit.compile import exact, exact_part, python_too
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
-from aggro.learners.shared.average import mean_of
+from aggro.engine.scaling import FAR, Alone, Scaling, fits_list, most_rows
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
@@ -30,6 +30,7 @@ PACK = 32
 WIDE = 4096  # features; wider rows are kept sparse
 CLASSES, NUMBER, OUTLIER = range(3)  # tasks
 PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
+WEIGHTED = 2  # the average of ``learners.kernel.mean``
 # Support vectors, entries on the heap, rows of a given matrix so far, the width, rows of the mini-batch, whether that
 # is a window.
 COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
@@ -40,6 +41,27 @@ NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 def pack_and_lane(slot: Any) -> tuple[Any, Any]:
     """Where a support vector stands: in which pack, and where in it."""
     return slot // np.uint64(PACK), slot % np.uint64(PACK)
+
+
+@exact
+def entries_of(state, i):
+    """Where the entries of a sparse support vector begin and end on the heap."""
+    return np.uint64(state.spans[i, 0]), np.uint64(state.spans[i, 0] + state.spans[i, 1])
+
+
+@exact_part
+def sparse_product(state, m, n):
+    """x_m·x_n of two support vectors on the heap."""
+    at_m, end_m = entries_of(state, m)
+    at_n, end_n = entries_of(state, n)
+    dot = 0.0
+    while at_m < end_m and at_n < end_n:
+        of_m, of_n = state.indices[at_m], state.indices[at_n]
+        if of_m == of_n:
+            dot += state.values[at_m] * state.values[at_n]
+        at_m += np.uint64(1) if of_m <= of_n else np.uint64(0)
+        at_n += np.uint64(1) if of_n <= of_m else np.uint64(0)
+    return dot
 
 
 # What the arrays may hold.
@@ -88,6 +110,15 @@ def are_answers(asked: np.ndarray, state: Support) -> str:
     return fault
 
 
+def stands(places: np.ndarray, state: Support) -> str:
+    """What is wrong with where the features of a list stand, or nothing."""
+    return fits_list(places, Alone(scaling_of(state))) if places.size else ""
+
+
+def rows_scaled(state: Support) -> float:
+    return most_rows(Alone(scaling_of(state))) if state.facts.size else 0.0
+
+
 class Support(NamedTuple):
     """Rows and coefficients; ``late`` is the lag of the average (``learners.shared.average``), or has size 0."""
 
@@ -105,7 +136,7 @@ class Support(NamedTuple):
             Whole(0, 1),
         ),
     ]
-    # (2,): γ and the number of features it was made for, where that is "auto"; else 0
+    # (2,): γ where nobody set it, else 0; and the number of features if it was made for that, else 0
     gamma: Annotated[np.ndarray, Numbers(0.0)]
     dense: Annotated[np.ndarray, Numbers()]  # (packs, width, 32), or (0, 0, 32)
     # (room, 2) int64, or (0, 2): where a sparse row begins on the heap, and its length
@@ -125,16 +156,75 @@ class Support(NamedTuple):
     centre: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0))]
     radius: Radius  # (4,), or (0,): see ``learners.shared.radius``
     mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean of the centres
+    # (members,) each, and (1,), or (0,): of several γ losses, mistakes, how far from the best, and which one predicts
+    losses: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
+    mistakes: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
+    apart: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
+    choice: Annotated[np.ndarray, Whole(0, lambda state: max(state.losses.shape[0] - 1, 0))] = np.zeros(0)
+    # (2,), or (0,): see ``learners.kernel.mean``
+    recent: Annotated[np.ndarray, Each(Numbers(), Numbers(0.0))] = np.zeros(0)
+    # (3,), or (0,): see ``learners.kernel.target``
+    answers: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(0.0))] = np.zeros(0)
+    # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
+    facts: Annotated[
+        np.ndarray, Each(Whole(1, 3), Whole(0, COUNTED), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1))
+    ] = np.zeros(0, np.int64)  # (4,)
+    moments: Annotated[
+        np.ndarray,
+        Each(
+            Numbers(0.0, rows_scaled, whole=True),
+            Numbers(-FAR, FAR),
+            Numbers(0.0, lambda state: 4.0 * FAR * FAR * (rows_scaled(state) + 1.0)),
+        ),
+    ] = np.zeros((0, 0))  # (3, width)
+    listed: Annotated[np.ndarray, Whole(0, last_feature)] = np.zeros(0, np.int64)  # (width,)
+    places: Annotated[np.ndarray, Whole(0, lambda state: state.listed.shape[0]), stands] = np.zeros(0, np.int64)
+
+
+def scaling_of(state: Support) -> Scaling:
+    """What scales rows, as ``engine.scaling`` reads it."""
+    return Scaling(state.facts, state.moments, state.listed, state.places, state.answers)
+
+
+class Parts(NamedTuple):
+    """Which parts a state has beside rows and coefficients."""
+
+    late: bool  # the lag of an average
+    inverse: bool
+    members: int  # 0 for a single one
+    recent: bool
+    answers: bool
+    scaled: bool
+
+
+def parts_for(params: Any) -> Parts:
+    """Those that these settings ask for."""
+    members = params.members.shape[1]
+    return Parts(
+        bool(params.average),
+        bool(params.budget) and params.policy == PROJECT,
+        members if members > 1 else 0,
+        params.average == WEIGHTED,
+        bool(params.scale) and params.task == NUMBER,
+        bool(params.scale),
+    )
+
+
+def parts_of(state: Support) -> Parts:
+    """Those that it has."""
+    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts]
+    late, inverse, members, recent, answers, scaled = (part.shape[0] for part in has)
+    return Parts(late > 0, inverse > 0, members, recent > 0, answers > 0, scaled > 0)
 
 
 def sizes(
-    params: Any, width: int, models: int, packs: int, heap: int, late: bool, inverse: bool
+    params: Any, width: int, models: int, packs: int, heap: int, parts: Parts
 ) -> dict[str, tuple[type, tuple[int, ...]]]:
     """The kind and shape of each array of a state, but for the tally."""
     room = packs * PACK
     keeps_dense = params.keeps and width <= WIDE
     keeps_sparse = params.keeps and width > WIDE
-    columns = 1 if models <= 2 else models
+    columns = (1 if models <= 2 else models) * max(parts.members, 1)
     batch = int(params.batch) if params.batch > 1 else 0
     return {
         "coef": (np.float64, (packs, columns, PACK)),
@@ -145,30 +235,36 @@ def sizes(
         "indices": (np.int64, (heap if keeps_sparse else 0,)),
         "values": (np.float64, (heap if keeps_sparse else 0,)),
         "column": (np.int64, (room,)),
-        "late": (np.float64, (packs if late else 0, columns, PACK)),
+        "late": (np.float64, (packs if parts.late else 0, columns, PACK)),
         "norms": (np.float64, (packs, 2, PACK)),
         "born": (np.int64, (room,)),
-        "inverse": (np.float64, (room, room) if inverse else (0, 0)),
+        "inverse": (np.float64, (room, room) if parts.inverse else (0, 0)),
         "gram": (np.float64, (batch, batch)),
         "told": (np.float64, (batch, columns)),
         "asked": (np.float64, (batch, 2)),
         "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
         "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
-        "mean_radius": (np.float64, (4 if params.task == OUTLIER and late else 0,)),
+        "mean_radius": (np.float64, (4 if params.task == OUTLIER and parts.late else 0,)),
+        "losses": (np.float64, (parts.members,)),
+        "mistakes": (np.float64, (parts.members,)),
+        "apart": (np.float64, (parts.members,)),
+        "choice": (np.float64, (1 if parts.members else 0,)),
+        "recent": (np.float64, (2 if parts.recent else 0,)),
+        "answers": (np.float64, (3 if parts.answers else 0,)),
+        "facts": (np.int64, (4 if parts.scaled else 0,)),
+        "moments": (np.float64, (3, width) if parts.scaled else (0, 0)),
+        "listed": (np.int64, (width if parts.scaled else 0,)),
+        "places": (np.int64, (width if parts.scaled else 0,)),
     }
 
 
 def new_support(params: Any, width: int, models: int) -> Support:
     """Nothing held, and room for one pack."""
-    wanted = sizes(params, width, models, 1, PACK, bool(params.average), projects(params))
+    wanted = sizes(params, width, models, 1, PACK, parts_for(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
     state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
+    state.facts[:1] = params.scale  # the mode
     return state
-
-
-def projects(params: Any) -> bool:
-    """Whether the inverse of the kernel matrix is needed."""
-    return bool(params.budget) and params.policy == PROJECT
 
 
 def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> dict[str, tuple[type, tuple[int, ...]]]:
@@ -178,14 +274,15 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
         spec = specs.get(name)
         return int(spec.shape[0]) if spec is not None and spec.shape else default
 
-    packs, heap = max(side("coef", 1), 1), side("values", 0)
-    return sizes(params, width, models, packs, heap, bool(params.average), projects(params))
+    packs, heap, parts = max(side("coef", 1), 1), side("values", 0), parts_for(params)
+    if not side("losses", 0):  # of a version that had one γ
+        parts = parts._replace(members=0)
+    return sizes(params, width, models, packs, heap, parts)
 
 
 def resized(state: Support, params: Any, width: int, models: int, packs: int, heap: int) -> Support:
     """A copy with this room, which is not less than it has."""
-    late, inverse = state.late.shape[0] > 0, state.inverse.shape[0] > 0
-    wanted = sizes(params, width, models, packs, heap, late, inverse)
+    wanted = sizes(params, width, models, packs, heap, parts_of(state))
     parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
     return Support(tally=grown_tally(state.tally, models), **parts)
 
@@ -196,8 +293,9 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
     Two classes share a column of coefficients; a third splits it into −α and α.
     """
     models = max(models, state.tally.classes.shape[0])
-    if models > 2 and state.coef.shape[1] == 1:
-        coef, late, told = (np.concatenate([-part, part], axis=1) for part in (state.coef, state.late, state.told))
+    if models > 2 and problems_of(state) == 1:
+        # 0 − 0 is 0, and −0 would be another bit
+        coef, late, told = (np.concatenate([0.0 - part, part], axis=1) for part in (state.coef, state.late, state.told))
         state = state._replace(coef=coef, late=late, told=told)
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
@@ -257,6 +355,19 @@ def compacted(state: Support) -> Support:
 
 
 @python_too
+def members_of(state: Support) -> int:
+    """How many γ learn side by side."""
+    return max(int(state.losses.shape[0]), 1)
+
+
+@python_too
+def problems_of(state: Support) -> int:
+    """How many scores each of them has: one for each class, but one for two classes, and for a number."""
+    members: int = members_of(state)
+    return int(state.coef.shape[1]) // members
+
+
+@python_too
 def sums_of(state: Support) -> int:
     """How many sums a row has: 32 a score, and as many for what the average needs."""
     return int(state.coef.shape[1]) * PACK * (2 if state.late.shape[0] else 1)
@@ -264,8 +375,8 @@ def sums_of(state: Support) -> int:
 
 @python_too
 def scores_of(state: Support) -> int:
-    """How many scores predict: one for each column of coefficients; of a centre the distance and the radius."""
-    return 2 if state.radius.shape[0] else int(state.coef.shape[1])
+    """How many scores predict: one for each problem; of a centre the distance and the radius."""
+    return 2 if state.radius.shape[0] else problems_of(state)
 
 
 # As NumPy reads it --------------------------------------------------------------------------------------------
@@ -285,13 +396,21 @@ def support_rows(state: Support, width: int | None = None) -> Any:
     return csr_matrix((tidy.values[:used].copy(), tidy.indices[:used].copy(), indptr), shape=(count, width))
 
 
-def coefficients(state: Support, average: bool) -> np.ndarray:
-    """α of the predicting model, a row for each support vector and a column for each score."""
-    coef = mean_of(state, state.coef, state.late) if average and seen(state) else state.coef
+def coefficients(state: Support, lag_weight: float) -> np.ndarray:
+    """α of the predicting model, a row for each support vector and a column for each score.
+
+    ``lag_weight`` is what the lag of the average is divided by, or 0 if the last iterate predicts.
+    """
+    coef = state.coef - state.late / lag_weight if lag_weight else state.coef
+    member, members = int(state.choice[0]) if state.choice.shape[0] else 0, members_of(state)
+    coef = coef[:, member::members]
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)
     return flat[: int(state.marks[COUNT])].copy()
 
 
-# What states of version 0.1.0 lack.
-ADDED = {"mean_radius": lambda parts: "radius" if parts["late"].shape[0] else None}
+# What states of earlier versions lack: of 0.2.0 all that has a default, of 0.1.0 also the radius of the mean.
+ADDED: dict[str, Any] = {
+    **{name: lambda parts, empty=empty: empty for name, empty in Support._field_defaults.items()},
+    "mean_radius": lambda parts: "radius" if parts["late"].shape[0] else None,
+}

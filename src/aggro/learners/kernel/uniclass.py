@@ -72,8 +72,8 @@ class KernelPAUniclass(KernelLearner, Detector):
         Passes over the data in ``fit``; a row that is learned again becomes another support vector.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -135,9 +135,9 @@ class KernelPAUniclass(KernelLearner, Detector):
         budget: int | None = None,
         budget_policy: str = "smallest",
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

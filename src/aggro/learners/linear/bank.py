@@ -9,7 +9,8 @@ best-scoring class other than y,
 moves just two vectors, w_y by +τx and w_r by −τx. The direction has squared norm 2q, so τ comes from the loss
 ℓ = [m − (w_y·x − w_r·x)]₊ and 2q. Two classes share one vector, as a number to predict does.
 
-Each problem is learned by all members of a grid of settings (``learners.linear.grid``), or by a single one.
+Each problem is learned by all members of a grid of settings (``learners.linear.grid``), or by a single one. What
+predicts is the last iterate of a member, or a mean of its iterates, or whichever of these has done best.
 
 Column k·span + g of the weights is problem k of member g. Columns come in eights (``engine.jit.lanes``), and a reading
 of the row serves all of them. A class begins with zero weights at the row where it first appears. Classes are
@@ -24,25 +25,44 @@ import numpy as np
 
 from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part
-from aggro.engine.jit.lanes import LANES, all_below, any_set, load, size, spread, store
+from aggro.engine.jit.lanes import LANES, all_below, any_set, load, madd, not_positive, size, spread, store
 from aggro.engine.rows import (
     HUGE,
+    MOST,
     NO_ROW,
     TINY,
     adds,
+    adds_beside,
     adds_over,
+    adds_to_two,
     column_dot,
     column_dot_over,
     cut,
     dots,
+    dots_beside,
     dots_norm_over,
+    dots_of_two,
     largest,
     norm,
     over_squared,
 )
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally
+from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
 from aggro.engine.steps import OwnCode
-from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, mean_terms, new_scale
+from aggro.learners.linear.forgetting import (
+    CHOSEN,
+    PLAIN_MEAN,
+    WEIGHTS,
+    Scale,
+    age,
+    age_sliding,
+    kinds_judged,
+    lags_kept,
+    mean_share,
+    mean_terms,
+    new_scale,
+    share_of,
+    terms_of,
+)
 from aggro.learners.linear.grid import (
     CAP,
     EDGE,
@@ -51,13 +71,17 @@ from aggro.learners.linear.grid import (
     RIDGE,
     TWO_CLASSES,
     choose,
+    joint_moves_of_eights,
+    loss_of_eight,
     member_moves,
     suffer,
+    suffer_more,
     tau,
 )
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes, rival
 
 u8 = np.uint64
+LONG = 1e180  # a step from here on may not be a float when it is counted in the lag of a mean that slides
 
 
 class Bank(NamedTuple):
@@ -65,13 +89,13 @@ class Bank(NamedTuple):
 
     tally: Tally
     W: Annotated[np.ndarray, Numbers()]  # (width, columns)
-    U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): the lags of averages
-    b: Annotated[np.ndarray, Numbers()]  # (2, columns): intercepts, and their lags
-    scale: Scale  # (3,): see ``learners.linear.forgetting``
-    suffered: Annotated[np.ndarray, Numbers(0.0)]  # (2, members): losses and mistakes of each
+    # (width·lags, columns) or (0, columns): the lags of averages, those of a feature one after another
+    U: Annotated[np.ndarray, Numbers()]
+    b: Annotated[np.ndarray, Numbers()]  # (1 + lags, columns): intercepts, and their lags
+    scale: Scale  # (1 + 2·lags,): see ``learners.linear.forgetting``
+    suffered: Annotated[np.ndarray, Numbers(0.0)]  # (2, kinds·members): losses and mistakes of each
     weight: Annotated[np.ndarray, Numbers(0.0)]  # (1,): of the rows that it was suffered for
-    # (1,): the member that predicts, a column of its class
-    choice: Annotated[np.ndarray, Whole(0, lambda state: state.W.shape[1] // state.tally.classes.shape[0] - 1)]
+    choice: Annotated[np.ndarray, Whole(0, lambda state: choices(state) - 1)]  # (1,): what predicts, among those
 
 
 class Grid(NamedTuple):
@@ -84,7 +108,7 @@ class Grid(NamedTuple):
     scale: Scale
     suffered: Annotated[np.ndarray, Numbers(0.0)]
     weight: Annotated[np.ndarray, Numbers(0.0)]
-    choice: Annotated[np.ndarray, Whole(0, lambda state: state.W.shape[1] - 1)]
+    choice: Annotated[np.ndarray, Whole(0, lambda state: choices(state) - 1)]
 
 
 class BankParams(NamedTuple):
@@ -96,8 +120,22 @@ class BankParams(NamedTuple):
     members: np.ndarray  # (4, 8) or (4, span): cap, ridge, floor and edge of each
     edge: float  # the margin m, or the insensitivity ε
     bias: float  # 1.0 with an intercept, else 0.0
-    average: int
+    average: int  # see ``learners.linear.forgetting``
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
+    judged: float  # what a row leaves of the judgements before it
+    squared: int  # whether numbers are judged by the square of their loss
+    scale: int = 0  # how rows are scaled: see ``engine.scaling``
+
+    @property
+    def to_number(self) -> bool:
+        """Whether numbers are predicted."""
+        return self.problem == NUMBER
+
+
+def choices(state: Bank | Grid) -> int:
+    """How many compete to predict: iterates of members, or none with another."""
+    alone = state.W.shape[1] == state.tally.classes.shape[0]  # a single member for each class; a grid has more
+    return 1 if alone else int(state.suffered.shape[1])
 
 
 def init_bank(params: BankParams, width: int, models: int) -> Bank:
@@ -110,13 +148,14 @@ def init_grid(params: BankParams, width: int, models: int) -> Grid:
 
 
 def _parts(params: BankParams, width: int, classes: int, columns: int) -> tuple[Any, ...]:
+    lags = lags_kept(params.average)
     return (
         new_tally(classes),
-        np.zeros((width, columns)),
-        np.zeros((width if params.average else 0, columns)),
-        np.zeros((2, columns)),
-        new_scale(),
-        np.zeros((2, params.members.shape[1])),
+        zeros((width, columns)),
+        zeros((width * lags if params.average else 0, columns)),
+        np.zeros((1 + lags, columns)),
+        new_scale(lags),
+        np.zeros((2, kinds_judged(params.average) * params.members.shape[1])),
         np.zeros(1),
         np.zeros(1, np.int64),
     )
@@ -137,14 +176,19 @@ class Space(NamedTuple):
     A single member without an average predicts with the scores of all columns: then these are the same.
     """
 
-    scores: np.ndarray  # of all columns
-    means: np.ndarray  # those of their averages
+    scores: np.ndarray  # of all columns; behind them are the means
+    means: np.ndarray  # those of their averages, one lag after another
     moves: np.ndarray  # what each column aims at, which becomes how far it moves
 
 
 @inline
+def lags_of(state):
+    return u8(state.b.shape[0] - 1)
+
+
+@inline
 def room(state):
-    return 4 * state.W.shape[1] + LANES
+    return (2 + state.b.shape[0]) * state.W.shape[1] + LANES
 
 
 @inline
@@ -158,18 +202,26 @@ def front(state, params):
 @inline
 def space_of(state, params, out):
     start, columns = front(state, params), u8(state.W.shape[1])
-    return Space(out[start:], out[start + columns :], out[start + u8(2) * columns :])
+    return Space(out[start:], out[start + columns :], out[start + (u8(1) + lags_of(state)) * columns :])
 
 
 @inline
 def problems(state, params):
-    return u8(state.W.shape[1]) // u8(params.span)
+    """How many: a column of each for every member."""
+    return u8(state.tally.classes.shape[0]) if params.problem > TWO_CLASSES else u8(1)
 
 
 @inline
-def chosen(state, params, k):
-    """The predicting member's column of problem k."""
-    return k * u8(params.span) + u8(state.choice[0])
+def chosen(state, params):
+    """What predicts: the kind of iterate (0 the last, else the mean of the lag before) and the member."""
+    choice = u8(state.choice[0])
+    if params.average < CHOSEN:
+        return u8(1) if params.average else u8(0), choice
+    kind = u8(0)
+    while choice >= u8(params.span):  # a few times at most: sooner done than a division
+        choice -= u8(params.span)
+        kind += u8(1)
+    return kind, choice
 
 
 @inline
@@ -179,39 +231,63 @@ def look(state, params, X, i, out):
     q = norm(X, i) + params.bias
     scale = spread(state.scale[WEIGHTS])
     ordinary = q < HUGE
-    for block in range(u8(0), columns, u8(LANES)):
-        f = (dots(X, i, state.W, block) + load(state.b, block)) * scale
-        ordinary &= all_below(size(f), spread(HUGE))
-        store(scores, block, f)
+    level = False  # whether the means are there
+    if params.average and state.tally.rows[SEEN] > 0:
+        level = True
+        step = lags_of(state) * columns
+        share, stretch = mean_terms(state, params)
+        for block in range(u8(0), columns, u8(LANES)):
+            f, u = dots_of_two(X, i, state.W, state.U, block, step, block)
+            f = (f + load(state.b, block)) * scale
+            mean = madd(u + load(state.b, columns + block), spread(-share), f) * spread(stretch)
+            ordinary &= all_below(size(f), spread(HUGE))
+            level &= all_below(size(mean), spread(HUGE))
+            store(scores, block, f)
+            store(scores, columns + block, mean)
+        for lag in range(u8(1), lags_of(state)):
+            level &= look_at_mean(state, params, X, i, lag, scores)
+    else:
+        for block in range(u8(0), columns, u8(LANES)):
+            f = (dots(X, i, state.W, block) + load(state.b, block)) * scale
+            ordinary &= all_below(size(f), spread(HUGE))
+            store(scores, block, f)
     if not ordinary and not far_scores(state, X, i, scores):
         return np.nan
-    if params.average:
+    if params.average and not (ordinary and level):
         look_at_means(state, params, X, i, scores)
-        scores = scores[columns:]
     if params.average or params.span > 1:
+        kind, g = chosen(state, params)
         for k in range(problems(state, params)):
-            out[k] = scores[chosen(state, params, k)]
+            out[k] = scores[kind * columns + k * u8(params.span) + g]
     return q
 
 
 @inline
-def look_at_means(state, params, X, i, scores):
-    """The scores of the averages, behind those of the last iterates."""
+def look_at_mean(state, params, X, i, lag, scores):
+    """The scores of the mean of one lag, from those of the last iterates; whether all of them are ordinary."""
     columns = u8(state.W.shape[1])
-    if state.tally.rows[SEEN] == 0:
-        for k in range(columns):
-            scores[columns + k] = scores[k]
-        return
-    share, stretch = mean_terms(state, params)
-    ordinary = True
+    share, stretch = terms_of(state, params, lag)
+    level = True
     for block in range(u8(0), columns, u8(LANES)):
-        u = dots(X, i, state.U, block) + load(state.b, columns + block)
-        f = (load(scores, block) - u * spread(share)) * spread(stretch)
-        ordinary &= all_below(size(f), spread(HUGE))
-        store(scores, columns + block, f)
-    if not ordinary:
-        for k in range(columns):
-            scores[columns + k] = far_score(state, params, X, i, k)
+        at = (lag + u8(1)) * columns + block
+        u = dots_beside(X, i, state.U, lags_of(state) * columns, lag * columns + block) + load(state.b, at)
+        f = madd(u, spread(-share), load(scores, block)) * spread(stretch)
+        level &= all_below(size(f), spread(HUGE))
+        store(scores, at, f)
+    return level
+
+
+@part
+def look_at_means(state, params, X, i, scores):
+    """The scores of the averages where they are not ordinary, or were no iterates yet."""
+    columns = u8(state.W.shape[1])
+    for lag in range(lags_of(state)):
+        if state.tally.rows[SEEN] == 0:
+            for k in range(columns):
+                scores[(lag + u8(1)) * columns + k] = scores[k]
+        elif not look_at_mean(state, params, X, i, lag, scores):
+            for k in range(columns):
+                scores[(lag + u8(1)) * columns + k] = far_score(state, params, X, i, k, lag + u8(1))
 
 
 @part
@@ -222,13 +298,25 @@ def peek(state, params, X, i, out):
     q = norm(X, i) + params.bias
     if not q < HUGE and not largest(X, i) < np.inf:
         return np.nan
+    kind, g = chosen(state, params)
     for k in range(problems(state, params)):
-        c = chosen(state, params, k)
+        c = k * u8(params.span) + g
         f = (column_dot(X, i, state.W, c) + state.b[0, c]) * state.scale[WEIGHTS]
-        if params.average and state.tally.rows[SEEN] > 0:
-            f = as_mean(state, params, f, column_dot(X, i, state.U, c) + state.b[1, c])
-        out[k] = f if abs(f) < HUGE else far_score(state, params, X, i, c)
+        if kind > u8(0) and state.tally.rows[SEEN] > 0:
+            if lags_of(state) == u8(1):
+                u = column_dot(X, i, state.U, c)
+            else:
+                u = column_dot(X, i, state.U, c, lags_of(state), kind - u8(1))
+            f = of_mean(state, params, f, u + state.b[kind, c], kind)
+        out[k] = f if abs(f) < HUGE else far_score(state, params, X, i, c, kind)
     return q
+
+
+@inline
+def of_mean(state, params, f, u, kind):
+    """The score of a mean, from that of the iterate and that of its lag."""
+    share, stretch = terms_of(state, params, kind - u8(1))
+    return (f - share * u) * stretch
 
 
 @exact_part
@@ -254,12 +342,13 @@ def far_scores(state, X, i, scores):
 
 
 @exact_part
-def far_score(state, params, X, i, k):
-    """The score of one column for such a row: of the average, where there is one."""
+def far_score(state, params, X, i, k, kind):
+    """The score of one column for such a row: of the last iterate, or of a mean."""
     m = max(largest(X, i), 1.0)
     f = column_dot_over(X, i, m, state.W, k, state.b[0, k]) * state.scale[WEIGHTS]
-    if params.average and state.tally.rows[SEEN] > 0:
-        f = as_mean(state, params, f, column_dot_over(X, i, m, state.U, k, state.b[1, k]))
+    if kind > u8(0) and state.tally.rows[SEEN] > 0:
+        u = column_dot_over(X, i, m, state.U, k, state.b[kind, k], lags_of(state), kind - u8(1))
+        f = of_mean(state, params, f, u, kind)
     return cut(f * m)
 
 
@@ -333,50 +422,67 @@ def learn(state, params, X, i, y, s, out, q):
     scores, moves = space.scores, space.moves
     aim(state, params, y, moves)  # aims, until they become moves
     if params.span > 1:
-        suffer(state, params, y, s, space.means if params.average else scores, moves)
+        suffer(state, params, y, s, space.means if params.average == PLAIN_MEAN else scores, moves)
     left = age(state, params, state.W, state.U)
+    for lag in range(u8(1), lags_of(state)):
+        age_sliding(state, lag)
     usable = TINY < q < HUGE
     moved = False
     if usable:
         stepped = hasattr(params.step, "hinge")
-        if params.problem == JOINT:
+        longest = spread(HUGE if params.average < CHOSEN else LONG)
+        if params.problem == JOINT and params.span > 1 and not stepped:
+            joint_moves_of_eights(state, params, y, s, scores, left, q, moves)
+        elif params.problem == JOINT:
             joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
         elif stepped:
             own_moves(state, params, s, scores, left, q, 1.0, moves)
-        scale = spread(state.scale[WEIGHTS])
+        grown = spread(1.0 / state.scale[WEIGHTS])
+        g = u8(0)
         for block in range(u8(0), columns, u8(LANES)):
             f = load(scores, block)
             a = load(moves, block)
             if params.problem != JOINT and not stepped:
-                a = member_moves(params, block % u8(params.members.shape[1]), f * spread(left), a, s, q)
-            a = a / scale
+                a = member_moves(params, g, f * spread(left), a, s, q)
+            g = g + u8(LANES) if g + u8(LANES) < u8(params.members.shape[1]) else u8(0)
+            a = a * grown
             store(moves, block, a)
-            usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), spread(HUGE))
+            usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), longest)
             moved |= any_set(a)
     if not usable:
         moved = learn_far(state, params, X, i, y, s, scores, moves, q)
     elif moved:
         move(state, params, X, i, moves)
     if params.span > 1:
-        choose(state, params)
+        choose(state)
     return moved
 
 
 @inline
 def move(state, params, X, i, moves):
     """Every column goes its way along the row."""
-    columns = u8(state.W.shape[1])
+    columns, lags = u8(state.W.shape[1]), lags_of(state)
     bias = spread(params.bias)
-    adds(X, i, moves, state.W)
     for block in range(u8(0), columns, u8(LANES)):
         store(state.b, block, load(state.b, block) + load(moves, block) * bias)
-    if state.U.shape[0]:
-        share = spread(mean_share(state, params))
-        for block in range(u8(0), columns, u8(LANES)):
-            a = load(moves, block) * share
-            store(moves, block, a)
-            store(state.b, columns + block, load(state.b, columns + block) + a * bias)
-        adds(X, i, moves, state.U)
+    if not state.U.shape[0]:
+        adds(X, i, moves, state.W)
+        return
+    share = mean_share(state, params)
+    adds_to_two(X, i, moves, share, state.W, state.U, lags * columns, u8(0))
+    lag_intercepts(state, params, moves, share, u8(0))
+    for lag in range(u8(1), lags):
+        share = share_of(state, params, lag)
+        adds_beside(X, i, moves, share, state.U, columns, lags * columns, lag * columns)
+        lag_intercepts(state, params, moves, share, lag)
+
+
+@inline
+def lag_intercepts(state, params, moves, share, lag):
+    columns = u8(state.W.shape[1])
+    for block in range(u8(0), columns, u8(LANES)):
+        at = (lag + u8(1)) * columns + block
+        store(state.b, at, madd(load(moves, block), spread(share * params.bias), load(state.b, at)))
 
 
 @exact_part
@@ -421,11 +527,12 @@ def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
         adds_over(X, i, moves, m, state.W)
         for k in range(columns):
             state.b[0, k] += moves[k] * params.bias / m
-        if state.U.shape[0]:
+        for lag in range(lags_of(state) if state.U.shape[0] else u8(0)):
+            share = share_of(state, params, lag)
             for k in range(columns):
-                moves[k] *= mean_share(state, params)
-                state.b[1, k] += moves[k] * params.bias / m
-            adds_over(X, i, moves, m, state.U)
+                scores[k] = min(max(moves[k] * share, -MOST), MOST)
+                state.b[lag + u8(1), k] += scores[k] * params.bias / m
+            adds_over(X, i, scores, m, state.U, lags_of(state), lag)
     return moved
 
 
@@ -441,6 +548,73 @@ BANK = Rule(
     room=room,
     judges_mean=True,
 )
+
+
+# Eight members of one problem ---------------------------------------------------------------------------
+
+
+@inline
+def steady(state, params):
+    """Whether it is one vector of members, with steps of ours, and nothing fades but judgements."""
+    if hasattr(params.step, "hinge"):
+        return False
+    else:
+        still = params.keep == 1.0 and state.scale[WEIGHTS] == 1.0
+        return state.W.shape[1] == LANES and params.average <= CHOSEN and still
+
+
+@inline
+def glance(state, params, X, i, out):
+    """As ``look``, to the bit, with no loop over columns."""
+    q = norm(X, i) + params.bias
+    if params.average:
+        if state.tally.rows[SEEN] == 0:
+            return np.nan
+        share, _ = mean_terms(state, params)
+        f, u = dots_of_two(X, i, state.W, state.U, u8(0), u8(LANES), u8(0))
+        f = f + load(state.b, u8(0))
+        mean = madd(u + load(state.b, u8(LANES)), spread(-share), f)
+    else:
+        f = dots(X, i, state.W, u8(0)) + load(state.b, u8(0))
+        mean = f
+    store(out, u8(LANES), f)
+    store(out, u8(2 * LANES), mean)
+    out[0] = out[u8(LANES if params.average != PLAIN_MEAN else 2 * LANES) + u8(state.choice[0])]
+    ordinary = all_below(size(f), spread(HUGE)) and all_below(size(mean), spread(HUGE))
+    return q if TINY < q < HUGE and ordinary else np.nan
+
+
+@inline
+def nudge(state, params, X, i, y, s, out, q):
+    """As ``learn``, to the bit, for a row of weight 1 of two classes that are known, or of a number."""
+    f, mean, moves = load(out, u8(LANES)), load(out, u8(2 * LANES)), out[u8(3 * LANES) :]
+    aim = spread(y if params.problem == NUMBER else 2.0 * y - 1.0)
+    a = member_moves(params, u8(0), f, aim, 1.0, q)
+    if not all_below(size(a), spread(HUGE if params.average < CHOSEN else LONG)):
+        return -1
+    state.weight[0] = min(state.weight[0] * params.judged + 1.0, HUGE)
+    suffer_eight(state, params, mean if params.average == PLAIN_MEAN else f, aim, u8(0))
+    if params.average == CHOSEN:
+        suffer_eight(state, params, mean, aim, u8(LANES))
+    choose(state)
+    if not any_set(a):
+        return 0
+    store(moves, u8(0), a)
+    move(state, params, X, i, moves)
+    return 1
+
+
+@inline
+def suffer_eight(state, params, f, aim, at):
+    """What eight scores cost, beside what they cost before."""
+    if params.problem == TWO_CLASSES:
+        mistaken = not_positive(aim * f)
+    else:
+        mistaken = spread(0.0)
+    suffer_more(state.suffered, u8(state.suffered.shape[1]) + at, params, 1.0, mistaken)
+    suffer_more(state.suffered, at, params, 1.0, loss_of_eight(params, f, aim, u8(0)))
+
+
 GRID = Rule(
     state=Grid,
     init=init_grid,
@@ -452,4 +626,7 @@ GRID = Rule(
     columns=lambda state: 1,
     room=room,
     judges_mean=True,
+    steady=steady,
+    glance=glance,
+    nudge=nudge,
 )

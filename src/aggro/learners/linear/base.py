@@ -11,13 +11,27 @@ from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
 from aggro.engine.steps import Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
-from aggro.learners.linear.forgetting import REST, WEIGHTS, keep_of, mean_terms
-from aggro.learners.linear.grid import Problem, members_table
-from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.linear.forgetting import (
+    CHOSEN,
+    CHOSEN_SLIDING,
+    HALF_LIVES,
+    JUDGED,
+    LAST_ONE,
+    PLAIN_MEAN,
+    REST,
+    WEIGHTS,
+    keep_of,
+    kinds_judged,
+    terms_of,
+)
+from aggro.learners.linear.grid import Problem, is_squared, members_table
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
+from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Number, Numbers, StepChoice
+from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
+from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
 from aggro.learners.shared.waiting_rows import WaitingRows
 from aggro.learners.shared.weights import Weights
 
@@ -25,17 +39,27 @@ if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in
     from aggro.learners.linear.minibatch import GroupParams, Groups
 
 POSITIVE = Number(0.0, open_low=True)
+AVERAGE = FlagOr(("auto",))
 MAX_BATCH = 1024  # a group of B rows costs B³
 LINEAR: dict[str, Constraint] = {
     "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
     "step": StepChoice(),
-    "half_life": Either((POSITIVE, NONE)),
+    "half_life": Either((POSITIVE, NONE, Choice(("auto",)))),
     "batch_size": Number(1, MAX_BATCH, integer=True),
     "window": Choice(("disjoint", "sliding")),
+    "scale": SCALE,
 }
-C_GRID = tuple(10.0 ** (k / 2) for k in range(-10, 6))  # C="auto": from 1e-5 to 316 in half decades
+ROW_BY_ROW, SEVERAL_STATES = LINES + GRIDS + BANKS, GRIDS + BANKS
 
 
+def c_grid(scaled: bool) -> tuple[float, ...]:
+    """The values of C="auto", in half decades: from 1e-5 to 316, or 3e-4 to 1 for rows that were scaled."""
+    return tuple(10.0 ** (k / 2) for k in (range(-7, 1) if scaled else range(-10, 6)))
+
+
+ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
+
+SCALED: dict[Setting, str] = {("scale", mode): "every row counts for the scale" for mode in ("auto", "standard", "rms")}
 # Why some claims of the contract do not hold for a grid.
 SEVERAL: dict[Setting, str] = {
     ("step", "auto"): "several steps learn, with and without a C or a hinge",
@@ -48,18 +72,21 @@ class Linear(WaitingRows, Weights):
 
     C: Any
     step: str | OwnStep
-    half_life: float | None
+    half_life: float | str | None
     batch_size: int
     window: str
+    scale: Any = None  # of files and pickles that are older than this parameter
     fit_intercept: bool
-    average: bool
+    average: bool | str
     contract: ClassVar[Contract] = Contract(
         exempt={
             "a weight scales C": {**NO_C, **SEVERAL},
             "a_row_without_loss_changes_no_bit": {
                 **LEARNS_FROM_ALL,
                 "half_life": "every row makes the weights fade",
+                ("average", "auto"): "every row is judged, and the judgements before it fade",
                 "batch_size": "a row is kept until its group is learned",
+                **SCALED,
                 **SEVERAL,
             },
         },
@@ -69,21 +96,46 @@ class Linear(WaitingRows, Weights):
             {"C": "auto", "average": True, "half_life": 20.0},
             {"half_life": 20.0},
             {"half_life": 20.0, "multi_class": "joint", "average": True},
+            {"average": "auto"},
+            {"C": "auto", "half_life": "auto"},
+            {"C": [0.1, 1.0], "half_life": "auto", "multi_class": "joint"},
+            {"scale": "auto"},
+            {"scale": "rms", "C": "auto", "average": True},
+            {"scale": "standard", "multi_class": "joint"},
             {"batch_size": 4, "average": True},
             {"batch_size": 4, "window": "sliding", "half_life": 20.0},
+            {"batch_size": 4, "scale": "auto"},
         ),
-        apart=frozenset({"C", "window"}),
+        plain={"C": 1.0, "average": False, "scale": None, "multi_class": "ovr"},
+        apart=frozenset({"C", "window", "half_life"}),
     )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""
         steps: list[Step | OwnStep] = list(Step) if self.step == "auto" else [step_of(self.step)]
-        values = C_GRID if isinstance(self.C, str) else np.atleast_1d(self.C).tolist()
+        if isinstance(self.C, str):
+            values = list(c_grid(bool(mode_of(self.scale)))) if self.batch_size == 1 else [ONE_C]
+        else:
+            values = np.atleast_1d(self.C).tolist()
         hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
         return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
 
     def _is_grid(self) -> bool:
-        return self.step == "auto" or not isinstance(self.C, Real)
+        if self.batch_size > 1:
+            return False
+        return self.step == "auto" or not isinstance(self.C, Real) or self._averaging() >= CHOSEN
+
+    def _averaging(self) -> int:
+        """Which iterate predicts, as compiled code reads it."""
+        if isinstance(self.half_life, str):
+            return CHOSEN_SLIDING
+        if isinstance(self.average, str) and self.batch_size == 1:
+            return CHOSEN
+        return PLAIN_MEAN if self.average else LAST_ONE
+
+    def _half_life(self) -> float | None:
+        """The half-life that is given."""
+        return None if isinstance(self.half_life, str) else self.half_life
 
     def _check_together(self) -> None:
         if self.batch_size == 1:
@@ -96,29 +148,38 @@ class Linear(WaitingRows, Weights):
             )
         if self.step not in ("pa1", "pa2", "ls"):
             raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
-        if not isinstance(self.C, Real):
+        if not isinstance(self.C, Real | str):
             raise ValueError(f"{alone}, got C={self.C!r}. Give C as a number.")
+        if isinstance(self.half_life, str):
+            raise ValueError(f"{alone}, and one iterate predicts; got half_life={self.half_life!r}.")
 
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
-        bias, average, keep = float(self.fit_intercept), int(self.average), keep_of(self.half_life)
-        members = self._members()
+        bias, average, keep = float(self.fit_intercept), self._averaging(), keep_of(self._half_life())
+        members, scale = self._members(), mode_of(self.scale)
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
-            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code()
-            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code)
-        if rule is LINE:
+            kind: Any = rule.state
+            size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(kind)
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code, scale)
+        if plain_rule(rule) is LINE:
             step, C = members[0]
-            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep)
+            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep, scale)
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
-        return BankParams(int(problem), own, span, table, edge, bias, average, keep)
+        judged = keep_of(JUDGED) if average >= CHOSEN else keep
+        squared = int(is_squared(members, problem))
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale)
+
+    def _rule(self, rule: Rule) -> Rule:
+        """The rule, or that of scaled rows."""
+        return scaled_rule(rule) if mode_of(self.scale) else rule
 
     def _waits(self, model: Model) -> bool:
-        if isinstance(model.state, Line | Grid | Bank) or self.window == "sliding":
+        if isinstance(model.state, ROW_BY_ROW) or self.window == "sliding":
             return False
         from aggro.learners.linear.minibatch_step import HELD
 
@@ -129,10 +190,10 @@ class Linear(WaitingRows, Weights):
 
         return int(learn_waiting(state, params))
 
-    def _check_group(self, state: Line | Grid | Bank | Groups) -> None:
+    def _check_group(self, state: Any) -> None:
         size, sliding = 1, self.window == "sliding"
         joined = joint = getattr(self, "multi_class", "ovr") == "joint"
-        if not isinstance(state, Line | Grid | Bank):
+        if not isinstance(state, ROW_BY_ROW):
             from aggro.learners.linear.minibatch_step import JOINED, SLIDING
 
             size, facts = state.group.targets.shape[0], state.group.facts
@@ -145,38 +206,78 @@ class Linear(WaitingRows, Weights):
         if joined != joint:
             raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
 
-    def _check_change(self, state: Line | Grid | Bank | Groups) -> None:
+    def _check_change(self, state: Any) -> None:
         self._check_group(state)
-        weights, kept = (state.w, state.u) if isinstance(state, Line) else (state.W, state.U)
-        if self.average and kept.shape[0] < weights.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        if self.average and (self.half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
+            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
+        averaging, half_life = self._averaging(), self._half_life()
+        if averaging and kept.shape[0] < weights.shape[0]:
             raise ValueError(
-                f"half_life={self.half_life!r} was set after learning began, and with average=True the mean of the "
-                "iterates cannot follow. Set it back, or fit anew."
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+            )
+        if averaging and (half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+            raise ValueError(
+                f"half_life={self.half_life!r} was set after learning began, and with average={self.average!r} the "
+                "mean of the iterates cannot follow. Set it back, or fit anew."
             )
         size = len(self._members()) if self._is_grid() else 0
-        learned = grid_size(state) if isinstance(state, Grid | Bank) else 0
+        learned = grid_size(state) if isinstance(state, SEVERAL_STATES) else 0
         if eights(size) != learned:
             raise ValueError(
                 f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
                 "far. Set them back, or fit anew."
             )
+        if kinds_judged(averaging) != (kinds_of(state) if isinstance(state, SEVERAL_STATES) else 1):
+            raise ValueError(
+                f"average={self.average!r} with half_life={self.half_life!r} keeps other means than those of the "
+                "iterates so far. Set them back, or fit anew."
+            )
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The weights in units of the features as they came, by the moments so far."""
+        weights, intercepts = self._learned(view, slice(None) if hasattr(view.state, "scaling") else which)
+        if not hasattr(view.state, "scaling"):
+            return weights, intercepts
+        scaling = view.state.scaling
+        centre, divided = divisors(scaling, slice(None))
+        weights = weights / divided[:, None]
+        intercepts = intercepts - centre @ weights
+        if scaling.target.shape[0]:
+            unit = unit_of(scaling)
+            weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
+        return weights[which], intercepts
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
+        if not hasattr(view.state, "scaling"):
+            return super()._contributions(view, indices, values)
+        every, scaled_values = scaled_row(view.state, indices, values)
+        weights, intercepts = self._learned(view, every)
+        parts, n = scaled_values[:, None] * weights, indices.shape[0]
+        intercepts = intercepts + parts[n:].sum(axis=0)
+        if view.state.scaling.target.shape[0]:
+            unit = unit_of(view.state.scaling)
+            return parts[:n] * unit, intercepts * unit + view.state.scaling.target[1]
+        return parts[:n], intercepts
+
+    def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of these features (features, scores) and intercepts, as they are in the state."""
         state, params = view.state, view.params
-        if isinstance(state, Line):
+        kind = 1 if params.average else 0
+        if isinstance(state, LINES):
             W, U, b = state.w[which, None], state.u[:, None], state.b
-        elif isinstance(state, Grid | Bank):
-            columns = slice(int(state.choice[0]), None, params.span)
-            W, U, b = state.W[which, columns], state.U[:, columns], state.b[:, columns]
+        elif isinstance(state, SEVERAL_STATES):
+            kind, member = predicting(state, params)
+            columns, lags = slice(member, None, params.span), state.b.shape[0] - 1
+            W, U, b = state.W[which, columns], state.U[max(kind - 1, 0) :: lags, columns], state.b[:, columns]
         else:
             W, U, b = state.W[which], state.U, state.b
         scale = state.scale[WEIGHTS]
-        if not params.average or state.tally.rows[SEEN] == 0:
+        if not kind or state.tally.rows[SEEN] == 0:
             return W * scale, b[0] * scale
-        share, stretch = getattr(mean_terms, "py_func", mean_terms)(state, params)
-        return (W - share * U[which]) * stretch, (b[0] - share * b[1]) * stretch
+        share, stretch = terms_of(state, params, np.uint64(kind - 1))
+        return (W - share * U[which]) * stretch, (b[0] - share * b[kind]) * stretch
 
     # The grid of C="auto" ---------------------------------------------------------------------------
 
@@ -191,29 +292,80 @@ class Linear(WaitingRows, Weights):
         return name_of(self._predicting_member()[0])
 
     @property
+    def average_(self) -> bool:
+        """Whether a mean of the iterates predicts, or the last one: what has done best, with ``average="auto"``."""
+        return self._predicting_iterate()[0]
+
+    @property
+    def half_life_(self) -> float | None:
+        """The half-life of what predicts; None if it does not forget."""
+        return self._predicting_iterate()[1]
+
+    @property
     def grid_(self) -> np.ndarray:
-        """What learns side by side: fields ``step``, ``C``, and the progressive ``loss`` and ``mistakes`` a row."""
+        """What learns side by side: fields ``step``, ``C``, ``iterate``, and the ``loss`` and ``mistakes`` a row.
+
+        The iterate is "last", "mean", or "mean of" a half-life in rows. Losses and mistakes are progressive, and fade
+        where it is found out which iterate predicts, or where there is a half-life.
+        """
         model = self._attribute()
         self._prepare(model)
-        members = self._members()
-        fields = [("step", object), ("C", np.float64), ("loss", np.float64), ("mistakes", np.float64)]
-        table = np.zeros(len(members), fields)
+        members, iterates = self._members(), self._iterates()
+        fields = [("step", object), ("C", np.float64), ("iterate", object), ("loss", np.float64)]
+        table = np.zeros((len(iterates), len(members)), [*fields, ("mistakes", np.float64)])
         table["step"] = [name_of(step) for step, _ in members]
         table["C"] = [C for _, C in members]
+        table["iterate"] = [[called(*iterate)] for iterate in iterates]
         with model.reading() as view:
             state = view.state
             if self._is_grid():
-                table["loss"], table["mistakes"] = state.suffered[:, : len(members)] / max(state.weight[0], 1e-300)
+                suffered = state.suffered.reshape(2, len(iterates), -1)[:, :, : len(members)]
+                table["loss"], table["mistakes"] = suffered / max(state.weight[0], 1e-300)
             else:
                 rows = max(state.tally.rows[SEEN], 1)
                 table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
-        return table
+        return table.reshape(-1)
+
+    def _iterates(self) -> list[tuple[bool, float | None]]:
+        """What may predict of each member, by its kind: whether it is a mean, and its half-life."""
+        averaging, half_life = self._averaging(), self._half_life()
+        if averaging < CHOSEN:
+            return [(averaging == PLAIN_MEAN, half_life)]
+        sliding: list[tuple[bool, float | None]] = [(True, h) for h in HALF_LIVES]
+        return [(False, None), (True, half_life), *(sliding if averaging == CHOSEN_SLIDING else [])]
+
+    def _predicting_iterate(self) -> tuple[bool, float | None]:
+        model = self._attribute()
+        self._prepare(model)
+        chosen = self._averaging() >= CHOSEN
+        return self._iterates()[predicting(model.state, model.params)[0] if chosen else 0]
 
     def _predicting_member(self) -> tuple[Step | OwnStep, float]:
         model = self._attribute()
         self._prepare(model)
         state = model.state
-        return self._members()[int(state.choice[0]) if isinstance(state, Grid | Bank) else 0]
+        return self._members()[predicting(state, model.params)[1] if isinstance(state, SEVERAL_STATES) else 0]
+
+
+def called(mean: bool, half_life: float | None) -> str:
+    """An iterate, in words."""
+    if not mean:
+        return "last"
+    return "mean" if half_life is None else f"mean of {half_life:g}"
+
+
+def predicting(state: Grid | Bank, params: BankParams) -> tuple[int, int]:
+    """The kind of iterate that predicts, 0 for the last, and the member."""
+    if params.average < CHOSEN:
+        return int(params.average), int(state.choice[0])
+    kind, member = divmod(int(state.choice[0]), params.span)
+    return kind, member
+
+
+def kinds_of(state: Grid | Bank) -> int:
+    """How many iterates of each member compete in this state."""
+    span = grid_size(state)
+    return state.suffered.shape[1] // span if span else 1
 
 
 def group_rule() -> Rule:
@@ -225,6 +377,6 @@ def group_rule() -> Rule:
 
 def grid_size(state: Grid | Bank) -> int:
     """How many members learn in this state, in whole eights; 0 for a single one."""
-    classes = state.tally.classes.shape[0] if isinstance(state, Bank) else 1
+    classes = state.tally.classes.shape[0] if isinstance(state, BANKS) else 1
     span = state.W.shape[1] // classes
     return span if span > 1 else 0

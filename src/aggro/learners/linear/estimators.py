@@ -22,15 +22,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from aggro.engine.rule import Rule, grown_tally
+from aggro.engine.rule import Rule, grown_into, grown_tally
 from aggro.engine.user_steps import OwnStep
-from aggro.learners.linear.bank import BANK, GRID, Bank, BankParams, Grid
-from aggro.learners.linear.base import LINEAR, POSITIVE, Linear, group_rule
+from aggro.learners.linear.bank import BANK, GRID, BankParams
+from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.vector import LINE, Line, LineParams
+from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
+from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights
 
 if TYPE_CHECKING:
@@ -51,26 +52,29 @@ class PAClassifier(Linear, ClassWeights, Classifier):
 
     Parameters
     ----------
-    C : float, "auto" or list of float, default=1.0
+    C : float, "auto" or list of float, default="auto"
         Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
-        (``pa2``, ``ls``). ``pa`` has no C. With "auto" sixteen values from 1e-5 to 316 learn side by
-        side in one pass, and the one with the fewest progressive mistakes predicts; a list is a grid
-        of one's own.
+        (``pa2``, ``ls``). ``pa`` has no C. With "auto" several values learn side by side in one pass, and
+        the one with the fewest progressive mistakes predicts: eight from 3e-4 to 1 if rows are scaled,
+        else sixteen from 1e-5 to 316. A list is a grid of one's own.
     step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
         four learn side by side, as several C do.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
-    multi_class : {"ovr", "joint"}, default="ovr"
+    multi_class : {"ovr", "joint", "auto"}, default="auto"
         One problem per class in a single pass, or the multi-prototype step: the best wrong class
-        against the true one.
+        against the true one. "auto": one vector for two classes, and joint from the third on
+        (mini-batches: "ovr").
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default="auto"
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -78,14 +82,22 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    scale : {"auto", "standard", "rms"} or None, default="auto"
+        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
+        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
+        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
+        second for rare ones. ``coef_`` is in units of the features as they came.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -103,6 +115,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         The classes, sorted.
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_, n_mistakes_ : int
         Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
     history_ : structured array
@@ -122,27 +136,31 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     _constraints: ClassVar[dict[str, Constraint]] = {
         **LINEAR,
         "margin": POSITIVE,
-        "multi_class": Choice(("ovr", "joint")),
+        "multi_class": Choice(("ovr", "joint", "auto")),
         **COMMON,
+        "average": AVERAGE,
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
 
     def __init__(
         self,
-        C: Any = 1.0,
+        C: Any = "auto",
         *,
         step: str | OwnStep = "pa1",
         margin: float = 1.0,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = "auto",
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        max_iter: int = 1,
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = "auto",
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -157,10 +175,12 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.half_life = half_life
         self.batch_size = batch_size
         self.window = window
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
@@ -168,34 +188,41 @@ class PAClassifier(Linear, ClassWeights, Classifier):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return group_rule()
-        if self.multi_class == "joint" or classes > 2:
-            return BANK
-        return GRID if self._is_grid() else LINE
+            return self._rule(group_rule())
+        if self.multi_class == "joint" or classes > 2:  # "auto" has one vector for two classes
+            return self._rule(BANK)
+        return self._rule(GRID if self._is_grid() else LINE)
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
-        joint = Problem.JOINT if self.multi_class == "joint" else Problem.ONE_VS_REST
-        problem = Problem.TWO_CLASSES if rule is LINE or rule is GRID else joint
+        together = self.multi_class == "joint" or (self.multi_class == "auto" and plain_rule(rule) is BANK)
+        joint = Problem.JOINT if together else Problem.ONE_VS_REST
+        problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
         return self._params(rule, problem, float(self.margin))
 
-    def _adopt(self, state: Line | Grid, rule: Rule, params: BankParams, width: int, models: int) -> Bank:
-        """One problem of two classes as two mirrored ones."""
-        if rule is not BANK:
+    def _adopt(self, state: Any, rule: Rule, params: BankParams, width: int, models: int) -> Any:
+        """One problem of two classes as two mirrored ones.
+
+        What is asked of joint classes is the difference of their scores, so each has half of the vector.
+        """
+        if plain_rule(rule) is not BANK:
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
             )
-        bank: Bank = rule.init(params, width, models)
-        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, Line) else (state.W, state.U)
+        bank: Any = rule.init(params, width, models)
+        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
+        half = 0.5 if params.problem == Problem.JOINT else 1.0
         # An average that is no longer asked for may be in the old state, and is not in the new one.
         for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
-            part[: mine.shape[0], first], part[: mine.shape[0], second] = -mine, mine
+            part[: mine.shape[0], first], part[: mine.shape[0], second] = -half * mine, half * mine
         bank.scale[:] = state.scale
-        if isinstance(state, Grid):
+        if isinstance(state, GRIDS):
             bank.suffered[:] = state.suffered
-            bank.suffered[0] *= 2.0  # both problems have the same loss
+            bank.suffered[0] *= 2.0 * half  # one against the rest, both problems have the same loss
             bank.choice[:] = state.choice
             bank.weight[:] = state.weight
+        if hasattr(state, "scaling"):
+            bank = bank._replace(scaling=grown_into(state.scaling, bank.scaling))
         return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
 
@@ -212,20 +239,22 @@ class PARegressor(Linear, NumberWeights, Regressor):
 
     Parameters
     ----------
-    C : float, "auto" or list of float, default=1.0
+    C : float, "auto" or list of float, default="auto"
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="ls"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
         four learn side by side, as several C do.
     epsilon : float, default=0.1
-        Errors up to this size are passed over.
+        Errors up to this size are passed over; not by ``ls``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
-    half_life : float, default=None
+    average : bool or "auto", default="auto"
+        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
+        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+    half_life : float or "auto", default=None
         For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does.
+        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
+        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
     batch_size : int, default=1
         How many rows are learned at once, by the exact solution of their common problem; not for
         ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
@@ -233,12 +262,18 @@ class PARegressor(Linear, NumberWeights, Regressor):
     window : {"disjoint", "sliding"}, default="disjoint"
         With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
         rows, at every row.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    scale : {"auto", "standard", "rms"} or None, default="auto"
+        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
+        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
+        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
+        second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
+        units of their standard deviation; predictions and ``coef_`` are in units as they came.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -254,6 +289,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
         Weights (n_features,) and intercept (1,).
     C_, step_ : float, str
         What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+    average_, half_life_ : bool, float or None
+        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_ : int
         Rows seen and rows (or groups of rows) that changed the weights.
     history_ : structured array
@@ -262,29 +299,30 @@ class PARegressor(Linear, NumberWeights, Regressor):
     Examples
     --------
     >>> from aggro import PARegressor
-    >>> model = PARegressor(step="pa", epsilon=0.0)
+    >>> model = PARegressor()
     >>> for x in (1.0, 2.0, 3.0, 4.0) * 50:
     ...     model = model.learn_one([x], 2 * x + 1)
-    >>> round(model.predict_one([10.0]), 1)
-    21.0
+    >>> round(model.predict_one([2.5]), 1)
+    6.0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON}
+    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON, "average": AVERAGE}
 
     def __init__(
         self,
-        C: Any = 1.0,
+        C: Any = "auto",
         *,
-        step: str | OwnStep = "pa1",
+        step: str | OwnStep = "ls",
         epsilon: float = 0.1,
         fit_intercept: bool = True,
-        average: bool = False,
-        half_life: float | None = None,
+        average: bool | str = "auto",
+        half_life: float | str | None = None,
         batch_size: int = 1,
         window: str = "disjoint",
-        max_iter: int = 1,
+        scale: Any = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -298,6 +336,7 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.half_life = half_life
         self.batch_size = batch_size
         self.window = window
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -308,8 +347,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:
-            return group_rule()
-        return GRID if self._is_grid() else LINE
+            return self._rule(group_rule())
+        return self._rule(GRID if self._is_grid() else LINE)
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
         return self._params(rule, Problem.NUMBER, float(self.epsilon))

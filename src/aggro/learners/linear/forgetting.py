@@ -16,6 +16,11 @@ weights ρ^(T−t), so that an iterate h rows old counts half. If Δ_t is the mo
 
 and u is kept as σ v in the same way. Where h grows without end this becomes the plain mean of all iterates
 (``learners.shared.average``).
+
+Which iterate predicts may be found out on the way (``learners.linear.grid``): the last one, the mean of all weighted
+by their number, and with ``half_life="auto"`` the sliding means of ``HALF_LIVES`` beside them. Lag 0 is then that of
+the mean that never forgets (or of the half-life that is given), lag k that of the k-th of those half-lives; each has
+a σ and a ρ^T of its own.
 """
 
 from __future__ import annotations
@@ -25,24 +30,44 @@ from typing import Annotated
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers
-from aggro.engine.jit.compile import exact_part, inline
+from aggro.engine.jit.compile import exact_part, inline, python_too
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.average import lag_share
+from aggro.learners.shared.average import lag_share, late_share, late_terms
+
+# What ``average`` of the settings may be: the last iterate predicts, or the mean of all; or whichever does best of the
+# last and the mean weighted by t, or of these and the sliding means.
+LAST_ONE, PLAIN_MEAN, CHOSEN, CHOSEN_SLIDING = range(4)
+HALF_LIVES = (100.0, 1000.0)  # of half_life="auto"
+JUDGED = 1000.0  # rows after which a mistake counts half, where it is found out which iterate predicts
 
 WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of the lag, ρ^T (1.0 as long as no mean slides)
 SMALL = 1e-100
-SHRUNK = Numbers(0.0, 1.0, above=True)
-Scale = Annotated[np.ndarray, Each(SHRUNK, SHRUNK, Numbers(0.0, 1.0))]
+SHRUNK, LEFT = Numbers(0.0, 1.0, above=True), Numbers(0.0, 1.0)
+Scale = Annotated[np.ndarray, Each(SHRUNK, *(SHRUNK, LEFT) * (1 + len(HALF_LIVES)))]  # σ and ρ^T of each lag
+u8 = np.uint64
 
 
-def new_scale() -> np.ndarray:
+def lags_kept(average: int) -> int:
+    """How many lags are kept; room for one is there in any case."""
+    return 1 + len(HALF_LIVES) if average == CHOSEN_SLIDING else 1
+
+
+def kinds_judged(average: int) -> int:
+    """How many iterates of each member compete: the one that predicts alone, or the last and the means."""
+    return 1 + lags_kept(average) if average >= CHOSEN else 1
+
+
+def new_scale(lags: int = 1) -> np.ndarray:
     """Nothing has faded."""
-    return np.ones(3)
+    return np.ones(1 + 2 * lags)
 
 
 def keep_of(half_life: float | None) -> float:
     """ρ, what a row leaves of all before it."""
     return 1.0 if half_life is None else float(2.0 ** (-1.0 / half_life))
+
+
+KEEPS = tuple(keep_of(half_life) for half_life in (np.inf, *HALF_LIVES))  # by the number of the lag
 
 
 @inline
@@ -87,15 +112,15 @@ def age(state, params, weights, lag):
 def mean_share(state, params):
     """How much of a move goes to the lag, after ``age``."""
     if params.keep == 1.0:
-        return lag_share(state)
+        return lag_share(state) if params.average < CHOSEN else late_share(state)
     return params.keep / state.scale[MEAN]
 
 
-@inline
+@python_too
 def mean_terms(state, params):
     """(α, β): the score of the mean is (f − α u)β, from that of the iterate and that of the lag u."""
     if params.keep == 1.0:
-        return 1.0 / state.tally.rows[SEEN], 1.0
+        return (1.0 / state.tally.rows[SEEN] if params.average < CHOSEN else late_terms(state)), 1.0
     return state.scale[MEAN], 1.0 / (1.0 - state.scale[REST])
 
 
@@ -104,3 +129,41 @@ def as_mean(state, params, f, u):
     """The score of the mean."""
     share, stretch = mean_terms(state, params)
     return (f - share * u) * stretch
+
+
+# Several means ------------------------------------------------------------------------------------------
+
+
+@inline
+def age_sliding(state, lag):
+    """One more row for the mean of a lag after the first; ``U`` has the lags of a feature one after another."""
+    mean, rest, keep = u8(2) * lag + u8(MEAN), u8(2) * lag + u8(REST), KEEPS[lag]
+    state.scale[rest] *= keep
+    state.scale[mean] *= keep
+    if state.scale[mean] < SMALL:
+        shrink_lag(state, lag, state.scale[mean])
+        state.scale[mean] = 1.0
+
+
+@exact_part
+def shrink_lag(state, lag, factor):
+    for k in range(u8(state.U.shape[1])):
+        for j in range(lag, u8(state.U.shape[0]), u8(state.b.shape[0] - 1)):
+            state.U[j, k] *= factor
+        state.b[lag + u8(1), k] *= factor
+
+
+@inline
+def share_of(state, params, lag):
+    """``mean_share`` for any lag."""
+    if lag == u8(0):
+        return mean_share(state, params)
+    return KEEPS[lag] / state.scale[u8(2) * lag + u8(MEAN)]
+
+
+@python_too
+def terms_of(state, params, lag):
+    """``mean_terms`` for any lag."""
+    if lag == u8(0):
+        return mean_terms(state, params)
+    return state.scale[u8(2) * lag + u8(MEAN)], 1.0 / (1.0 - state.scale[u8(2) * lag + u8(REST)])

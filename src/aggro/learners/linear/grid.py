@@ -18,6 +18,14 @@ The member that has done best so far predicts: the one with the fewest mistakes,
 loss (which alone decides about numbers), then the first. Mistakes and losses are those of the model that would have
 predicted: with an average, of the average. They are weighted as the rows are, and fade with a half-life, so that the
 choice follows a stream that changes. (Hinge losses alone prefer a C that is too small: see the docs.)
+
+The loss of a number is the one that the step is about: [|y − f| − ε]₊, its square where all members are ``pa2`` or
+``ls`` (which has no ε). Where steps of both kinds compete, it is the first, for all of them.
+
+With ``average="auto"`` the last iterate of every member and the mean of its iterates, weighted by their number,
+compete as well, and with ``half_life="auto"`` sliding means beside them (``learners.linear.forgetting``). Number
+kind·span + g of what was suffered belongs to that kind of iterate of member g, the last iterate being kind 0. What is
+best may change with the stream, so that these judgements always fade, with a half-life of ``JUDGED`` rows.
 """
 
 from __future__ import annotations
@@ -28,12 +36,26 @@ from enum import IntEnum
 import numpy as np
 
 from aggro.engine.jit.compile import inline
-from aggro.engine.jit.lanes import LANES, least, load, most, not_positive, signed, size, spread, store
+from aggro.engine.jit.lanes import (
+    LANES,
+    first_equal,
+    least,
+    load,
+    lowest,
+    madd,
+    most,
+    not_positive,
+    or_endless,
+    signed,
+    size,
+    spread,
+    store,
+    where_equal,
+)
 from aggro.engine.rows import HUGE, over_squared
 from aggro.engine.rule import LIVE
 from aggro.engine.steps import Step, step_size
 from aggro.engine.user_steps import OwnStep
-from aggro.learners.shared.contest import rival
 from aggro.learners.shared.features import frozen
 
 u8 = np.uint64
@@ -67,6 +89,11 @@ def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, 
     return frozen(np.ascontiguousarray(np.array(columns).T))
 
 
+def is_squared(members: Sequence[tuple[Step | OwnStep, float]], problem: Problem) -> bool:
+    """Whether numbers are judged by the square of their loss: if it is what all steps are about."""
+    return problem == Problem.NUMBER and all(step in (Step.PA2, Step.LS) for step, _ in members)
+
+
 @inline
 def tau(params, g, gap, q, s, m):
     """The step of member g for a row divided by m, from the gap and q of that row."""
@@ -87,7 +114,7 @@ def member_moves(params, g, f, aim, s, q):
     members = params.members
     span = u8(members.shape[1])
     cap = load(members, CAP * span + g) * spread(s)
-    bend = spread(q) + load(members, RIDGE * span + g) / spread(s)
+    bend = spread(q) + load(members, RIDGE * span + g) * spread(1.0 / s)
     edge = load(members, EDGE * span + g)
     if params.problem == NUMBER:
         residual = aim - f
@@ -96,50 +123,113 @@ def member_moves(params, g, f, aim, s, q):
 
 
 @inline
-def suffer(state, params, y, s, scores, aims):
-    """Add this row's losses and mistakes to what each member has suffered.
-
-    ``scores`` are those of all columns, of their averages where there are such, and ``aims`` what they should be.
-    """
-    span = u8(params.span)
-    suffered, wrong = state.suffered, span  # losses first, then mistakes
-    for g in range(u8(0), u8(2) * span, u8(LANES)):
-        store(suffered, g, load(suffered, g) * spread(params.keep))
-    state.weight[0] = min(state.weight[0] * params.keep + s, HUGE)
-    if params.problem > TWO_CLASSES:
-        c = np.int64(y)
-        for g in range(span):
-            r = rival(state.tally.rows[LIVE], c, scores, g, span)
-            ahead = scores[u8(c) * span + g] - scores[u8(r) * span + g] if r >= 0 else np.inf
-            if params.problem == JOINT:
-                suffered[u8(0), g] = min(suffered[u8(0), g] + s * min(max(params.edge - ahead, 0.0), HUGE), HUGE)
-            if not ahead > 0.0 or state.tally.classes[u8(c)] == 0.0:
-                suffered[u8(1), g] = min(suffered[u8(1), g] + s, HUGE)
-    if params.problem != JOINT:
-        for block in range(u8(0), u8(state.W.shape[1]), u8(LANES)):
-            f, aim = load(scores, block), load(aims, block)
-            g = block % span
-            if params.problem == NUMBER:
-                loss = size(aim - f) - spread(params.edge)
-            else:
-                loss = (spread(params.edge) - aim * f) * (aim * aim)  # nothing for a class that was not seen yet
-            if params.problem == TWO_CLASSES:
-                # As the pass counts them: the first row of a class is one, and none of the only class there is.
-                known = state.tally.classes[0] > 0.0 and state.tally.classes[1] > 0.0
-                same = 1.0 if state.tally.classes[u8(np.int64(y))] == 0.0 else 0.0
-                mistaken = not_positive(aim * f) if known else spread(same)
-                mistakes = load(suffered, wrong + g) + spread(s) * mistaken
-                store(suffered, wrong + g, least(mistakes, spread(HUGE)))
-            loss = least(most(spread(0.0), loss), spread(HUGE))
-            store(suffered, g, least(load(suffered, g) + spread(s) * loss, spread(HUGE)))
+def rivals(state, params, y, scores, first):
+    """For eight members the best score of all classes but y: −∞ if there is no other."""
+    best = spread(-np.inf)
+    for k in range(u8(state.tally.rows[LIVE])):
+        if k != u8(np.int64(y)):
+            best = most(load(scores, first + k * u8(params.span)), best)
+    return best
 
 
 @inline
-def choose(state, params):
-    """Let the member predict that has done best."""
-    loss, mistakes = state.suffered[0], state.suffered[1]
-    best = u8(0)
-    for g in range(u8(params.span)):
-        if mistakes[g] < mistakes[best] or (mistakes[g] == mistakes[best] and loss[g] < loss[best]):
-            best = g
-    state.choice[0] = best
+def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
+    """The joint step of all members, eight at once; ``moves`` becomes how far each column goes."""
+    members, span, c = params.members, u8(params.span), u8(np.int64(y))
+    live, classes = u8(state.tally.rows[LIVE]), u8(state.W.shape[1]) // u8(params.span)
+    for g in range(u8(0), span, u8(LANES)):
+        best = rivals(state, params, y, scores, g)
+        gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE * span + g))
+        bend = spread(2.0 * q) + load(members, RIDGE * span + g) * spread(1.0 / s)
+        step = most(load(members, FLOOR * span + g), gap) / bend
+        step = least(load(members, CAP * span + g) * spread(s), step)
+        if live < u8(2):
+            step = spread(0.0)
+        rest = step  # until the first of the best rivals has it
+        for k in range(classes):
+            if k == c:
+                store(moves, k * span + g, step)
+            elif k < live:
+                move = where_equal(load(scores, k * span + g), best, rest)
+                rest = rest - move
+                store(moves, k * span + g, spread(0.0) - move)
+            else:
+                store(moves, k * span + g, spread(0.0))
+
+
+@inline
+def loss_of_eight(params, f, aim, g):
+    """The losses of eight members' scores, from member g on, in a problem of their own."""
+    if params.problem == NUMBER:
+        edge = load(params.members, EDGE * u8(params.span) + g) if params.squared else spread(params.edge)
+        loss = least(most(spread(0.0), size(aim - f) - edge), spread(HUGE))
+        return least(loss * loss, spread(HUGE)) if params.squared else loss
+    loss = (spread(params.edge) - aim * f) * (aim * aim)  # none for a class that was not seen yet
+    return least(most(spread(0.0), loss), spread(HUGE))
+
+
+@inline
+def suffer_more(suffered, at, params, s, loss):
+    """Add to what eight have suffered: what was before fades, and is rounded then."""
+    before = load(suffered, at) * spread(params.judged)
+    store(suffered, at, least(madd(spread(s), loss, before), spread(HUGE)))
+
+
+@inline
+def suffer(state, params, y, s, scores, aims):
+    """Add this row's losses and mistakes to what each member has suffered.
+
+    ``scores`` are those of all columns, of what predicts or of all that compete, one kind after another, and ``aims``
+    what they should be.
+    """
+    span, columns = u8(params.span), u8(state.W.shape[1])
+    suffered, wrong = state.suffered, u8(state.suffered.shape[1])  # losses first, then mistakes
+    state.weight[0] = min(state.weight[0] * params.judged + s, HUGE)
+    new = params.problem != NUMBER and state.tally.classes[u8(np.int64(y))] == 0.0
+    # As the pass counts mistakes: the first row of a class is one, and none of the only class there is.
+    judged = params.problem != TWO_CLASSES or (state.tally.classes[0] > 0.0 and state.tally.classes[1] > 0.0)
+    first = u8(0)
+    for kind in range(u8(0), wrong, span):
+        for g in range(u8(0), span, u8(LANES)):
+            loss = mistaken = spread(0.0)
+            if params.problem > TWO_CLASSES:
+                ahead = load(scores, first + g + u8(np.int64(y)) * span) - rivals(state, params, y, scores, first + g)
+                mistaken = spread(1.0) if new else not_positive(ahead)
+                loss = least(most(spread(params.edge) - ahead, spread(0.0)), spread(HUGE))
+            elif params.problem == TWO_CLASSES:
+                mistaken = not_positive(load(aims, g) * load(scores, first + g))
+                if not judged:
+                    mistaken = spread(1.0 if new else 0.0)
+            suffer_more(suffered, wrong + kind + g, params, s, mistaken)
+            if params.problem == ONE_VS_REST:
+                before = load(suffered, kind + g) * spread(params.judged)
+                for k in range(u8(0), columns, span):
+                    loss = loss_of_eight(params, load(scores, first + k + g), load(aims, k + g), g)
+                    before = least(madd(spread(s), loss, before), spread(HUGE))
+                store(suffered, kind + g, before)
+            else:
+                if params.problem != JOINT:
+                    loss = loss_of_eight(params, load(scores, first + g), load(aims, g), g)
+                suffer_more(suffered, kind + g, params, s, loss)
+        first += columns
+
+
+@inline
+def choose(state):
+    """Let the one predict that has done best."""
+    suffered = state.suffered
+    wrong = u8(suffered.shape[1])
+    endless = spread(np.inf)
+    found = endless
+    for g in range(u8(0), wrong, u8(LANES)):
+        found = least(load(suffered, wrong + g), found)
+    fewest = spread(lowest(found))
+    found = endless
+    for g in range(u8(0), wrong, u8(LANES)):
+        found = least(or_endless(load(suffered, wrong + g), fewest, load(suffered, g)), found)
+    loss = spread(lowest(found))
+    for g in range(u8(0), wrong, u8(LANES)):
+        lane = first_equal(or_endless(load(suffered, wrong + g), fewest, load(suffered, g)), loss)
+        if lane < u8(LANES):
+            state.choice[0] = g + lane
+            break

@@ -26,7 +26,7 @@ whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.rows import CSR, HUGE, NO_ROW, cut, entry, largest, norm, stored
-from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown, grown_into, new_tally
+from aggro.engine.rule import LIVE, RULES, SEEN, Rule, Tally, eights, grown, grown_into, new_tally
 from aggro.engine.steps import PA1
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
@@ -129,6 +129,12 @@ class GroupParams(NamedTuple):
     sliding: int
     flushing: int  # 1 to learn what waits, without another row
     code: int  # the address of ``group_step``
+    scale: int = 0  # how rows are scaled: see ``engine.scaling``
+
+    @property
+    def to_number(self) -> bool:
+        """Whether numbers are predicted."""
+        return self.problem == NUMBER
 
 
 def init(params: GroupParams, width: int, models: int) -> Groups:
@@ -291,10 +297,10 @@ def room(state):
 
 
 @cache
-def group_code() -> int:
-    """The address of what learns a row that was put into its group."""
-    params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0)
-    return address_of(group_step, init(params, 1, 1), params, np.zeros(1))
+def group_code(kind: Any) -> int:
+    """The address of what learns a row that was put into its group, for states of this kind."""
+    params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0, 1)
+    return address_of(group_step, RULES[kind].init(params, 1, 1), params, np.zeros(1))
 
 
 def learn_waiting(state: Groups, params: GroupParams) -> int:

@@ -68,6 +68,12 @@ class LineParams(NamedTuple):
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
+    scale: int = 0  # how rows are scaled: see ``engine.scaling``
+
+    @property
+    def to_number(self) -> bool:
+        """Whether numbers are predicted."""
+        return bool(self.regression)
 
 
 def init(params: LineParams, width: int, models: int) -> Line:

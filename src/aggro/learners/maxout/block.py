@@ -61,6 +61,8 @@ def look_ahead(state, params, X, start, stop):
     for j in range(u8(state.moments.shape[1])):
         ahead.moments[0, j] = state.moments[0, j]
         ahead.moments[1, j] = state.moments[1, j]
+        if state.moments.shape[0] > 2:
+            ahead.moments[2, j] = state.moments[2, j]
     ahead.dense[:] = 0.0
     for r in range(u8(stop - start)):
         places, values = ahead.places[r], ahead.values[r]
@@ -92,7 +94,7 @@ def look_ahead(state, params, X, start, stop):
 
 
 @kernel
-def run_ahead(state, params, X, y, s, order, balanced, averaged):
+def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
     """As ``run``, over all rows of a dense X; ``order`` is empty."""
     n = np.int64(X.shape[0])
     for start in range(0, n, MOST_WAITING):
@@ -101,7 +103,7 @@ def run_ahead(state, params, X, y, s, order, balanced, averaged):
             look_ahead(state, params, X, start, stop)
         else:
             params.ahead.valid[0] = -1
-        bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), balanced, averaged)
+        bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), costs, averaged, tend_at)
         if bad >= 0:
             return bad
     return np.int64(-1)

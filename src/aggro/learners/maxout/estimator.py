@@ -20,20 +20,30 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import FAR, MEASURED, MOST_WAITING, UNITS
-from aggro.learners.maxout.rule import MAXOUT, Maxout, MaxoutParams, code_addresses, piece_mean, room_ahead
+from aggro.learners.maxout.row import CHOSEN, FAR, MEASURED, MOST_WAITING, RARE_BY_RMS, RMS, STANDARD, UNITS
+from aggro.learners.maxout.rule import (
+    MAXOUT,
+    Maxout,
+    MaxoutParams,
+    code_addresses,
+    moments_of,
+    piece_mean,
+    room_ahead,
+)
+from aggro.learners.maxout.updates import AUTO, NEVER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, taken
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
 MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
 AT_ONCE = 1024  # rows that are made dense at a time
+SCALES = {None: 0, False: 0, True: STANDARD, "standard": STANDARD, "rms": RMS, "auto": RARE_BY_RMS}
 
 
 class PAMOClassifier(Classifier):
@@ -49,17 +59,20 @@ class PAMOClassifier(Classifier):
     With ``always`` (PAMO-II) every row does the last, with ẑ = z if it has no loss, so that the pieces learn to be of
     the right length. Several classes share the embedding; the true one is learned against the best of the others.
 
+    The algorithm of the paper, with its settings, is ``PAMOClassifier(64, n_pieces=2, alpha=0.9, average=False,
+    half_life=None)``.
+
     Parameters
     ----------
-    n_units : int, default=64
+    n_units : int, default=128
         Units h of the embedding.
-    n_pieces : int, default=2
+    n_pieces : int, default=4
         Linear pieces k of each unit.
     C : float, default=0.125
         The most a row may move the weights of the classes.
     C_r : float, default=0.125
         The most a row may move a piece; 0 to keep the embedding as it starts.
-    alpha : float, default=0.9
+    alpha : float, default=0.8
         The share of a loss that is left to the embedding. With 1 the weights of the classes stay as they start.
     epsilon : float, default=0.0
         Errors of a unit up to this size are passed over.
@@ -67,20 +80,29 @@ class PAMOClassifier(Classifier):
         Whether rows without loss move the pieces too: PAMO-II.
     select : {"winner", "nearest"}, default="winner"
         The piece that moves: the largest, or the one nearest to what is asked for.
-    scale : bool, default=True
-        Standardise features by their means and variances so far. Without, rows should be of similar scales.
+    scale : {"standard", "rms", "auto"}, bool or None, default=True
+        True or "standard": standardise features by their means and variances so far. "rms": divide them by the root
+        of the mean square of their values that are not 0. "auto": the one for features that a quarter of the rows or
+        more have had, the other for rarer ones. Without (False or None), rows should be of similar scales.
     fit_intercept : bool, default=True
         Whether rows are extended by a constant 1, before they are divided by their norm.
-    average : bool, default=False
-        Predict with the mean of the iterates since the last-but-one power of two of rows.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates since the last-but-one power of two of rows. "auto": with that mean or
+        the last iterate, whichever has made fewer mistakes recently.
+    half_life : float, "auto" or None, default="auto"
+        How long that mean is: the last so many rows to twice as many. "auto": it begins anew where the last iterate
+        makes so many fewer mistakes that the mean must be behind. None: it never does. Not with ``average=False``.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far. A weight scales C and C_r.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -116,6 +138,8 @@ class PAMOClassifier(Classifier):
     """
 
     _random = True
+    _auto_passes = 5
+    half_life = None  # of files and pickles that are older than this parameter
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_units": Number(1, 2**16, integer=True),
         "n_pieces": Number(1, 2**10, integer=True),
@@ -125,9 +149,12 @@ class PAMOClassifier(Classifier):
         "epsilon": Number(0.0),
         "always": Flag(),
         "select": Choice(("winner", "nearest")),
-        "scale": Flag(),
+        "scale": Either((Choice(("standard", "rms", "auto")), Flag(), Kind(None, "None"))),
         **COMMON,
+        "average": Either((Flag(), Choice(("auto",)))),
+        "half_life": Either((Number(1.0), Choice(("auto",)), Kind(None, "None"))),
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
     contract = Contract(
         exempt={
@@ -135,27 +162,37 @@ class PAMOClassifier(Classifier):
             "numbers",
             "a row of zeros teaches nothing": {("scale", True): "it counts for the spread of the features"},
             "an unknown feature is a zero": "to the norm of a row, a feature that is known and zero so far is none",
-        }
+        },
+        plain={"n_units": 64, "n_pieces": 2, "alpha": 0.9, "average": False, "half_life": None},
+        tried=(
+            {"average": True, "always": True},
+            {"average": True, "half_life": 8.0},
+            {"scale": False},
+            {"scale": "auto"},
+        ),
+        apart=frozenset({"half_life"}),
     )
 
     def __init__(
         self,
-        n_units: int = 64,
+        n_units: int = 128,
         *,
-        n_pieces: int = 2,
+        n_pieces: int = 4,
         C: float = 0.125,
         C_r: float = 0.125,
-        alpha: float = 0.9,
+        alpha: float = 0.8,
         epsilon: float = 0.0,
         always: bool = False,
         select: str = "winner",
-        scale: bool = True,
+        scale: bool | str | None = True,
         fit_intercept: bool = True,
-        average: bool = False,
-        max_iter: int = 1,
+        average: bool | str = "auto",
+        half_life: float | str | None = "auto",
+        max_iter: int | str = "auto",
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = "auto",
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -172,10 +209,12 @@ class PAMOClassifier(Classifier):
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.average = average
+        self.half_life = half_life
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
@@ -194,13 +233,14 @@ class PAMOClassifier(Classifier):
             epsilon=float(self.epsilon),
             always=int(self.always),
             nearest=int(self.select == "nearest"),
-            scale=int(self.scale),
+            scale=SCALES[self.scale],
             bias=float(self.fit_intercept),
-            average=int(self.average),
+            average=CHOSEN if self.average == "auto" else int(self.average),
+            half_life=NEVER if self.half_life is None else AUTO if self.half_life == "auto" else float(self.half_life),
             seed=0,
             score_at=0,
             learn_at=0,
-            ahead=room_ahead(0, 0, 0, 0, 0),
+            ahead=room_ahead(0, 0, 0, 0, (2, 0)),
         )
 
     def _bound(self, model: Model, params: Any) -> Any:
@@ -214,11 +254,26 @@ class PAMOClassifier(Classifier):
                 f"{units} and {pieces}. Set them back, or fit anew."
             )
         if self.average and not state.lag.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        if bool(self.scale) != (state.moments.shape[1] > 0):
+            raise ValueError(
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+            )
+        windowed = self.half_life is not None or self.average == "auto"
+        if windowed and not state.window.shape[0]:
+            name, value = ("half_life", self.half_life) if self.half_life is not None else ("average", "auto")
+            raise ValueError(f"{name}={value!r} was set after learning began, and recent mistakes are gone. Fit anew.")
+        kept = state.moments.shape[0] if state.moments.shape[1] else 0
+        if kept != moments_of(SCALES[self.scale]):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
                 "rows. Set it back, or fit anew."
+            )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.half_life is not None and not self.average:
+            raise ValueError(
+                f"half_life={self.half_life!r} is that of the mean of the iterates, and average=False asks for none. "
+                'Set average=True or average="auto", or half_life=None.'
             )
 
     def _learns_at_once(self, state: Maxout, n: int) -> bool:
@@ -233,7 +288,7 @@ class PAMOClassifier(Classifier):
         if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
             return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
         width, columns = state.order.shape[0], state.U.shape[1]
-        ahead = room_ahead(MOST_WAITING, 1 + int(self.average), columns, width, state.moments.shape[1])
+        ahead = room_ahead(MOST_WAITING, 1 + bool(self.average), columns, width, state.moments.shape)
         params = params._replace(ahead=ahead)
         for first in range(start, stop, AT_ONCE):
             last = min(first + AT_ONCE, stop)
@@ -340,7 +395,12 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
         gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
         squares = state.moments[1] + gaps * gaps * rest
         deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))
-        row = gaps * rest / deviations
+        row, x = gaps * rest / deviations, np.clip(row, -FAR, FAR)
+        if params.scale != STANDARD:
+            had = state.moments[2] + (x != 0.0)
+            total = state.moments[1] + counted * state.moments[0] ** 2 + x * x
+            divided = x / np.sqrt(np.where(total > 0.0, total, np.inf) / np.maximum(had, 1.0))
+            row = np.where((params.scale == RMS) | (4.0 * had < counted + 1.0), divided, row)
     x = np.concatenate([[params.bias], row])
     largest = np.abs(x).max()
     x = x / largest if largest else x

@@ -6,7 +6,9 @@ of it, with the constant at the end. The rest of the work space is what scoring 
 Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned;
 absent features are zeros. A row is standardised as if it had just been counted, whether it is predicted or learned.
 So prediction changes nothing, the model does not depend on how a stream is cut, and no deviation is above √T. A
-feature that has not varied counts as 0.
+feature that has not varied counts as 0. Two other ways count how many of a feature's values were not 0, and divide
+values by the root of the mean square of those (``RMS``), so that zeros stay zeros; or do so with the features that
+fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto").
 """
 
 from __future__ import annotations
@@ -15,13 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, part, python_too
+from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
+# In ``window``: recent mistakes of the last iterate and of the mean; at which number of rows the next mark is.
+OF_LAST, OF_MEAN, NEXT = range(3)
+ALWAYS, CHOSEN = 1, 2  # ``average``: the mean predicts, or what has made fewer mistakes recently
 MOST_WAITING = 16  # moves, two vectors of eight
+STANDARD, RMS, RARE_BY_RMS = 1, 2, 3  # ``scale``; 0 leaves rows as they are
 FAR = 1e140  # values beyond count as this: their squares can be summed
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
 
@@ -40,6 +46,7 @@ class Work(NamedTuple):
     own_z: np.ndarray
     p: np.ndarray  # (pieces × H,): the projection by the last iterate
     mean_p: np.ndarray  # (pieces × H,): and by the mean of the iterates
+    mean_scores: np.ndarray  # (classes,): by that mean, whether it predicts or not
     raw: np.ndarray  # (width,): the row as it came, with ``scale``
     places: np.ndarray  # (1 + width,): the row as a list; 0 is the constant, 1 + j is feature j
     values: np.ndarray  # (1 + width,)
@@ -51,7 +58,7 @@ class Work(NamedTuple):
 def room(state):
     """How many numbers the work space has."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
-    return 2 * (classes + H) + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
+    return 3 * classes + 2 * H + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
 
 
 @python_too
@@ -64,11 +71,20 @@ def work_of(state, out):
     own_z, rest = rest[:H], rest[H:]
     p, rest = rest[:columns], rest[columns:]
     mean_p, rest = rest[:columns], rest[columns:]
+    mean_scores, rest = rest[:classes], rest[classes:]
     raw, rest = rest[: entries - 1], rest[entries - 1 :]
     places, rest = rest[:entries], rest[entries:]
     values, rest = rest[:entries], rest[entries:]
     n_entries, products = rest[:1], rest[1:]
-    return Work(scores, z, own_scores, own_z, p, mean_p, raw, places, values, n_entries, products)
+    return Work(scores, z, own_scores, own_z, p, mean_p, mean_scores, raw, places, values, n_entries, products)
+
+
+@python_too
+def mean_predicts(state, average):
+    """Whether the mean of the iterates predicts, and not the last of them."""
+    if average == CHOSEN:
+        return state.window[OF_MEAN] <= state.window[OF_LAST]
+    return average == ALWAYS
 
 
 @python_too
@@ -80,9 +96,17 @@ def entries_of(work):
 # The row -----------------------------------------------------------------------------------------------------
 
 
+@inline
+def is_divided(scale, moments, measured, x, j):
+    """Whether feature j is divided by its root mean square, and not standardised."""
+    if scale == STANDARD:
+        return False
+    return scale == RMS or 4.0 * (moments[2, j] + (x != 0.0)) < measured + 1.0
+
+
 @exact_part
-def standardise(moments, measured, raw, places, values):
-    """The entries that the row has after standardising, as a list; how many."""
+def standardise(scale, moments, measured, raw, places, values):
+    """The entries that the row has after scaling, as a list; how many."""
     width = u8(moments.shape[1])
     means, squares = moments[0], moments[1]
     share = 1.0 / (measured + 1.0)
@@ -91,6 +115,10 @@ def standardise(moments, measured, raw, places, values):
         gap = min(max(raw[j], -FAR), FAR) - means[j]
         spread_out = squares[j] + gap * gap * rest
         values[j] = gap * rest / np.sqrt(spread_out * share) if spread_out > 0.0 else 0.0
+        if is_divided(scale, moments, measured, raw[j], j):
+            x = min(max(raw[j], -FAR), FAR)
+            total_square = squares[j] + measured * means[j] * means[j] + x * x
+            values[j] = x / np.sqrt(total_square / (moments[2, j] + 1.0)) if x != 0.0 and total_square > 0.0 else 0.0
     count = u8(0)
     for j in range(width):
         if values[j] != 0.0:
@@ -110,6 +138,8 @@ def add_to_moments(moments, measured, raw):
         gap = min(max(raw[j], -FAR), FAR) - means[j]
         means[j] += gap * share
         squares[j] += gap * gap * rest
+        if moments.shape[0] > 2:
+            moments[2, j] += raw[j] != 0.0
 
 
 @part
@@ -149,7 +179,7 @@ def normalise(values, count):
 def prepare(params, moments, measured, raw, places, values, count):
     """The list of a row that was written down, with the constant, of norm 1; how many entries it has."""
     if params.scale:
-        count = standardise(moments, measured, raw, places, values)
+        count = standardise(params.scale, moments, measured, raw, places, values)
     if params.bias > 0.0:
         places[count] = 0.0
         values[count] = params.bias

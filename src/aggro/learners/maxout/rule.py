@@ -33,8 +33,19 @@ from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
 from aggro.engine.rows import HUGE, entry, largest, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
-from aggro.learners.maxout.row import FAR, FROM, MOST_WAITING, SINCE, UNITS, room, work_of
-from aggro.learners.maxout.updates import AGAIN, learn_row, score_row
+from aggro.learners.maxout.row import (
+    CHOSEN,
+    FAR,
+    FROM,
+    MOST_WAITING,
+    SINCE,
+    STANDARD,
+    UNITS,
+    mean_predicts,
+    room,
+    work_of,
+)
+from aggro.learners.maxout.updates import AGAIN, NEVER, learn_row, score_row
 from aggro.learners.shared.contest import is_mistaken, rival
 
 u8 = np.uint64
@@ -55,8 +66,18 @@ def is_order(order: np.ndarray, state: Maxout) -> str:
     return "" if (met == 1 + np.arange(met.shape[0])).all() else f"numbers the features {met[:9].tolist()}"
 
 
+def latest(state: Maxout) -> int:
+    """The latest row at which there may be a second mark of the average."""
+    return seen(state) if state.window.shape[0] else second_mark(state)
+
+
+def are_counts(counts: np.ndarray) -> str:
+    """How often a feature was there."""
+    return "" if (counts >= 0.0).all() and np.isfinite(counts).all() else "counts values that are not 0 by no number"
+
+
 def second_mark(state: Maxout) -> int:
-    """The last power of two of rows, where there is an average."""
+    """The last power of two of rows, where there is an average: there is a mark, if the window does not say where."""
     return 1 << (seen(state).bit_length() - 1) if seen(state) and state.lag.shape[0] else 0
 
 
@@ -66,8 +87,12 @@ class Maxout(NamedTuple):
     tally: Tally
     U: Annotated[np.ndarray, CUT]  # (1 + width, pieces × H)
     W: Annotated[np.ndarray, CUT]  # (classes, H)
-    # (2, width or 0): running means, and sums of squared deviations from them
-    moments: Annotated[np.ndarray, Each(CUT, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1)))]
+    # (2 or 3, width or 0): running means, and sums of squared deviations from them; how many values were not 0
+    moments: Annotated[
+        np.ndarray,
+        Each(CUT, Numbers(0.0, lambda state: 4e280 * (rows_of(state) + 1))),
+        lambda m, state: are_counts(m[2:]),
+    ]
     # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
     order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
     # (7,) int64: see ``learners.maxout.row``
@@ -77,8 +102,11 @@ class Maxout(NamedTuple):
             Whole(lambda state: state.W.shape[1] - LANES + 1, lambda state: state.W.shape[1]),
             exactly(lambda state: np.count_nonzero(state.order)),
             exactly(lambda state: seen(state) if state.moments.shape[1] else 0),
-            exactly(lambda state: second_mark(state) // 2),
-            exactly(second_mark),
+            Whole(
+                lambda state: 0 if state.window.shape[0] else second_mark(state) // 2,
+                lambda state: max(seen(state) - 1, 0) if state.window.shape[0] else second_mark(state) // 2,
+            ),
+            Whole(lambda state: state.marks[FROM] if state.window.shape[0] else second_mark(state), latest),
             Whole(0, MOST_WAITING - 1),
             Whole(0, COUNTED),
         ),
@@ -91,6 +119,8 @@ class Maxout(NamedTuple):
     lag: Annotated[np.ndarray, SUMMED]  # the same, less what the lazy mean needs of the moves since the second mark
     class_sums: Annotated[np.ndarray, SUMMED]  # (classes or 0, H)
     class_lag: Annotated[np.ndarray, SUMMED]
+    # (3,), or (0,) where marks are at powers of two: see ``learners.maxout.updates``
+    window: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
 
 
 class Ahead(NamedTuple):
@@ -102,7 +132,7 @@ class Ahead(NamedTuple):
     counts: np.ndarray  # (16,) int64: how many entries each has
     dense: np.ndarray  # (16, 1 + width): the same with zeros
     raw: np.ndarray  # (width,)
-    moments: np.ndarray  # (2, width or 0)
+    moments: np.ndarray  # as those of the state
     valid: np.ndarray  # (2,) int64: how often U had been written, and the first of these rows
 
 
@@ -119,20 +149,19 @@ class MaxoutParams(NamedTuple):
     nearest: int
     scale: int
     bias: float  # 1.0 with a constant, else 0.0
-    average: int
+    average: int  # 0, or see ``learners.maxout.row``
+    half_life: float  # NEVER, AUTO or a number of rows
     seed: int
     score_at: int  # the addresses of ``score_row`` and ``learn_row``
     learn_at: int
     ahead: Ahead
 
 
-def room_ahead(rows: int, parts: int, columns: int, width: int, moments: int) -> Ahead:
+def room_ahead(rows: int, parts: int, columns: int, width: int, moments: tuple[int, ...]) -> Ahead:
     """Room for so many rows; nothing is known about them yet."""
     places, values, dense = (np.zeros((rows, 1 + width)) for _ in range(3))
     products, counts = np.zeros((parts, rows, columns)), np.zeros(rows, np.int64)
-    return Ahead(
-        products, places, values, counts, dense, np.zeros(width), np.zeros((2, moments)), np.full(2, -1, np.int64)
-    )
+    return Ahead(products, places, values, counts, dense, np.zeros(width), np.zeros(moments), np.full(2, -1, np.int64))
 
 
 def eights(n: int) -> int:
@@ -145,13 +174,15 @@ def classes_of(models: int) -> int:
     return 2 if models <= 2 else eights(models)
 
 
-def sizes(H: int, columns: int, width: int, classes: int, scale: bool, average: bool) -> dict[str, tuple[int, ...]]:
+def sizes(
+    H: int, columns: int, width: int, classes: int, moments: int, average: bool, windowed: bool
+) -> dict[str, tuple[int, ...]]:
     """The shape of each array of a state, but for the tally."""
     kept, kept_classes = (1 + width, classes) if average else (0, 0)
     return {
         "U": (1 + width, columns),
         "W": (classes, H),
-        "moments": (2, width if scale else 0),
+        "moments": (max(moments, 2), width if moments else 0),
         "order": (width,),
         "marks": (7,),
         "held": (1 + width, MOST_WAITING),
@@ -161,12 +192,19 @@ def sizes(H: int, columns: int, width: int, classes: int, scale: bool, average: 
         "lag": (kept, columns),
         "class_sums": (kept_classes, H),
         "class_lag": (kept_classes, H),
+        "window": (3 if windowed else 0,),
     }
+
+
+def moments_of(scale: int) -> int:
+    """How many numbers of each feature a scale needs."""
+    return {0: 0, STANDARD: 2}.get(scale, 3)
 
 
 def init(params: MaxoutParams, width: int, models: int) -> Maxout:
     H, classes = eights(params.units), classes_of(models)
-    wanted = sizes(H, params.pieces * H, width, classes, bool(params.scale), bool(params.average))
+    windowed = params.half_life != NEVER or params.average == CHOSEN
+    wanted = sizes(H, params.pieces * H, width, classes, moments_of(params.scale), bool(params.average), windowed)
     kinds = {"order": np.int64, "marks": np.int64}
     state = Maxout(new_tally(classes), *(np.zeros(wanted[name], kinds.get(name, np.float64)) for name in wanted))
     state.marks[UNITS] = params.units
@@ -176,8 +214,9 @@ def init(params: MaxoutParams, width: int, models: int) -> Maxout:
 def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout:
     """Features and classes that are new have no weight yet."""
     columns, (classes, H) = state.U.shape[1], state.W.shape
-    classes, scale, average = max(classes_of(models), classes), state.moments.shape[1] > 0, state.lag.shape[0] > 0
-    wanted = sizes(H, columns, width, classes, scale, average)
+    classes, average = max(classes_of(models), classes), state.lag.shape[0] > 0
+    moments = state.moments.shape[0] if state.moments.shape[1] else 0
+    wanted = sizes(H, columns, width, classes, moments, average, state.window.shape[0] > 0)
     return Maxout(grown_tally(state.tally, classes), *(grown(getattr(state, name), wanted[name]) for name in wanted))
 
 
@@ -186,7 +225,7 @@ def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
     seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[SINCE]), int(state.marks[FROM])
     moves = state.moves.transpose(1, 0, 2).reshape(MOST_WAITING, -1)
     U = state.U + state.held @ moves
-    if not average or not seen:
+    if not seen or not mean_predicts(state, average):
         return U, state.W.copy()
     lag = state.lag - (state.held * state.shares) @ moves
     share, n = seen - since, seen - start
@@ -243,7 +282,7 @@ def learn(state, params, X, i, y, s, out, q):
 @cache
 def code_addresses() -> dict[str, int]:
     """Where the code is that scores a row and that learns it."""
-    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, 0, 0, 0, room_ahead(0, 0, 0, 0, 0))
+    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, NEVER, 0, 0, 0, room_ahead(0, 0, 0, 0, (2, 0)))
     given = init(params, 1, 2), params, np.zeros(1)
     score_at = address_of(score_row, *given, AGAIN)  # first: learning jumps there
     return {"score_at": score_at, "learn_at": address_of(learn_row, *given, 0.0, 0.0)}
@@ -260,4 +299,5 @@ MAXOUT = Rule(
     columns=lambda state: state.W.shape[0],
     room=room,
     judges_mean=True,
+    added={"window": lambda parts: None},
 )

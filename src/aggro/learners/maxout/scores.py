@@ -11,7 +11,7 @@ from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, entries_of
+from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, entries_of, mean_predicts
 
 NOT_AHEAD = np.int64(-1)
 TOGETHER = 8  # vectors of eight columns that go over the row together
@@ -148,7 +148,10 @@ def score(state, params, work, ahead):
     seen = state.tally.rows[SEEN]
     if params.average and seen > 0:
         score_by_mean(state, params, work, ahead, pieces, seen)
-        return
+        if mean_predicts(state, params.average):
+            for c in range(u8(W.shape[0])):
+                work.scores[c] = work.mean_scores[c]
+            return
     for c in range(u8(W.shape[0])):
         work.scores[c] = work.own_scores[c]
     for i in range(H):
@@ -173,4 +176,4 @@ def score_by_mean(state, params, work, ahead, pieces, seen):
         for i in range(u8(0), H, u8(LANES)):
             w = madd(share, load(W, c * H + i), load(state.class_lag, c * H + i) * spread(n))
             f = madd(w, load(work.z, i), f)
-        work.scores[c] = total(f)
+        work.mean_scores[c] = total(f)

@@ -8,7 +8,15 @@ last two powers, T rows seen and Δ_t the move at row t, the sum of the iterates
 
     S + (T − b) u_T − Σ_{t>b} (t − 1 − b) Δ_t  =  L + (T − b) u_T,
 
-where S, of the iterates between the marks, changes at powers of two alone. So a move costs one more addition, to L.
+where S, of the iterates between the marks, changes at marks alone. So a move costs one more addition, to L.
+
+Sliding. Marks at powers of two are a window that grows with the stream: after a mark at row b, with a before it, the
+next is at b + 2(b − a). What is usual drifts, and a mean over half of all rows is behind. With a half-life h, the next
+is at b + min(2(b − a), h), so that the mean is of the last h to 2h iterates. With the half-life "auto", the window
+grows as without, and there is a mark at once when the mean is behind: when it has made so many more mistakes in the
+last rows than the last iterate, which learns from each of them, that chance does not explain it. Then what was before
+the second mark is forgotten. Both are scored for each row anyway, so this costs nothing but two counts, in which a row
+fades by 1/RECENT a row. They also say which of the two predicts, if it is to be chosen.
 """
 
 from __future__ import annotations
@@ -25,6 +33,9 @@ from aggro.learners.maxout.row import (
     FROM,
     MEASURED,
     MOST_WAITING,
+    NEXT,
+    OF_LAST,
+    OF_MEAN,
     SINCE,
     SMALL,
     UNITS,
@@ -39,6 +50,9 @@ from aggro.learners.maxout.start import begin, meet
 from aggro.learners.shared.contest import rival
 
 AGAIN = np.int64(-1)  # in place of the number of a row
+NEVER, AUTO = 0.0, -1.0  # half-lives that are no number of rows
+RECENT = 256.0  # rows, in which a mistake fades to 1/e
+AGAINST = 2.0  # mistakes that a mean which begins anew is taken to have made more than the last iterate
 
 u8 = np.uint64
 
@@ -154,7 +168,7 @@ def let_wait(state, work, share):
 
 @exact_part
 def next_mark(sums, lag, U, share):
-    """A power of two of rows has been learned: what is between the marks are now the iterates since the second."""
+    """A new mark: what is between the marks are now the iterates since the second."""
     for j in range(u8(U.shape[0])):
         for k in range(u8(U.shape[1])):
             between = share * U[j, k] + lag[j, k] - sums[j, k]
@@ -193,15 +207,43 @@ def learn_class(state, params, work, c, s):
     return moved
 
 
+@exact_part
+def count_recent(state, work, c):
+    """Whether the last iterate and the mean were right about a row of class c; older rows count less."""
+    window, live = state.window, max(state.tally.rows[LIVE], 2)
+    own = rival(live, c, work.own_scores)
+    other = rival(live, c, work.mean_scores)
+    window[OF_LAST] *= 1.0 - 1.0 / RECENT
+    window[OF_MEAN] *= 1.0 - 1.0 / RECENT
+    window[OF_LAST] += work.own_scores[u8(c)] <= work.own_scores[u8(own)]
+    window[OF_MEAN] += work.mean_scores[u8(c)] <= work.mean_scores[u8(other)]
+
+
+@exact_part
+def is_marked(state, params, seen):
+    """Whether a mark is to be set after so many rows: the next one is due, or the mean is behind."""
+    window, marks = state.window, state.marks
+    if window.shape[0] == 0:
+        return seen & (seen - 1) == 0
+    behind = window[OF_MEAN] - window[OF_LAST]
+    if params.half_life == AUTO and behind > 2.0 * np.sqrt(window[OF_MEAN] + window[OF_LAST] + 1.0):
+        window[OF_MEAN] = window[OF_LAST] + AGAINST
+    elif np.float64(seen) < window[NEXT]:
+        return False
+    grown = np.float64(2 * (seen - marks[SINCE]) if marks[SINCE] else 1)  # the second mark will be the first
+    window[NEXT] = np.float64(seen) + max(min(grown, params.half_life) if params.half_life > 0.0 else grown, 1.0)
+    return True
+
+
 @part
-def end_row(state):
-    """Write the moves that wait if there is no more room, and move the marks of the average at powers of two."""
+def end_row(state, params):
+    """Write the moves that wait if there is no more room, and set the marks of the average."""
     marks = state.marks
     seen = state.tally.rows[SEEN] + 1
-    doubled = state.lag.shape[0] > 0 and seen & (seen - 1) == 0
-    if marks[WAITING] == MOST_WAITING or (doubled and marks[WAITING] > 0):
+    marked = state.lag.shape[0] > 0 and is_marked(state, params, seen)
+    if marks[WAITING] == MOST_WAITING or (marked and marks[WAITING] > 0):
         write_waiting(state)
-    if doubled:
+    if marked:
         share = np.float64(seen - marks[SINCE])
         next_mark(state.sums, state.lag, state.U, share)
         next_mark(state.class_sums, state.class_lag, state.W, share)
@@ -238,11 +280,13 @@ def learn_scored(state, params, out, y, s):
     if meet(state, params, work, np.float64(seen - marks[SINCE])):
         marks[EPOCH] += 1
         jump(params.score_at, np.int64(0), (state, params, out, AGAIN))
+    if state.window.shape[0] and seen > 0:
+        count_recent(state, work, np.int64(y))
     moved = learn_class(state, params, work, np.int64(y), s)
     if params.scale:
         add_to_moments(state.moments, marks[MEASURED], work.raw)
         marks[MEASURED] += 1
-    end_row(state)
+    end_row(state, params)
     return moved
 
 

@@ -29,7 +29,7 @@ from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 from aggro.learners.shared.weights import ClassWeights
 
 STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
@@ -78,11 +78,13 @@ class PAMeansClassifier(ClassWeights, Classifier):
         Passes over the data in ``fit``. Rows enter the class sums in the first one.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C; means are of the
-        rows as they are.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -127,6 +129,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
         "queue_weights": Either((Choice(("uniform",)), Kind(Callable, "a function of a classifier's age"))),  # type: ignore[arg-type]
         **COMMON,
         "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
     }
     contract = Contract(
         exempt={
@@ -153,10 +156,11 @@ class PAMeansClassifier(ClassWeights, Classifier):
         queue_weights: str | Weights = "uniform",
         fit_intercept: bool = True,
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -175,6 +179,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features

@@ -29,7 +29,7 @@ from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights, Weights
 
 POSITIVE = Number(0.0, open_low=True)
@@ -122,14 +122,17 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" weighs by the classes counted so far. Weights scale C.
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -162,7 +165,12 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
     '-'
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"margin": POSITIVE, **MULTIPLICATIVE, "class_weight": CLASS_WEIGHT}
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "margin": POSITIVE,
+        **MULTIPLICATIVE,
+        "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
+    }
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept "
@@ -179,10 +187,11 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         step: str = "pa",
         C: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -198,6 +207,7 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
@@ -246,12 +256,12 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -292,9 +302,9 @@ class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
         step: str = "pa",
         C: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

@@ -60,12 +60,12 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
     C : float, default=1.0
         Aggressiveness, in ``pa1`` and ``pa2``, in the units of X where ``epsilon`` is given and in radii of
         the ball where it is learned.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -123,9 +123,9 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         nu: float = 0.1,
         step: str = "pa",
         C: float = 1.0,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,

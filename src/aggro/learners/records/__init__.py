@@ -3,6 +3,6 @@
 ``learner`` is the class users type and the file to open first; how cells become numbers is in ``aggro.encoding``.
 """
 
-from aggro.learners.records.learner import RecordLearner
+from aggro.learners.records.learner import RecordLearner, of_scaled_numbers
 
-__all__ = ["RecordLearner"]
+__all__ = ["RecordLearner", "of_scaled_numbers"]

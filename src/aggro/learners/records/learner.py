@@ -25,6 +25,7 @@ from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number,
 from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
 
 NONE = Kind(None, "None")
+SHARES = ("predict_proba", "predict_proba_one", "proba_chunk")  # what a classifier inside can be asked
 ASKING = ("ask", "query_one", "query_chunk")  # what an ActiveLearner inside has, and takes rows for
 PASSED_ON = ("answer", "forget", "asked", "as_asked", "flush")  # and what is asked of it as it is
 
@@ -39,6 +40,13 @@ class Names:
 
     def __str__(self) -> str:
         return "a name, a list of names or None"
+
+
+def of_scaled_numbers(learner: Any) -> Any:
+    """The learner, for numbers that are scaled before it sees them: one that would do so by itself need not."""
+    if learner.__dict__.get("scale") == "auto":
+        learner.scale = None
+    return learner
 
 
 class RecordLearner:
@@ -308,6 +316,21 @@ class RecordLearner:
         with self._asked_about(X) as (inner, rows):
             return np.asarray(inner.decision_chunk(rows))
 
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        with self._asked_about(X) as (inner, rows):
+            return np.asarray(inner.proba_chunk(rows))
+
+    def _proba_chunk(self, chunk: Any) -> np.ndarray:
+        return self._predict_proba(chunk.X)
+
+    def _predict_proba_one(self, x: Any) -> dict[Any, float]:
+        record = as_record(x)
+        if "_encoder" not in self.__dict__:
+            self._check_params()
+            return {}
+        with self._asked(record) as (inner, row):
+            return dict(inner.predict_proba_one(row))
+
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The predicted label, or number, of each row of a raw chunk."""
         return self.predict(chunk.X)
@@ -437,6 +460,8 @@ class RecordLearner:
         inner = self.__dict__.get("estimator_")
         if name.startswith("__") or name in ("estimator_", "_encoder", "_lock"):
             raise AttributeError(name)
+        if name in SHARES and task_of(self) == "classification":  # a regressor has none
+            return getattr(self, f"_{name}")
         if inner is None and name in (*ASKING, *PASSED_ON) and self.__dict__.get("estimator") is not None:
             inner = self.__dict__["estimator"]
         if name.endswith("_") and inner is not None:
@@ -533,6 +558,10 @@ class RecordLearner:
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 
     def _copy_of_estimator(self) -> Any:
+        """The learner inside."""
+        return of_scaled_numbers(self._unlearned()) if self.scale else self._unlearned()
+
+    def _unlearned(self) -> Any:
         if self.estimator is None:
             from aggro.estimators import PAClassifier
 

@@ -17,6 +17,9 @@ class Contract(NamedTuple):
     """
 
     exempt: Mapping[str, str | Mapping[Setting, str]] = {}
+    plain: Mapping[
+        str, Any
+    ] = {}  # the algorithm itself: settings that those below are tried with; the rest as it comes
     tried: tuple[Mapping[str, Any], ...] = ()  # beside all words, crossed, and each flag, flipped
     apart: frozenset[str] = frozenset()  # parameters whose words are in ``tried`` alone, and not crossed
 

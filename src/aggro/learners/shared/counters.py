@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from aggro.engine.drift import DRIFTS
 from aggro.engine.rule import MARKS, MISTAKES, SEEN, UPDATES
+from aggro.learners.shared.drifts import drifts_in, recent_error
 from aggro.learners.shared.model import Model
 
 
@@ -54,11 +56,37 @@ class Counted:
 
     @property
     def history_(self) -> np.ndarray:
-        """Progressive results at each power of two of rows seen: fields ``rows``, ``loss`` (mean), ``mistakes``."""
+        """Progressive results at each power of two of rows seen.
+
+        Fields ``rows``, ``loss`` (mean), ``mistakes``, and ``recent``: the share of mistakes among the rows since the
+        line before, of learners without classes their mean loss.
+        """
         tally = self._attribute().state.tally
         marks = tally.history[: tally.rows[MARKS]]
-        table = np.zeros(marks.shape[0], [("rows", np.int64), ("loss", np.float64), ("mistakes", np.int64)])
+        fields = [("rows", np.int64), ("loss", np.float64), ("mistakes", np.int64), ("recent", np.float64)]
+        table = np.zeros(marks.shape[0], fields)
         table["rows"] = marks[:, 0]
         table["loss"] = marks[:, 1] / np.maximum(marks[:, 0], 1.0)
         table["mistakes"] = marks[:, 2]
+        suffered = marks[:, 2 if tally.classes.shape[0] > 1 else 1]
+        with np.errstate(invalid="ignore"):  # sums that have reached the largest float
+            table["recent"] = np.diff(suffered, prepend=0.0) / np.maximum(np.diff(marks[:, 0], prepend=0.0), 1.0)
         return table
+
+    @property
+    def recent_error_(self) -> float:
+        """The share of mistakes among the last rows, about a thousand; of learners without classes their mean loss.
+
+        Rows of a second and later pass of ``fit`` are not among them. NaN if there are no rows yet.
+        """
+        return recent_error(self._attribute().state.tally)
+
+    @property
+    def n_drifts_(self) -> int:
+        """How often the error was seen to rise: see ``engine.drift``."""
+        return int(self._attribute().state.tally.marks[DRIFTS])
+
+    @property
+    def drift_rows_(self) -> np.ndarray:
+        """How many rows had been seen when the error was seen to rise; the last eight times."""
+        return drifts_in(self._attribute().state.tally.marks)

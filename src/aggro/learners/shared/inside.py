@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aggro.learners.shared.model import Model
     from aggro.learners.shared.params import Constraint
 
-FIT_ONLY = {"shuffle", "warm_start"}  # about the order of rows, never about a state
+FIT_ONLY = {"shuffle", "warm_start", "calibration"}  # about the order of rows or about answers, never about a state
 
 # Parameters -------------------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ def constraints_of(kind: Any) -> Mapping[str, Constraint]:
 
 def parameters_of(learner: Any) -> dict[str, Any]:
     """A learner's parameters as they are now."""
-    return {name: learner.__dict__[name] for name in learner._constraints}
+    return {name: getattr(learner, name) for name in learner._constraints}
 
 
 def check_params(learner: Any) -> None:
@@ -66,7 +66,7 @@ def possible_rules(learner: Any, classes: int, room: int) -> Iterator[tuple[Rule
     models = max(learner._models(classes), learner._models(room))
     yield *rule_and_params(learner, classes), models
     constraints, own = learner._constraints, parameters_of(learner)
-    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice)}
+    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice) and name not in FIT_ONLY}
     switches = {name: (False, True) for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY}
     options = {**words, **switches}
     for chosen in product(*options.values()):
@@ -123,4 +123,5 @@ def begin_pass(learner: Any, number: int) -> None:
     """Say that the next rows are those of another pass over the same data, ``number`` of which are behind."""
     model = model_of(learner)
     if model is not None:
+        model.begin_pass(number)
         learner._begin_pass(model, number)

@@ -7,8 +7,10 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from inspect import signature
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,21 +22,22 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
+from aggro.learners.shared.drifts import telling
 from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, OneRow
-from aggro.learners.shared.params import Constraint, Either, Flag, Kind, Number, check_params
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
     "fit_intercept": Flag(),
     "average": Flag(),
-    "max_iter": Number(1, integer=True),
+    "max_iter": Either((Number(1, integer=True), Choice(("auto",)))),
     "tol": Either((Number(0.0), NONE)),
-    "shuffle": Flag(),
+    "shuffle": Either((Flag(), Choice(("auto",)))),
     "warm_start": Flag(),
     "random_state": Either(
         (
@@ -46,6 +49,8 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
+BLOCK_BYTES = 2**19  # of rows that are put in order
+HARDLY = 0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
 # Parameters that change nothing of what is learned: any learner may have them, and model files do without.
 ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
 
@@ -73,11 +78,16 @@ class Stretch(NamedTuple):
 class EveryRow:
     """The route of an ordinary pass: it learns every row, and a stretch ends where a new class needs another rule.
 
-    ``_learn`` goes by any route that it is handed: an object with these two methods.
+    ``_learn`` goes by any route that it is handed: an object with these methods.
     """
+
+    at_once: bool = True  # whether nothing can interrupt it between its stretches
 
     def __init__(self, learn_rows: Any = run) -> None:
         self.learn_rows = learn_rows
+
+    def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
+        """Hear the rows as they were given, the order of the pass, and the weights in this order; none if all are 1."""
 
     def stretches(
         self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
@@ -100,6 +110,37 @@ class EveryRow:
         """Whether the loop stopped at this row because the route has more to say; else the row is not finite."""
         return False
 
+    def onward(self, learner: Learner, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
+        """The state and settings to go on with after a stretch: those that learned it."""
+        return state, params
+
+
+def in_blocks(
+    learn_rows: Any,
+    state: Any,
+    params: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    s: np.ndarray,
+    order: np.ndarray,
+    start: int,
+    stop: int,
+    *flags: Any,
+) -> int:
+    """Learn rows in another order than they are in: a block of them is put in order first, and read once in a row.
+
+    The same bits as by ``order``, in less than half of the time where there are many.
+    """
+    size = max(1, BLOCK_BYTES // max(1, X.strides[0]))
+    for first in range(start, stop, size):
+        block = slice(first, min(first + size, stop))
+        rows, weights = frozen(X[order[block]]), frozen(s[block]) if s.shape[0] else s
+        n = block.stop - first
+        bad = learn_rows(state, params, rows, frozen(y[block]), weights, NO_ORDER, 0, n, *flags)
+        if bad >= 0:
+            return int(first + bad)
+    return -1
+
 
 class Learner(OneRow, Columns, Counted):
     """A learner that goes over rows once, in order, and can be asked at any moment."""
@@ -107,8 +148,12 @@ class Learner(OneRow, Columns, Counted):
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
     _has_classes: ClassVar[bool] = False
+    _auto_passes: ClassVar[int] = 10  # max_iter="auto": the most passes,
+    _auto_rows: ClassVar[int] = 100_000  # and rows times passes
     contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     verbose: int = 0  # of pickles that are older than this parameter
+    # Called as on_drift(learner, row) after a call in which the error was seen to rise; no parameter, set it.
+    on_drift: Callable[[Any, int], Any] | None = None
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -193,7 +238,9 @@ class Learner(OneRow, Columns, Counted):
             model.stale = True
 
     def _check_params(self) -> None:
-        check_params(type(self).__name__, self._constraints, self.__dict__)
+        # A pickle may be older than a parameter: the class says then what it was before.
+        values = {name: getattr(self, name) for name in self._constraints}
+        check_params(type(self).__name__, self._constraints, values)
         check_params(
             type(self).__name__, {name: c for name, c in ASIDE.items() if name in self.__dict__}, self.__dict__
         )
@@ -215,7 +262,7 @@ class Learner(OneRow, Columns, Counted):
     def _set_up(self, model: Model, params: Any) -> None:
         """Make these the model's settings."""
         params = self._bound(model, params)
-        model.balanced = getattr(self, "class_weight", None) == "balanced"
+        model.class_weight = getattr(self, "class_weight", None)
         model.averaged = bool(getattr(self, "average", False))
         model.least = self._least()
         model.params, model.pinned = params, None
@@ -224,15 +271,16 @@ class Learner(OneRow, Columns, Counted):
         """How many models are kept for this many classes."""
         return max(2, classes) if self._has_classes else 1
 
-    def _new_model(self, width: int = 0) -> Model:
-        """A model that has learned nothing, with room for this many features."""
+    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
+        """A model that has learned nothing, with room for this many features, and this seed or one that is drawn."""
         self._check_params()
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
         rule = self._rule_for(0)
         params = self._params_for(rule)
         width = max(1, width, features.n)  # an array of size 0 would say that a part of the state is switched off
-        model = Model(rule.init(params, width, self._models(2)), width, features, NO_LABELS, self._draw_seed())
+        seed = self._draw_seed() if seed is None else seed
+        model = Model(rule.init(params, width, self._models(2)), width, features, NO_LABELS, seed)
         model.stale = False
         self._set_up(model, params)
         return model
@@ -274,6 +322,15 @@ class Learner(OneRow, Columns, Counted):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Parameters that are newer than a pickle are as the class says that it was before, or have their defaults."""
+        parent = getattr(super(), "__setstate__", self.__dict__.update)
+        parent(state)
+        if missing := [name for name in self._constraints if name not in self.__dict__]:
+            defaults = signature(type(self)).parameters
+            before = {name: getattr(type(self), name, defaults[name].default) for name in missing}
+            self.__dict__.update(before)
+
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 
@@ -311,13 +368,19 @@ class Learner(OneRow, Columns, Counted):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, route: Any = None) -> Self:
+        if self.on_drift is None:
+            return self._fit_quietly(X, y, sample_weight, route)
+        with telling(self):
+            return self._fit_quietly(X, y, sample_weight, route)
+
+    def _fit_quietly(self, X: Any, y: Any, sample_weight: Any, route: Any) -> Self:
         if "_model" in self.__dict__:
             self._model.check_idle()
         model, rows, targets, weights = self._start(X, y, sample_weight)
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
-        watch = Watch.of(self, targets.shape[0], int(self.__dict__["max_iter"]))
+        watch = Watch.of(self, targets.shape[0], self._most_passes(targets.shape[0], route))
         with watch or nullcontext():
             self._go_over(model, rows, targets, weights, route, watch)
         self._model = model
@@ -329,24 +392,54 @@ class Learner(OneRow, Columns, Counted):
         """The passes of ``fit``."""
         best = np.inf
         model.n_iter = 0
-        for epoch in range(int(self.__dict__["max_iter"])):
+        shuffles, seed = self._shuffles(model, route)
+        for epoch in range(self._most_passes(targets.shape[0], route)):
             tally: Tally = model.state.tally
             loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
             order = NO_ORDER
-            if self.__dict__["shuffle"]:
-                order = permutation(targets.shape[0], np.uint64(model.seed) + np.uint64(epoch))
+            if shuffles:
+                order = permutation(targets.shape[0], seed + np.uint64(epoch))
+            model.begin_pass(epoch)
             self._begin_pass(model, epoch)
             if watch is not None:
                 watch.begin(epoch, tally)
             self._learn(model, rows, targets, weights, order, model.state, model.labels, route, watch)
             model.n_iter += 1
             tally = model.state.tally
+            if not seen_before:  # the first row of all was predicted from nothing: its loss says what units y has
+                loss_before, seen_before = tally.history[0, 1], 1
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
             tol = self.__dict__["tol"]
+            if tol is None and self.__dict__["max_iter"] == "auto" and epoch:
+                tol = HARDLY * best
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
+        model.begin_pass(0)
         self._settle(model)
+
+    def _most_passes(self, n: int, route: Any) -> int:
+        """How many passes ``fit`` makes over n rows at most.
+
+        "auto": few over many rows, which need no more; and one by a route of its own, which may ask for labels.
+        """
+        given = self.__dict__["max_iter"]
+        if given != "auto":
+            return int(given)
+        return 1 if route is not None else max(1, min(self._auto_passes, self._auto_rows // max(n, 1)))
+
+    def _shuffles(self, model: Model, route: Any) -> tuple[bool, np.uint64]:
+        """Whether the passes of ``fit`` are in random order, and its seed.
+
+        "auto" is True unless a half-life says that their order is that of time, or there is a route, which goes over a
+        stream. Without a seed it is always the same.
+        """
+        given = self.__dict__["shuffle"]
+        if given == "auto":
+            given = route is None and not isinstance(self.__dict__.get("half_life"), Real)
+            if self.__dict__["random_state"] is None:
+                return given, np.uint64(0)
+        return bool(given), np.uint64(model.seed)
 
     def learn_chunk(self, chunk: Any) -> Self:
         """Learn a chunk of a stream.
@@ -366,6 +459,13 @@ class Learner(OneRow, Columns, Counted):
         in_stream: bool = False,
         route: Any = None,
     ) -> Self:
+        if self.on_drift is None:
+            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
+        with telling(self):
+            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
+
+    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool, route: Any) -> Self:
+        """Go on learning; nobody is told of drift."""
         if "_model" not in self.__dict__:
             with FIRST.lock:
                 if "_model" not in self.__dict__:
@@ -396,7 +496,7 @@ class Learner(OneRow, Columns, Counted):
         rows = self._rows_to_learn(model, given)
         targets = self._check_targets(y, given.n)
         weights = inputs.as_weights(sample_weight, given.n)
-        small = size_of(rows) < size_of(model.state)
+        small = size_of(rows) < size_of(model.state) and (route is None or route.at_once)
         if small and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
             bad = inputs.first_bad_row(rows, weights, self._least())
             if bad >= 0:
@@ -442,6 +542,7 @@ class Learner(OneRow, Columns, Counted):
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
+        route.begin(X, order, s)
         after, targets, s, firsts = self._encode(labels, y, s)
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params
@@ -453,12 +554,13 @@ class Learner(OneRow, Columns, Counted):
             if rule.hold is not None:
                 state = rule.hold(state, X)
             arguments = X, frozen(targets), s, order, start, stop
-            flags = model.balanced, model.averaged and not rule.judges_mean
+            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.tend_at()
             looked_on = {} if watch is None else {"watch": watch}
             state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
             if row >= 0 and not route.stops_at(row):
                 first = inputs.first_bad_row(X, given, self._least())
                 raise inputs.bad_value(X, first, model.features.names, self._least())
+            state, params = route.onward(self, model, state, params)
         self._end_pass(model, before, state, params, labels)
 
     def _own_state(self, model: Model, state: Any, labels: Labels) -> Any:
@@ -476,14 +578,16 @@ class Learner(OneRow, Columns, Counted):
         self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
     ) -> tuple[Any, int]:
         """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
-        if watch is None:
-            return state, learn_rows(state, params, *rest)
         X, y, s, order, start, stop, *flags = rest
-        for first, last in watch.pieces(start, stop):
-            bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
+        for first, last in [(start, stop)] if watch is None else watch.pieces(start, stop):
+            if order.shape[0] and isinstance(X, np.ndarray):
+                bad = in_blocks(learn_rows, state, params, X, y, s, order, first, last, *flags)
+            else:
+                bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
             if bad >= 0:
                 return state, bad
-            watch.note(last, state.tally)
+            if watch is not None:
+                watch.note(last, state.tally)
         return state, -1
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:

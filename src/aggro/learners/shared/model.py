@@ -24,9 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.calibration import BALANCED
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
+from aggro.engine.tending import UNTENDED, tend_address
 from aggro.learners.shared.features import Features, frozen
 from aggro.learners.shared.forks import enlist
 from aggro.learners.shared.labels import Labels
@@ -44,6 +46,7 @@ from aggro.learners.shared.one_row_code import (
 
 NO_ORDER = frozen(np.empty(0, np.int64))
 NO_WEIGHTS = frozen(np.empty(0))
+BALANCED_COSTS = frozen(np.array([BALANCED]))
 INFINITY = float("inf")
 NO_SHAPE = (-1,)
 NESTED = (
@@ -96,9 +99,11 @@ class Model:
     def _runtime(self) -> None:
         self.params: Any = None  # None: never made yet
         self.stale = True  # the learner's parameters were set since these were made
-        self.balanced = False
+        self.class_weight: Any = None  # costs of the classes, as the learner has them
+        self.honest = True  # rows come for the first time: their scores and mistakes are counted
         self.averaged = False
         self.least = -INFINITY  # value that a row may hold
+        self.in_python = False  # rows are made ready before compiled code reads them, dicts too
         self.learning = threading.RLock()
         self.guard = threading.RLock()
         self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
@@ -188,6 +193,26 @@ class Model:
         other.__setstate__(self.__getstate__())
         return other
 
+    # What the pass counts beside learning ---------------------------------------------------------
+
+    def costs(self, labels: Labels) -> np.ndarray:
+        """The weights of the classes as the pass takes them: by number, or BALANCED, or none."""
+        if self.class_weight is None or not labels.codes:
+            return NO_WEIGHTS
+        if self.class_weight == "balanced":
+            return BALANCED_COSTS
+        return frozen(np.array([float(self.class_weight.get(label, 1.0)) for label in labels.codes]))
+
+    def tend_at(self) -> int:
+        """Where the end of a block of rows is seen to; not where the rows were there before."""
+        return tend_address() if self.honest else UNTENDED
+
+    def begin_pass(self, number: int) -> None:
+        """The rows that follow are those of another pass over the same data, ``number`` of which are behind."""
+        with self.guard:
+            self.honest = number == 0
+            self.pinned = None
+
     # Reading and swapping -------------------------------------------------------------------------
 
     def view(self) -> View:
@@ -227,8 +252,9 @@ class Model:
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
         averaged = self.averaged and not rule.judges_mean
-        rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.balanced, averaged, self.scores_row)
-        self.pinned, self.layout_number = pinned_call(OneRowCall(self.state, self.params, *rest))
+        rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
+        call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
+        self.pinned, self.layout_number = pinned_call(call)
         return self.pinned
 
     def score_row(self, row: Pinned) -> float:
@@ -256,7 +282,7 @@ class Model:
 
     def score_dict(self, x: Any) -> float:
         """The same for a dict; infinity if compiled code does not read it."""
-        if type(x) is not dict or self.pinned is None:
+        if type(x) is not dict or self.pinned is None or self.in_python:
             return INFINITY
         reader = self.features.reader
         if reader is None or len(x) > reader.room:

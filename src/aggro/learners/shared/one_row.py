@@ -11,6 +11,7 @@ import numpy as np
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR, HUGE, first_bad
 from aggro.learners.shared import inputs
+from aggro.learners.shared.drifts import telling
 from aggro.learners.shared.features import Features, Ordered, as_float, frozen
 from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.labels import Labels
@@ -64,6 +65,7 @@ class OneRow:
     _fitted: Any
     _widen: Any
     _with_room: Any
+    on_drift: Any
     _rule_for: Any
     _encode_one: Any
     _known_target: Any
@@ -123,6 +125,10 @@ class OneRow:
             return self
         if model.held():
             raise RuntimeError(NESTED)
+        if self.on_drift is not None:
+            with telling(self):
+                self._learn_one(model, x, y, weight)
+            return self
         if type(weight) is float and weight == 1.0:
             with model.guard:  # nothing new about the row: the common case, kept short
                 if not model.stale and not model.busy:

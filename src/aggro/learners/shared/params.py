@@ -100,6 +100,19 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class FlagOr(Flag):
+    """True, False or a word."""
+
+    words: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) or (isinstance(value, str) and value in self.words)
+
+    def __str__(self) -> str:
+        return f"a bool or {Choice(self.words)}"
+
+
+@dataclass(frozen=True)
 class Kind:
     """An instance of a type; ``None`` stands for the value None."""
 

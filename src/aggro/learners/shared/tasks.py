@@ -18,8 +18,10 @@ from aggro.learners.shared.learner import NONE, Learner
 from aggro.learners.shared.model import INFINITY, NESTED, Model
 from aggro.learners.shared.one_row import Explanation
 from aggro.learners.shared.params import Choice, Either, Kind
+from aggro.learners.shared.probabilities import by_number, raised
 
 LARGEST = sys.float_info.max
+CALIBRATION = Choice(("sigmoid", "isotonic"))
 CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
 
 
@@ -27,6 +29,7 @@ class Classifier(Learner):
     """Learns labels of any kind; classes may appear at any time."""
 
     _has_classes = True
+    calibration: str
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over these rows, in order.
@@ -63,12 +66,12 @@ class Classifier(Learner):
             Only classes that have been seen are predicted, reserved ones are not.
         """
         view, scores = self._scores(X)
-        return self._name(view.labels, self._by_class(view.labels, scores))
+        return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The label of each row of a chunk; columns that the model does not know are left out."""
         view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
-        return self._name(view.labels, self._by_class(view.labels, scores))
+        return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row.
@@ -81,15 +84,60 @@ class Classifier(Learner):
         Returns
         -------
         scores : array of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the score of ``classes_[1]``, else one column a class.
+            For two classes the score of ``classes_[1]``, else one column a class. With ``class_weight``, scores
+            are raised so that the highest is that of the decision of least cost.
         """
         view, scores = self._scores(X)
-        return self._by_class(view.labels, scores)
+        return self._decision(view.state, view.labels, scores)
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
         """The scores of each row of a chunk, as ``decision_function`` gives them; unknown columns are left out."""
         view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
-        return self._by_class(view.labels, scores)
+        return self._decision(view.state, view.labels, scores)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class for each row.
+
+        They come from the scores that rows had before they were learned, and from their labels: see ``calibration``.
+        They are of the classes as they come in the stream, whatever weights they have.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        shares : array of shape (n_samples, n_classes)
+            In the order of ``classes_``; each row sums to 1. A class that is only reserved has 0.
+        """
+        view, scores = self._scores(X)
+        return self._probabilities(view.state, view.labels, scores)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def proba_chunk(self, chunk: Any) -> np.ndarray:
+        """The probabilities of each row of a chunk; columns that the model does not know are left out."""
+        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
+        return self._probabilities(view.state, view.labels, scores)
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class seen, for one row; of none if nothing was learned yet."""
+        model: Model | None = self.__dict__.get("_model")
+        if model is None:
+            self._check_first(x)
+            return {}
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)
+            if not model.labels.codes:
+                return {}
+            weighed = self.__dict__["class_weight"] is not None
+            shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration, weighed)
+            return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
 
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
@@ -107,9 +155,9 @@ class Classifier(Learner):
             if pair is None:
                 return None
             scores = model.scores_row
-            if f != 0.0 and scores.shape[1] == 1:  # at 0 the sorted order decides
+            if f != 0.0 and scores.shape[1] == 1 and model.class_weight is None:  # at 0 the sorted order decides
                 return pair[f > 0.0]
-            return self._name(model.labels, self._by_class(model.labels, scores)).tolist()[0]
+            return self._name(model.labels, self._decision(model.state, model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
         """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
@@ -120,7 +168,7 @@ class Classifier(Learner):
         model.check_free()
         with model.guard:
             self._score_one(model, x)
-            decision = self._by_class(model.labels, model.scores_row)[0]
+            decision = self._decision(model.state, model.labels, model.scores_row)[0]
             return float(decision) if decision.ndim == 0 else decision.copy()
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
@@ -132,7 +180,7 @@ class Classifier(Learner):
         labels, features, parts, intercepts = self._explain(x)
         self._check_any(labels)
         parts = self._by_class(labels, parts)
-        intercepts = self._by_class(labels, intercepts[None, :])[0]
+        intercepts = self._decision(self._model.state, labels, intercepts[None, :])[0]
         names = labels.names
         if label is not None and label not in names:
             raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
@@ -227,7 +275,7 @@ class Classifier(Learner):
         return labels, float(code), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        if self.__dict__["class_weight"] is not None and not model.balanced:  # weights by class: the slow way
+        if self.__dict__["class_weight"] not in (None, "balanced"):  # weights by class: the slow way
             return None
         try:
             return model.labels.codes.get(y)
@@ -239,6 +287,21 @@ class Classifier(Learner):
         if not isinstance(weight, Real) or not 0.0 <= weight <= LARGEST:
             raise ValueError(f"class_weight[{label!r}] must be a finite number and not negative, got {weight!r}.")
         return float(weight)
+
+    def _decision(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
+        """The scores as users see them, raised by what the classes cost: the highest is that of the predicted class."""
+        if self.__dict__["class_weight"] is not None:
+            scores = raised(state.tally, scores)
+        return self._by_class(labels, scores)
+
+    def _probabilities(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes in their sorted order."""
+        self._check_any(labels)
+        shares = np.zeros((scores.shape[0], labels.names.shape[0]))
+        seen = labels.order >= 0
+        weighed = self.__dict__["class_weight"] is not None
+        shares[:, seen] = by_number(state.tally, labels, scores, self.calibration, weighed)[:, labels.order[seen]]
+        return shares
 
     def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:
         """The rule's scores (by order of appearance) as users see them (by sorted class).

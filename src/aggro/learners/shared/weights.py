@@ -33,6 +33,7 @@ class ClassWeights(Weights):
     """Of classes."""
 
     _by_class: Any
+    _decision: Any
 
     @property
     def coef_(self) -> np.ndarray:
@@ -43,9 +44,9 @@ class ClassWeights(Weights):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts of the predicting model, one for each row of ``coef_``."""
+        """Intercepts of the predicting model, one for each row of ``coef_``; with ``class_weight`` raised as scores."""
         view, _, intercepts = self._weights()
-        return np.atleast_1d(self._by_class(view.labels, intercepts[None, :])[0])
+        return np.atleast_1d(self._decision(view.state, view.labels, intercepts[None, :])[0])
 
 
 class NumberWeights(Weights):

@@ -1,6 +1,7 @@
 """Uniclass: a centre w and a radius ε, such that the rows of a stream fall inside the ball.
 
-The problem and its solution are in ``learners.uniclass.rule``, how the centre is kept in ``learners.uniclass.centre``.
+The problem and its solution are in ``learners.uniclass.rule``, how the centre is kept in
+``learners.uniclass.centre``, and in what distances are measured in ``learners.uniclass.metric``.
 
 References
 ----------
@@ -21,9 +22,20 @@ from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import View
-from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
 from aggro.learners.shared.radius import RADIUS
+from aggro.learners.uniclass.metric import (
+    AS_THEY_ARE,
+    AUTO,
+    EACH,
+    TOGETHER,
+    is_scaled,
+    parts_of_length,
+    together,
+)
 from aggro.learners.uniclass.rule import BALL, Ball, BallParams, predicting
+
+SCALES = {None: AS_THEY_ARE, "standard": EACH, "whiten": TOGETHER, "auto": AUTO, True: EACH, False: AS_THEY_ARE}
 
 
 class PAUniclass(Detector):
@@ -38,10 +50,14 @@ class PAUniclass(Detector):
     The first row is the first centre; a row inside changes nothing about it. A radius that is learned follows
     the distance that a share ``nu`` of the rows exceeds.
 
+    As it is by default, distances are in deviations of columns that are made uncorrelated (``scale``), and the centre
+    learns from nearly all rows instead of from the farthest, so that anomalies do not draw it to them (``robust``).
+    The algorithm of the paper is ``PAUniclass(0.1, robust=False, scale=None)``.
+
     Parameters
     ----------
-    C : float, default=0.1
-        Aggressiveness: the most a row may move the centre (``pa1``), in the units of X where ``epsilon`` is
+    C : float, default=0.03
+        Aggressiveness: the most a row may move the centre (``pa1``), in the units of distances where ``epsilon`` is
         given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C.
     step : {"pa", "pa1", "pa2"}, default="pa1"
         The step, as above.
@@ -49,14 +65,24 @@ class PAUniclass(Detector):
         The radius; "auto" learns it.
     nu : float, default=0.1
         The share of the rows that a learned radius leaves outside.
+    robust : bool, default=True
+        Where the radius is learned: whether the centre learns from the nine in ten rows that are farthest from it,
+        instead of from those outside alone, and in the first rows in larger steps; and rows outside count less in
+        what ``scale`` finds. Then a tenth of anomalies among the rows does little harm.
+    scale : {"auto", "whiten", "standard"}, bool or None, default="auto"
+        In what distances are measured. "standard" or True: each column in its deviations from the centre. "whiten": all
+        columns together, by the inverse of their covariance; those beyond 1,024 columns each by itself. "auto" is
+        "whiten" up to 256 columns, "standard" up to 16,384, and None beyond, as for None or False: rows as they are,
+        of which sparse ones cost no more than their entries. With a scale a row costs the square of the number of
+        columns that are measured together, or the width.
     average : bool, default=False
         Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own.
-    max_iter : int, default=1
-        Passes over the data in ``fit``.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
-    shuffle : bool, default=False
-        Whether ``fit`` goes over the rows in random order.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -80,7 +106,7 @@ class PAUniclass(Detector):
     Examples
     --------
     >>> from aggro import PAUniclass
-    >>> model = PAUniclass(epsilon=1.0)
+    >>> model = PAUniclass(epsilon=1.0, scale=None)
     >>> for x in ([0.0, 0.0], [1.0, 0.5], [0.5, -0.5]):
     ...     model = model.learn_one(x)
     >>> model.predict_one([0.5, 0.5]), model.predict_one([3.0, 4.0])
@@ -92,21 +118,36 @@ class PAUniclass(Detector):
         "step": Choice(("pa", "pa1", "pa2")),
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
         "nu": Number(0.0, 1.0, open_low=True),
+        "robust": Flag(),
+        "scale": Either((Choice(("auto", "whiten", "standard")), Flag(), Kind(None, "None"))),
         **{name: constraint for name, constraint in COMMON.items() if name != "fit_intercept"},
     }
-    contract = Contract(exempt={"a weight scales C": NO_C})
+    contract = Contract(
+        exempt={
+            "a weight scales C": {**NO_C, ("robust", True): "in the first rows C is at least 2/t"},
+            "a_row_without_loss_changes_no_bit": {("scale", "auto"): "it counts for the spread of the columns"},
+        },
+        plain={"C": 0.1, "robust": False, "scale": None},
+        tried=(
+            {"step": "pa2", "epsilon": 1.0},
+            {"robust": True, "scale": "standard"},
+        ),
+    )
+    robust, scale = False, None  # of files and pickles that are older than these parameters
 
     def __init__(
         self,
-        C: float = 0.1,
+        C: float = 0.03,
         *,
         step: str = "pa1",
         epsilon: float | str = "auto",
         nu: float = 0.1,
+        robust: bool = True,
+        scale: str | bool | None = "auto",
         average: bool = False,
-        max_iter: int = 1,
+        max_iter: int | str = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = False,
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -116,6 +157,8 @@ class PAUniclass(Detector):
         self.step = step
         self.epsilon = epsilon
         self.nu = nu
+        self.robust = robust
+        self.scale = scale
         self.average = average
         self.max_iter = max_iter
         self.tol = tol
@@ -129,20 +172,37 @@ class PAUniclass(Detector):
         return BALL
 
     def _params_for(self, rule: Rule) -> BallParams:
-        epsilon = 0.0 if self.epsilon == "auto" else float(self.epsilon)
-        return BallParams(int(Step[self.step.upper()]), float(self.C), epsilon, float(self.nu), int(self.average))
+        return BallParams(
+            step=int(Step[self.step.upper()]),
+            C=float(self.C),
+            epsilon=0.0 if self.epsilon == "auto" else float(self.epsilon),
+            nu=float(self.nu),
+            average=int(self.average),
+            robust=int(self.robust),
+            scale=SCALES[self.scale],
+        )
 
     def _check_change(self, state: Ball) -> None:
         if self.average and state.u.shape[0] < state.w.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+        if self.robust and not state.inner.shape[0]:
+            raise ValueError("robust=True was set after learning began, and the distances so far are gone. Fit anew.")
+        scale, few = SCALES[self.scale], state.scatter.shape[0]
+        if (state.sums.shape[0] > 0) != (scale != AS_THEY_ARE) or few != together(scale, state.w.shape[0]):
+            raise ValueError(
+                f"scale={self.scale!r} was set after learning began, and distances have been other ones. "
+                "Set it back, or fit anew."
+            )
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
+        """ε − d, with −d = −Σ(x_j − w_j)g_j/d, g = G(x − w): features that the row lacks are in the intercept."""
         point = predicting(view.state, view.params.average)
         learned = view.state.mean_radius if view.params.average else view.state.radius
         radius = view.params.epsilon or learned[RADIUS]
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
+        if is_scaled(view.state):
+            return parts_of_length(view.state, values, indices, point, radius)
         return parts_of_distance(values, indices, point, radius)
 
     @property

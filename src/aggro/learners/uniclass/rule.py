@@ -10,23 +10,52 @@ The radius ε is given, or learned (``learners.shared.radius``) from the distanc
 the rows if ε was given; with a learned radius nobody knows these, and the row's problem is posed in radii: x/ε, w/ε.
 Where a mean of the centres predicts, it has a learned radius of its own: its distances are others than those of the
 centre that learns, and what one calls far would stop the other.
+
+**Rows that do not belong.** With the radius that a share ν of the rows exceeds, only these rows move the centre.
+Together they are a descent on the mean distance of the farthest share ν of the rows, and if most of those are
+anomalies, it is these that the centre goes to. A robust centre has a radius ρ of its own in its problem, that nine in
+ten rows exceed: all those move it, each by no more than C radii ρ, and together they are a descent on
+
+    min over w, ρ   of   νρ + E[‖x − w‖ − ρ]₊,   ν = 9/10,
+
+nearly the mean distance of all rows, whose least is at the spatial median. What a row pulls does not grow with its
+distance, so that a share a of anomalies, wherever they are, cannot outweigh the others. ε still says which rows are
+outside. In the first rows C is at least 2/t: the first centre is a single row, and others are as good.
+
+Distances may be in a metric that is learned too: see ``learners.uniclass.metric``.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import exact, inline
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import largest
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
 from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.contest import judge_outlier
-from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
-from aggro.learners.uniclass.centre import SHARE, Facts, begin, distance, mean_terms, move, new_facts
+from aggro.learners.shared.radius import RADIUS, STEPS, Radius, learn_radius, new_radius, radius_of
+from aggro.learners.uniclass.centre import SHARE, TOP, Facts, begin, distance, mean_terms, move, new_facts, sum_up
+from aggro.learners.uniclass.metric import (
+    Columns,
+    Sums,
+    alone,
+    find_anew,
+    is_measured,
+    length,
+    move_by_gaps,
+    take_in,
+    together,
+    write_gaps,
+)
+
+NEARLY_ALL = 0.9  # of the rows move a robust centre
+u8 = np.uint64
 
 
 class Ball(NamedTuple):
@@ -39,6 +68,12 @@ class Ball(NamedTuple):
     facts: Facts  # (6,): see learners.uniclass.centre
     radius: Radius  # (4,): see learners.shared.radius
     mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean
+    inner: Radius = np.zeros(0)  # (4,), or (0,): the radius beyond which rows move a robust centre
+    # The metric, see learners.uniclass.metric; (0,) and (0, 0) where rows are measured as they are
+    sums: Sums = np.zeros(0)  # (4,)
+    columns: Columns = np.zeros((2, 0))  # (2, width, or as many as are measured)
+    scatter: Annotated[np.ndarray, Numbers()] = np.zeros((0, 0))  # S above its diagonal, of columns measured together
+    whitener: Annotated[np.ndarray, Numbers()] = np.zeros((0, 0))  # the transpose of L⁻¹
 
 
 class BallParams(NamedTuple):
@@ -49,17 +84,40 @@ class BallParams(NamedTuple):
     epsilon: float  # 0.0 where it is learned
     nu: float
     average: int
+    robust: int
+    scale: int  # see learners.uniclass.metric
 
 
 def init(params: BallParams, width: int, models: int) -> Ball:
-    mean = np.zeros(width if params.average else 0)
-    mean_radius = new_radius() if params.average else np.zeros(0)
-    return Ball(new_tally(models), np.zeros(width), mean, np.ones(1), new_facts(), new_radius(), mean_radius)
+    """Nothing learned yet."""
+    room = {name: np.zeros(shape) for name, (_, shape) in shapes(params, width, models, {}).items()}
+    room["scale"][:] = 1.0
+    return Ball(new_tally(models), **room)
+
+
+def shapes(params: BallParams, width: int, models: int, specs: Mapping[str, Any]) -> dict[str, tuple[type, Any]]:
+    """What a state's arrays are, beside the tally."""
+    few, many = together(params.scale, width), alone(params.scale, width)
+    sides = {
+        "w": (width,),
+        "u": (width if params.average else 0,),
+        "scale": (1,),
+        "facts": new_facts().shape,
+        "radius": new_radius().shape,
+        "mean_radius": new_radius().shape if params.average else (0,),
+        "inner": new_radius().shape if params.robust else (0,),
+        "sums": (4 if params.scale else 0,),
+        "columns": (2, many),
+        "scatter": (few, few),
+        "whitener": (few, few),
+    }
+    return {name: (np.float64, side) for name, side in sides.items()}
 
 
 def grow(state: Ball, params: BallParams, width: int, models: int) -> Ball:
     average = int(params.average or state.u.shape[0] > 0)
-    return grown_into(state, init(params._replace(average=average), width, models))
+    robust = int(params.robust or state.inner.shape[0] > 0)
+    return grown_into(state, init(params._replace(average=average, robust=robust), width, models))
 
 
 def predicting(state: Ball, average: int) -> np.ndarray:
@@ -70,6 +128,25 @@ def predicting(state: Ball, average: int) -> np.ndarray:
     return mean_of(state, last, state.u + state.facts[SHARE] * state.w)
 
 
+GAPS = np.uint64(2)  # behind the scores, the work space of a metric: gaps from the centre, from the mean, and room
+
+
+@inline
+def room(state):
+    return 2 + 3 * state.w.shape[0] if state.columns.shape[1] else 2
+
+
+@inline
+def distance_of(state, X, i, p, r, out, at):
+    """How far a row is from the centre p·w + r·u; NaN if it is not finite. In a metric, gaps are written at ``at``."""
+    if is_measured(state):
+        if not largest(X, i) < np.inf:
+            return np.nan
+        write_gaps(state, X, i, p, r, out, at)
+        return length(state, out, at, GAPS + u8(2) * u8(state.w.shape[0]))
+    return distance(state, X, i, p, r)
+
+
 @inline
 def measure(state, params, X, i, p, r, radius, out):
     """The scores of a row by the centre p·w + r·u with this radius."""
@@ -77,7 +154,7 @@ def measure(state, params, X, i, p, r, radius, out):
         out[0] = 0.0
         out[1] = 0.0
         return 1.0 if largest(X, i) < np.inf else np.nan
-    d = distance(state, X, i, p, r)
+    d = distance_of(state, X, i, p, r, out, GAPS)
     out[0] = -d
     out[1] = -radius
     return 1.0 if d == d else np.nan
@@ -112,29 +189,66 @@ def share(step, gap, C, unit, d):
 
 
 @inline
+def move_to(state, params, X, i, s, out, d, radius):
+    """Move the centre towards a row beyond the radius of its problem; whether it moved."""
+    unit = radius if params.epsilon == 0.0 else 1.0
+    C = params.C
+    if params.epsilon == 0.0 and params.robust:
+        C = max(C, 2.0 / max(state.inner[STEPS], 1.0))
+    C *= s
+    if radius == 0.0:
+        return False
+    gap = (d - radius) / unit
+    if gap <= 0.0:
+        return False
+    eta = share(params.step, gap, C, unit, d)
+    if eta == 0.0:
+        return False
+    if is_measured(state):
+        move_by_gaps(state, out, GAPS, eta)
+    else:
+        move(state, X, i, eta, d)
+    return True
+
+
+@exact_part
+def widen(state, out, d, radius, robust):
+    """Let the row be among those that the metric is found from."""
+    weight = 1.0
+    if robust and 0.0 < radius < d:
+        weight = (radius / d) * (radius / d)
+    take_in(state, out, GAPS, weight)
+    find_anew(state)
+    if not is_measured(state):  # columns are too many from now on: distances are other numbers
+        state.facts[TOP] = np.float64(state.w.shape[0])
+        sum_up(state)
+        state.radius[:] = 0.0
+        state.mean_radius[:] = 0.0
+        state.inner[:] = 0.0
+
+
+@inline
 def learn(state, params, X, i, y, s, out, q):
     if state.tally.rows[SEEN] == 0:
         begin(state, X, i)
         return True
     d = -out[0]
     radius = radius_of(state.radius, params.epsilon)
-    unit = 1.0
+    edge = radius
     if params.epsilon == 0.0:
+        if params.robust:
+            edge = state.inner[RADIUS]
+            learn_radius(state.inner, NEARLY_ALL, d)
         learn_radius(state.radius, params.nu, d)
         if state.mean_radius.shape[0]:
             p, r = mean_terms(state)
-            learn_radius(state.mean_radius, params.nu, distance(state, X, i, p, r))
-        if radius == 0.0:
-            return False
-        unit = radius
-    gap = (d - radius) / unit
-    if gap <= 0.0:
-        return False
-    eta = share(params.step, gap, params.C * s, unit, d)
-    if eta == 0.0:
-        return False
-    move(state, X, i, eta, d)
-    return True
+            far = distance_of(state, X, i, p, r, out, GAPS + u8(state.w.shape[0]))
+            learn_radius(state.mean_radius, params.nu, far)
+    measured = is_measured(state)
+    moved = move_to(state, params, X, i, s, out, d, edge)
+    if measured:
+        widen(state, out, d, radius, params.robust)
+    return moved
 
 
 BALL = Rule(
@@ -146,5 +260,10 @@ BALL = Rule(
     learn=learn,
     peek=peek,
     columns=lambda state: 2,
-    added={"mean_radius": lambda parts: "radius" if parts["u"].shape[0] else None},
+    room=room,
+    shapes=shapes,
+    added={
+        "mean_radius": lambda parts: "radius" if parts["u"].shape[0] else None,
+        **dict.fromkeys(("inner", "sums", "columns", "scatter", "whitener"), lambda parts: None),
+    },
 )

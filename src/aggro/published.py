@@ -1,0 +1,69 @@
+"""Learners as their papers have them, by the same names: for reproducing what was published.
+
+With nothing set, the learners of this package scale rows, choose C and average on the way. Here nothing is set but what
+the paper says: one step, one C, the last iterate, rows as they come, in order, once.
+
+    from aggro.published import PAClassifier
+
+    PAClassifier(step="pa2", C=0.1)
+
+is ``aggro.PAClassifier(step="pa2", C=0.1, average=False, scale=None, multi_class="ovr", max_iter=1, shuffle=False)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+IN_ORDER: dict[str, Any] = {"max_iter": 1, "shuffle": False}
+NUMBERS: dict[str, Any] = {"C": 1.0, "step": "pa1", "average": False, "scale": None, **IN_ORDER}
+CLASSES: dict[str, Any] = {**NUMBERS, "multi_class": "ovr"}
+KERNELS: dict[str, Any] = {"gamma": 0.1, "average": False, "scale": None, **IN_ORDER}
+EMBEDDING: dict[str, Any] = {
+    "n_units": 64,
+    "n_pieces": 2,
+    "C": 0.125,
+    "C_r": 0.125,
+    "alpha": 0.9,
+    "average": False,
+    "half_life": None,
+    **IN_ORDER,
+}
+BALL: dict[str, Any] = {"C": 0.1, "robust": False, "scale": None, **IN_ORDER}
+
+
+def PAClassifier(*args: Any, **settings: Any) -> Any:
+    """The passive-aggressive classifier: Crammer and others 2006."""
+    return made("PAClassifier", CLASSES, "C", args, settings)
+
+
+def PARegressor(*args: Any, **settings: Any) -> Any:
+    """Passive-aggressive regression: the same paper."""
+    return made("PARegressor", NUMBERS, "C", args, settings)
+
+
+def KernelPAClassifier(*args: Any, **settings: Any) -> Any:
+    """The classifier with kernels."""
+    return made("KernelPAClassifier", KERNELS, "C", args, settings)
+
+
+def KernelPARegressor(*args: Any, **settings: Any) -> Any:
+    """Regression with kernels."""
+    return made("KernelPARegressor", KERNELS, "C", args, settings)
+
+
+def PAMOClassifier(*args: Any, **settings: Any) -> Any:
+    """The classifier with a max-out embedding: Jorge and Paredes 2018."""
+    return made("PAMOClassifier", EMBEDDING, "n_units", args, settings)
+
+
+def PAUniclass(*args: Any, **settings: Any) -> Any:
+    """Uniclass prediction: Crammer and others 2006."""
+    return made("PAUniclass", BALL, "C", args, settings)
+
+
+def made(name: str, published: dict[str, Any], first: str, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    """The learner; its first parameter may be given by its place."""
+    import aggro.estimators  # scikit-learn is imported where it is used
+
+    given = {first: args[0], **settings} if args else settings
+    return getattr(aggro.estimators, name)(*args[1:], **{**published, **given})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -43,12 +44,13 @@ def made(title):
     return models.load(OLD / f"{title}.aggro", shell=False)
 
 
-def states():
-    """A state of each kind that a learner of the package may have."""
-    for entry in LEARNERS:
-        entry.load()
-    titles = [title for title in recipes.TITLES if title != recipes.ACTIVE]
-    return {title: made(title)._model.state for title in [*titles, *NEWER]}
+TITLES = [*(title for title in recipes.TITLES if title != recipes.ACTIVE), *NEWER]
+
+
+@cache
+def state_of(title):
+    """The state of such a model; not before it is asked for, since some have to be compiled."""
+    return made(title)._model.state
 
 
 def content_of(title, folder):
@@ -57,18 +59,17 @@ def content_of(title, folder):
     return (folder / "m.aggro").read_bytes()
 
 
-STATES = states()
-
-
 def test_every_kind_of_state_is_tried():
-    package = {kind for kind in RULES if kind.__module__.startswith(PACKAGE)}
-    assert {type(state) for state in STATES.values()} == package
+    for entry in LEARNERS:
+        entry.load()
+    tried = {type(state_of(title)) for title in TITLES}
+    assert tried == {kind for kind in RULES if kind.__module__.startswith(PACKAGE)}
 
 
-@pytest.mark.parametrize("title", STATES)
+@pytest.mark.parametrize("title", TITLES)
 def test_every_field_says_what_it_may_hold(title):
-    silent = [name for name, _, said in described(STATES[title]) if not said]
-    assert not silent, f"{silent} of {type(STATES[title]).__name__} say nothing: see aggro.engine.fields"
+    silent = [name for name, _, said in described(state_of(title)) if not said]
+    assert not silent, f"{silent} of {type(state_of(title)).__name__} say nothing: see aggro.engine.fields"
 
 
 def beyond(numbers, state, array):
@@ -94,7 +95,7 @@ def within(numbers, state):
 
 
 def every_bound(title):
-    state = STATES[title]
+    state = state_of(title)
     for name, array, said in described(state):
         for _, places, numbers in bounds_in(name, array, said):
             where = tuple(np.argwhere(np.ones(array[places].shape))[-1]) if array[places].size else None
@@ -102,9 +103,9 @@ def every_bound(title):
                 yield name, array, places, where, numbers
 
 
-@pytest.mark.parametrize("title", STATES)
+@pytest.mark.parametrize("title", TITLES)
 def test_what_is_outside_is_refused_by_name(title, tmp_path):
-    content, state, tried = content_of(title, tmp_path), STATES[title], 0
+    content, state, tried = content_of(title, tmp_path), state_of(title), 0
     for name, array, places, where, numbers in every_bound(title):
         for value in beyond(numbers, state, array):
 
@@ -119,10 +120,10 @@ def test_what_is_outside_is_refused_by_name(title, tmp_path):
     assert tried > 20
 
 
-@pytest.mark.parametrize("title", STATES)
+@pytest.mark.parametrize("title", TITLES)
 def test_what_is_inside_can_be_used(title, tmp_path):
     """A number at a bound loads, and can be used; or it does not go together with the others, and is refused."""
-    content, state, loaded = content_of(title, tmp_path), STATES[title], 0
+    content, state, loaded = content_of(title, tmp_path), state_of(title), 0
     for name, _array, places, where, numbers in every_bound(title):
         for value in within(numbers, state):
 

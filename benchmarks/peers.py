@@ -67,6 +67,7 @@ def sparse(rng: np.random.Generator) -> list[dict]:
     from sklearn.linear_model import SGDClassifier
 
     from aggro.engine.passes import run
+    from aggro.engine.tending import tend_address
     from aggro.learners.linear.vector import LINE, LineParams
     from aggro.learners.shared.features import frozen
     from aggro.learners.shared.inputs import as_rows
@@ -80,11 +81,23 @@ def sparse(rng: np.random.Generator) -> list[dict]:
     X.sum_duplicates()
     w = rng.standard_normal(d)
     y = labels(X, rng)
-    params = LineParams(0, 1, 1.0, 1.0, 1.0, 0)
+    params = LineParams(0, 1, 1.0, 1.0, 1.0, 0, 1.0)
     rows, targets = as_rows(X, "bench"), frozen(y.astype(np.float64))
     ours, alone, theirs, product = best(
         lambda: PAClassifier().fit(X, y),
-        lambda: run(LINE.init(params, d, 2), params, rows, targets, NO_WEIGHTS, NO_ORDER, 0, n, False, False),
+        lambda: run(
+            LINE.init(params, d, 2),
+            params,
+            rows,
+            targets,
+            NO_WEIGHTS,
+            NO_ORDER,
+            0,
+            n,
+            NO_WEIGHTS,
+            False,
+            tend_address(),
+        ),
         lambda: SGDClassifier(**PEER).fit(X, y),
         lambda: X @ w,
         repeat=15,

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from learners.linear import twins
 from scipy.sparse import csr_matrix
 
+from aggro.engine.random import permutation
 from aggro.published import PAClassifier, PARegressor
 
 STEPS = ["pa", "pa1", "pa2", "ls"]
@@ -140,3 +141,21 @@ def test_reserved_width_takes_narrower_rows_in_every_form():
     assert models[0].coef_.tolist() == models[1].coef_.tolist()
     assert models[0].n_features_in_ == 5
     assert models[0].predict(np.ones((1, 3)))[0] == models[1].predict_one(np.ones(3))
+
+
+@pytest.mark.parametrize("width", [1, 3, 1000], ids=["a row", "some rows", "all rows"])
+def test_rows_in_random_order_are_those_of_the_order(width, monkeypatch):
+    """A block of rows is put in order before it is learned: by any blocks, the same bits as rows that came so."""
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.standard_normal((200, 4)), rng.integers(0, 3, 200), rng.choice([0.0, 0.5, 2.0], 200)
+    monkeypatch.setattr("aggro.learners.shared.learner.BLOCK_BYTES", 8 * 4 * width)
+    shuffled = PAClassifier(shuffle=True, random_state=7, average=True).fit(X, y, sample_weight=weights)
+    order = permutation(200, np.uint64(shuffled._model.seed))
+    assert order.tolist() != list(range(200))
+    came_so = PAClassifier(average=True).partial_fit(X[order], y[order], sample_weight=weights[order])
+    assert shuffled.coef_.tolist() == came_so.coef_.tolist()
+    assert shuffled.history_.tolist() == came_so.history_.tolist()
+    X[order[150], 2] = np.nan
+    weights[order[150]] = 1.0
+    with pytest.raises(ValueError, match=f"row {order[150]}"):
+        PAClassifier(shuffle=True, random_state=7).fit(X, y, sample_weight=weights)

@@ -17,9 +17,10 @@ from aggro.engine.rule import LIVE, MISTAKES, RULES, SEEN
 from aggro.learners.active.replay import Kept, Row, row_at
 from aggro.learners.shared import inputs
 from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.learner import Learner, Stretch
+from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
 from aggro.learners.shared.one_row import FIRST
+from aggro.learners.shared.routes import Stretch
 
 BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
 

@@ -39,7 +39,7 @@ def check_rows(learner: Any, given: Entered) -> None:
 
 
 def learn_along(learner: Any, given: Entered, route: Any) -> None:
-    """One pass over the rows in order, by a route: see ``shared.learner.EveryRow``."""
+    """One pass over the rows in order, by a route: see ``shared.routes``."""
     model = given.model
     learner._learn(model, given.rows, given.targets, given.weights, NO_ORDER, model.state, model.labels, route)
 

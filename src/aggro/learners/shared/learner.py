@@ -7,7 +7,7 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from inspect import signature
 from numbers import Real
@@ -30,6 +30,7 @@ from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
 from aggro.learners.shared.one_row import FIRST, OneRow
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
+from aggro.learners.shared.routes import EveryRow, in_blocks
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
@@ -49,7 +50,6 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
-BLOCK_BYTES = 2**19  # of rows that are put in order
 HARDLY = 0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
 # Parameters that change nothing of what is learned: any learner may have them, and model files do without.
 ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
@@ -62,84 +62,6 @@ class Start(NamedTuple):
     rows: Any
     targets: np.ndarray
     weights: np.ndarray
-
-
-class Stretch(NamedTuple):
-    """Rows ``start`` to ``stop`` of a pass, which one compiled loop learns by one rule."""
-
-    learn_rows: Any  # the loop: ``engine.passes.run``, or one with the same arguments
-    rule: Rule
-    targets: np.ndarray  # of all rows of the pass, as numbers
-    start: int
-    stop: int
-    labels: Labels  # those that the state has room for, and that the model knows afterwards
-
-
-class EveryRow:
-    """The route of an ordinary pass: it learns every row, and a stretch ends where a new class needs another rule.
-
-    ``_learn`` goes by any route that it is handed: an object with these methods.
-    """
-
-    at_once: bool = True  # whether nothing can interrupt it between its stretches
-
-    def __init__(self, learn_rows: Any = run) -> None:
-        self.learn_rows = learn_rows
-
-    def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
-        """Hear the rows as they were given, the order of the pass, and the weights in this order; none if all are 1."""
-
-    def stretches(
-        self, learner: Learner, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
-    ) -> Iterator[Stretch]:
-        """What to learn next, until there is nothing left.
-
-        ``before`` are the labels known so far and ``after`` those with the labels of ``y`` among them, ``targets`` are
-        their numbers, and ``firsts`` is where each number first appears, -1 for those known before.
-        """
-        stages = [(0, learner._rule_for(max(1, len(before.codes))))]
-        for code, row in enumerate(firsts):
-            rule = learner._rule_for(code + 1)
-            if row >= 0 and rule is not stages[-1][1]:
-                stages.append((int(row), rule))
-        ends = [start for start, _ in stages[1:]] + [y.shape[0]]
-        for (start, rule), stop in zip(stages, ends, strict=True):
-            yield Stretch(self.learn_rows, rule, targets, start, stop, after)
-
-    def stops_at(self, row: int) -> bool:
-        """Whether the loop stopped at this row because the route has more to say; else the row is not finite."""
-        return False
-
-    def onward(self, learner: Learner, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
-        """The state and settings to go on with after a stretch: those that learned it."""
-        return state, params
-
-
-def in_blocks(
-    learn_rows: Any,
-    state: Any,
-    params: Any,
-    X: np.ndarray,
-    y: np.ndarray,
-    s: np.ndarray,
-    order: np.ndarray,
-    start: int,
-    stop: int,
-    *flags: Any,
-) -> int:
-    """Learn rows in another order than they are in: a block of them is put in order first, and read once in a row.
-
-    The same bits as by ``order``, in about two thirds of the time where there are many.
-    """
-    size = max(1, BLOCK_BYTES // max(1, X.strides[0]))
-    for first in range(start, stop, size):
-        block = slice(first, min(first + size, stop))
-        rows, weights = frozen(X[order[block]]), frozen(s[block]) if s.shape[0] else s
-        n = block.stop - first
-        bad = learn_rows(state, params, rows, frozen(y[block]), weights, NO_ORDER, 0, n, *flags)
-        if bad >= 0:
-            return int(first + bad)
-    return -1
 
 
 class Learner(OneRow, Columns, Counted):
@@ -534,7 +456,7 @@ class Learner(OneRow, Columns, Counted):
         """One pass over rows that came through the doors, into ``state``, which then is the model's.
 
         The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule. ``route`` says which rows are learned, and by which compiled loop: see :class:`EveryRow`. A
+        next rule. ``route`` says which rows are learned, and by which compiled loop: see ``shared.routes``. A
         ``watch`` is told how it goes.
         """
         route = route or EveryRow()

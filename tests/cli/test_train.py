@@ -235,6 +235,15 @@ def test_settings_of_every_kind(svm, tmp_path):
     assert (short["parameters"]["step"], short["parameters"]["C"]) == ("pa2", 0.5)
 
 
+@pytest.mark.parametrize(
+    ("short", "name"), [("pamo", "PAMOClassifier"), ("KernelPA", "KernelPAClassifier"), ("pa1", "PAClassifier")]
+)
+def test_classifiers_go_by_short_names_too(short, name):
+    from aggro.cli.learner_spec import entry_of
+
+    assert entry_of(short)[0].name == name
+
+
 def test_train_and_predict_start_without_scikit_learn(svm, csv, tmp_path):
     m, c = str(tmp_path / "m.aggro"), str(tmp_path / "c.aggro")
     script = f"""

@@ -59,8 +59,9 @@ def learners_text() -> str:
     for entry, table in tables.items():
         own = {name: what for name, what in table.items() if name not in shared}
         lines += lines_of(f"{entry.name} ({entry.task})", own)
-    short = ", ".join(f"{name} = {meaning}" for name, meaning in meanings().items())
-    lines += ["", *(f"  {line}" for line in wrapped(f"Short names: {short}.", help_width() - 2))]
+    short = ", ".join(f"{name} = {meaning}" for name, meaning in meanings().items() if "(" in meaning)
+    said = f"Short names: {short}; and classifiers without that word, such as pamo for PAMOClassifier."
+    lines += ["", *(f"  {line}" for line in wrapped(said, help_width() - 2))]
     return "\n".join(lines)
 
 

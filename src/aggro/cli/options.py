@@ -14,7 +14,7 @@ import typer
 
 from aggro.cli.outputs import Reads
 from aggro.cli.plugins import load_plugins
-from aggro.learners.registry import learners
+from aggro.learners.registry import Entry, learners
 
 PANEL = "Reading the data"
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
@@ -27,11 +27,19 @@ def complete_formats(incomplete: str) -> list[str]:
 
 
 def meanings() -> dict[str, str]:
-    """What short names stand for: each step, built in or of the user's own, as the papers have it."""
+    """What short names stand for: classifiers without that word, and each step, built in or of the user's own.
+
+    Steps are as the papers have them: ``pa`` is the step, and not the learner.
+    """
+    short = {entry.name.removesuffix("Classifier").lower(): entry.name for entry in learners() if is_shortened(entry)}
     own = sys.modules.get("aggro.engine.user_steps")  # imported by a plugin that has steps, and slow to import
     published = "C=1, average=false, scale=none, multi_class=ovr"
     plain = {step: f"PAClassifier(step={step}, {published})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
-    return plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
+    return short | plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
+
+
+def is_shortened(entry: Entry) -> bool:
+    return entry.task == "classification" and entry.name.endswith("Classifier")
 
 
 def short_names() -> list[str]:

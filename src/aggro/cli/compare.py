@@ -21,7 +21,7 @@ from aggro.learners.shared.inside import parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
-WARM_UP = 64  # rows by which kernels get loaded before the clock runs
+WARM_UP = 1024  # rows by which all code gets loaded before the clock runs; fewer do not take the way of many labels
 
 
 def complete_list(incomplete: str) -> list[str]:

@@ -32,7 +32,7 @@ _HOMES = {
     "register": "aggro.learners.register",
     "step": "aggro.engine.user_steps",
 }
-_MODULES = ("evaluate", "interop", "models", "plot", "streams", "testing", "theory")
+_MODULES = ("evaluate", "export", "interop", "models", "plot", "streams", "testing", "theory")
 
 __all__ = sorted((*_HOMES, *_MODULES))
 

@@ -52,6 +52,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "files hold states, whoever made them; an ActiveLearner has two parts, a RecordLearner too",
     ),
     "estimators": (LEARNERS, "scikit-learn's manners are put around every learner in the same way"),
+    "export": ({"models", *SHARED}, "a model is written by what it answers with, whoever learned it"),
     "interop": ({"streams", *LEARNERS}, "and so are River's"),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
@@ -71,6 +72,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "",
             "encoding",
             "evaluate",
+            "export",
             "models",
             "plot",
             "published",
@@ -95,6 +97,7 @@ EXCEPTIONS = {
     ("learners.records.learner", "estimators"): SHELL,
     ("learners.shared.inside", "learners.registry"): "the task of a learner is in the list; imported where it is asked",
     ("learners.register", "estimators"): SHELL,
+    ("export.model", ""): "a file names the version that wrote it",
     ("models.saving", ""): "a file names the version that wrote it",
     ("streams.formats", "streams.reader"): FOR_TYPES,
     ("streams.line_formats", "streams.reader"): FOR_TYPES,

@@ -12,7 +12,7 @@ import aggro
 
 FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "records", "uniclass"}
 BATCHES = ["aggro.engine.solve", "aggro.learners.linear.minibatch"]
-NOT_NEEDED = ("cli", "encoding", "evaluate", "interop", "plot", "streams", "testing", "theory")
+NOT_NEEDED = ("cli", "encoding", "evaluate", "export", "interop", "plot", "streams", "testing", "theory")
 UPSTAIRS = [f"aggro.{part}" for part in NOT_NEEDED]
 TWO_ROWS = ".partial_fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])"
 
@@ -67,6 +67,11 @@ def loaded_by(code: str, folder) -> set[str]:
             "import aggro; aggro.plot.weights",
             "aggro.plot",
             [*families_but(), "aggro.estimators", "aggro.evaluate", "matplotlib", "sklearn"],
+        ),
+        (
+            "import aggro; aggro.export.onnx",
+            "aggro.export",
+            [*families_but(), "aggro.estimators", "onnx", "onnxruntime", "sklearn"],
         ),
         (
             "import aggro.streams; list(aggro.streams.open('rows.svm'))",

@@ -20,6 +20,7 @@ from aggro.cli.compare import compare
 from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
 from aggro.cli.data import data
 from aggro.cli.demo import demo
+from aggro.cli.export import export
 from aggro.cli.help import Group, ListsLearners, help_width
 from aggro.cli.label import label
 from aggro.cli.predict import predict
@@ -40,6 +41,7 @@ app.command(short_help="Label rows by hand, those that the model asks about.", c
 app.command(short_help="What a model says of each row.")(predict)
 app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
 app.command(short_help="What is in a model file.")(show)
+app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
 app.add_typer(data, name="data", short_help="The named data sets.")
 
 

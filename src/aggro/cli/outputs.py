@@ -76,7 +76,14 @@ def is_text(path: str) -> bool:
     return b"\0" not in start and not start.lower().startswith(OTHERS)
 
 
+def is_onnx(path: str) -> bool:
+    """One that aggro has written: its format's version comes first, then who made it."""
+    start = head_of(path)[:64]
+    return start.startswith(b"\x08") and b"\x12\x05aggro" in start
+
+
 MODEL = Kind("a model", is_model)
+ONNX = Kind("an ONNX model that aggro has made", is_onnx)
 JOURNAL = Kind("a journal of answers", is_journal)
 PAGE = Kind("a page that aggro has made", is_page)
 PLOT = Kind("a plot", is_plot)

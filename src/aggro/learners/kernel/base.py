@@ -18,6 +18,7 @@ from aggro.engine.rows import CSR, HUGE
 from aggro.engine.rule import RULES, Rule, copy_state, seen
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
+from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, SETTLED, all_members, members_table, only
 from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
@@ -44,6 +45,7 @@ from aggro.learners.kernel.user_kernel import called, called_scores, learn_calle
 from aggro.learners.shared import inputs
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.features import frozen
+from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import NO_ORDER, Model, View
@@ -560,6 +562,10 @@ class KernelLearner(WaitingRows):
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of the support vectors in the model that predicts."""
         return self._support()[1].T
+
+    def _formula(self, view: View) -> Formula:
+        """Kernel values of the support vectors, and their coefficients as weights."""
+        return support_formula(self.kernel, view, gamma_of(view), predicting(view))
 
     def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
         """Scores are sums over support vectors, so these have the parts, by number, and not the features of the row."""

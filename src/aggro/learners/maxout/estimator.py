@@ -33,6 +33,7 @@ from aggro.learners.maxout.rule import (
 from aggro.learners.maxout.updates import AUTO, NEVER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
+from aggro.learners.shared.formula import Formula, LargestPieces, Linear, Scaled, UnitRows
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
@@ -362,6 +363,19 @@ class PAMOClassifier(Classifier):
         with model.reading() as view:
             moments = view.state.moments[:, : view.n_features]
             return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[MEASURED]), 1))
+
+    def _formula(self, view: View) -> Formula:
+        state, n = view.state, view.n_features
+        U, W = predicting(view)
+        first = 0 if view.params.bias else 1
+        pieces = Linear(U[first : 1 + n].reshape(1 + n - first, -1), np.zeros(U.shape[1] * U.shape[2]))
+        embedded = (UnitRows(float(view.params.bias)), pieces, LargestPieces(*U.shape[1:]), UnitRows())
+        scores = (*embedded, Linear(W.T, np.zeros(W.shape[0])))
+        if not view.params.scale:
+            return scores
+        means, squares, *had = state.moments[:, :n]
+        rows = np.full(n, float(state.marks[MEASURED]))
+        return (Scaled(int(view.params.scale), rows, had[0] if had else rows, means, squares), *scores)
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each unit is linear in the row, through its winning piece; what the row lacks is in the intercept."""

@@ -21,6 +21,7 @@ from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, POSITIVE, M
 from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
+from aggro.learners.shared.formula import Distance, Formula, Linear
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.radius import RADIUS
@@ -159,6 +160,11 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
             0.0,
             int(self.n_features or 0),
         )
+
+    def _formula(self, view: View) -> Formula:
+        centre = self._predicting(view, slice(0, view.n_features))[0][:, 0]
+        radius = view.params.epsilon or view.state.radius[RADIUS]
+        return Distance(centre), Linear(-np.ones((1, 1)), np.array([radius]))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""

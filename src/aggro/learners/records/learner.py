@@ -12,9 +12,11 @@ import numpy as np
 
 from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
+from aggro.learners.records.formula import number_stages
 from aggro.learners.records.given import Rows, as_record, described, names_of, some_rows, taken
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import Ordered
+from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.forks import Turn, turn_of
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import model_of, task_of
@@ -583,6 +585,11 @@ class RecordLearner:
             raise TypeError(f"The 'estimator' parameter of {name} must be a learner of aggro, got {inner!r}.")
         if inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(f"{name} makes features of records, and kernel='precomputed' has none.")
+
+    def _encoded_numbers(self, n: int) -> tuple[Formula, list[str]]:
+        """The stages from cells to the first n features, and the columns that these cells are of: for ``aggro.export``."""
+        with self._turn() as (encoder, _):
+            return number_stages(encoder, n)
 
     def _begin_pass(self, model: Any, number: int) -> None:
         self.estimator_._begin_pass(model, number)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from aggro.learners.shared.one_row import FIRST, OneRow
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.routes import EveryRow, in_blocks
+
+if TYPE_CHECKING:
+    from aggro.learners.shared.formula import Formula
 
 NONE = Kind(None, "None")
 COMMON: dict[str, Constraint] = {
@@ -110,6 +113,13 @@ class Learner(OneRow, Columns, Counted):
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each given feature's part in each score (features, scores), and the scores' intercepts."""
+        raise NotImplementedError
+
+    def _formula(self, view: View) -> Formula:
+        """The stages from rows to the scores that predict, of a detector to its decisions: for ``aggro.export``.
+
+        Where a learner says nothing, and ``_contributions`` are weights times values, these are found out.
+        """
         raise NotImplementedError
 
     def _least(self) -> float:

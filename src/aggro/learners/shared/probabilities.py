@@ -20,14 +20,20 @@ def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str
     live = len(labels.codes)
     shares = np.ones((scores.shape[0], live))
     if live > 1:
-        heights = SIGMOIDS
-        if calibration == "isotonic" and tally.curve.any():
-            heights = np.empty((live, BINS))
-            isotonic(tally.pairs[:live], int(tally.marks[COUNTED]), heights)
+        heights = heights_of(tally, live, calibration)
         probabilities(np.ascontiguousarray(scores / spread_of(tally)), tally.curve, heights, shares)
         if not weighed:
             agree(shares, scores)
     return shares
+
+
+def heights_of(tally: Tally, live: int, calibration: str) -> np.ndarray:
+    """The heights of each class's bins (classes, bins), NaN for those without pairs; nothing for sigmoids."""
+    if calibration != "isotonic" or not tally.curve.any():
+        return SIGMOIDS
+    heights = np.empty((live, BINS))
+    isotonic(tally.pairs[:live], int(tally.marks[COUNTED]), heights)
+    return heights
 
 
 def agree(shares: np.ndarray, scores: np.ndarray) -> None:

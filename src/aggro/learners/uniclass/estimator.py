@@ -20,6 +20,7 @@ from aggro.engine.steps import Step
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
+from aggro.learners.shared.formula import Distance, Formula, Linear
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
@@ -30,6 +31,7 @@ from aggro.learners.uniclass.metric import (
     EACH,
     TOGETHER,
     is_scaled,
+    metric_of,
     parts_of_length,
     together,
 )
@@ -193,6 +195,15 @@ class PAUniclass(Detector):
                 f"scale={self.scale!r} was set after learning began, and distances have been other ones. "
                 "Set it back, or fit anew."
             )
+
+    def _formula(self, view: View) -> Formula:
+        state, params, n = view.state, view.params, view.n_features
+        learned = state.mean_radius if params.average else state.radius
+        inside = Linear(-np.ones((1, 1)), np.array([params.epsilon or learned[RADIUS]]))
+        centre = predicting(state, params.average)[:n]
+        if not is_scaled(state):
+            return Distance(centre), inside
+        return Distance(centre, *metric_of(state, n)), inside
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)g_j/d, g = G(x − w): features that the row lacks are in the intercept."""

@@ -221,6 +221,18 @@ def is_scaled(state: Any) -> bool:
     return bool(state.columns.shape[1]) and bool(state.sums[MET] <= state.columns.shape[1])
 
 
+def metric_of(state: Any, n: int) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Of n columns: 1/σ, L⁻¹ transposed if they are measured together, and what a column adds that had not varied."""
+    width, met = min(n, state.columns.shape[1]), int(state.sums[MET])
+    scales = np.zeros(n)
+    scales[:width] = state.columns[1, :width]
+    whitener = None
+    if met <= state.scatter.shape[0]:
+        whitener = np.eye(n)
+        whitener[:met, :met] = np.triu(state.whitener[:met, :met])
+    return scales, whitener, float(state.sums[KNOWN])
+
+
 def parts_of_length(
     state: Any, values: np.ndarray, indices: np.ndarray, centre: np.ndarray, radius: float
 ) -> tuple[np.ndarray, np.ndarray]:

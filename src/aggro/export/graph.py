@@ -1,0 +1,112 @@
+"""An ONNX graph in the making: operations on values, each of a known type.
+
+An array where a value is expected is a constant, of the type of the values beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+OPSET = 13  # the lowest with all operations that are used, in these forms; onnxruntime 1.7 and later read it
+IR_VERSION = 7  # of the file's format: the one that came with this opset
+LARGEST = 2**31 - 2**20  # bytes of a model: protobuf has no larger ones
+BATCH = "batch"  # the name of the first side of every input and output
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+INT, BOOL = np.dtype(np.int64), np.dtype(bool)
+
+
+class Value(NamedTuple):
+    """What an operation gives: its name in the graph, and the type of its numbers."""
+
+    name: str
+    dtype: np.dtype
+
+
+class Graph:
+    """Nodes, constants, inputs and outputs."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+        self.size = 0  # bytes of constants
+
+    def input(self, name: str, dtype: np.dtype, columns: int) -> Value:
+        """Rows that are given, with so many columns."""
+        self.inputs.append(described(name, dtype, (BATCH, columns)))
+        return Value(name, dtype)
+
+    def output(self, name: str, value: Value, *sides: int) -> None:
+        """What is given back; ``sides`` are those beside the rows."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self.outputs.append(described(name, value.dtype, (BATCH, *sides)))
+
+    def constant(self, array: Any, dtype: np.dtype) -> Value:
+        """Numbers that are in the model."""
+        from onnx import numpy_helper
+
+        given = np.asarray(array)
+        with np.errstate(over="ignore"):
+            held = given.astype(dtype)
+        if dtype == FLOAT and not (np.isfinite(held) | ~np.isfinite(given)).all():
+            raise ValueError("The model has numbers that are too large for float32. Export it with dtype='float64'.")
+        self.size += held.nbytes
+        if self.size > LARGEST:
+            raise ValueError("The model would have more than 2 GB, the most that an ONNX file can hold.")
+        value = Value(f"c{len(self.constants)}", dtype)
+        self.constants.append(numpy_helper.from_array(held, value.name))
+        return value
+
+    def op(self, kind: str, *given: Any, dtype: np.dtype | None = None, **attributes: Any) -> Value:
+        """An operation. What it gives is of the type of what it is given, unless ``dtype`` says otherwise."""
+        from onnx import helper
+
+        known = [value.dtype for value in given if isinstance(value, Value)]
+        like = next((dtype for dtype in known if dtype != BOOL), BOOL)  # a condition says nothing of what it chooses
+        inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
+        out = Value(f"v{len(self.nodes)}", dtype or (BOOL if kind in TESTS else like))
+        self.nodes.append(helper.make_node(kind, [value.name for value in inputs], [out.name], **attributes))
+        return out
+
+    def top(self, value: Value, n: int) -> Value:
+        """The n largest numbers of each row, the largest first."""
+        from onnx import helper
+
+        out = Value(f"v{len(self.nodes)}", value.dtype)
+        given = [value.name, self.shape(n).name]
+        self.nodes.append(helper.make_node("TopK", given, [out.name, f"{out.name}_at"], axis=1))
+        return out
+
+    def cast(self, value: Value, dtype: np.dtype) -> Value:
+        """The same numbers of another type."""
+        if value.dtype == dtype:
+            return value
+        return self.op("Cast", value, dtype=dtype, to=type_of(dtype))
+
+    def shape(self, *sides: int) -> Value:
+        """A list of whole numbers."""
+        return self.constant(np.array(sides), INT)
+
+
+TESTS = ("Equal", "Greater", "GreaterOrEqual", "Less", "IsNaN", "And", "Or", "Not")
+
+
+def type_of(dtype: np.dtype) -> int:
+    """ONNX's number of a type; texts are objects."""
+    from onnx import TensorProto, helper
+
+    if dtype.kind in "UO":
+        return int(TensorProto.STRING)
+    return int(helper.np_dtype_to_tensor_dtype(dtype))
+
+
+def described(name: str, dtype: np.dtype, sides: tuple[Any, ...]) -> Any:
+    """An input or an output as ONNX describes it."""
+    from onnx import helper
+
+    return helper.make_tensor_value_info(name, type_of(dtype), list(sides))

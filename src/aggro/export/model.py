@@ -1,0 +1,116 @@
+"""A fitted learner as an ONNX model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from aggro.export.answers import column, write_classes
+from aggro.export.graph import INT, IR_VERSION, OPSET, Graph, Value
+from aggro.export.stages import write
+from aggro.learners.shared.answers import Answers, answers_of
+
+NEEDED = "Exporting to ONNX takes the package onnx: pip install 'aggro[onnx]'."
+DTYPES = ("float32", "float64")
+X = "X"
+OWN = (X, "label", "scores", "probabilities", "prediction")  # names that inputs must not have
+
+
+def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: bool = False) -> Any:
+    """A fitted learner as an ONNX model, which gives the same answers without this library.
+
+    Parameters
+    ----------
+    model : learner
+        Any fitted learner of the library. Of an ``ActiveLearner`` it is the learner inside; of a ``RecordLearner``,
+        whose columns must be numbers, it is the learner with its encoder.
+    path : path, default=None
+        Where to write the model, whole or not at all; ``.onnx`` is the usual ending.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of the rows that go in and of the numbers that come out. How rows are scaled, and distances, are
+        computed in float64 in any case.
+    named_inputs : bool, default=False
+        Whether each feature is an input of its own, by its name, of shape (batch, 1); else there is one input ``X`` of
+        shape (batch, n_features).
+
+    Returns
+    -------
+    model : onnx.ModelProto
+        The model. A classifier's outputs are ``label``, ``scores`` and ``probabilities``, a detector's ``label``
+        and ``scores``, a regressor's ``prediction``.
+    """
+    if find_spec("onnx") is None:
+        raise ImportError(NEEDED)
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
+    answers = answers_of(model)
+    made = as_model(answers, np.dtype(dtype), named_inputs)
+    if path is not None:
+        from aggro.models.atomic import replacing
+
+        with replacing(os.fspath(path), "the ONNX model") as file:
+            file.write(made.SerializeToString())
+    return made
+
+
+def as_model(answers: Answers, dtype: np.dtype, named_inputs: bool) -> Any:
+    """The answers as a model with its metadata."""
+    from onnx import checker, helper
+
+    from aggro import __version__
+
+    g = Graph()
+    rows = given(g, answers, dtype, named_inputs)
+    scores = write(g, rows, answers.formula)
+    if answers.classes is not None:
+        write_classes(g, rows, scores, answers.classes)
+    elif answers.task == "regression":
+        g.output("prediction", column(g, scores))
+    else:
+        decided = column(g, scores)
+        inside = g.op("GreaterOrEqual", decided, np.zeros(1))
+        g.output("label", g.op("Where", inside, *(g.constant(np.array([side]), INT) for side in (1, -1))))
+        g.output("scores", decided)
+    graph = helper.make_graph(g.nodes, answers.learner, g.inputs, g.outputs, g.constants)
+    made = helper.make_model(
+        graph,
+        producer_name="aggro",
+        producer_version=__version__,
+        doc_string=f"{answers.learner}, for {answers.task}, after {answers.rows:,} rows.",
+        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+    )
+    helper.set_model_props(made, metadata_of(answers))
+    checker.check_model(made)
+    return made
+
+
+def given(g: Graph, answers: Answers, dtype: np.dtype, named: bool) -> Value:
+    """The rows that go in."""
+    if not named:
+        return g.input(X, dtype, answers.n_features)
+    names = answers.feature_names or range(answers.n_features)
+    texts = [str(name) for name in names]
+    if doubled := {text for text in texts if texts.count(text) > 1 or text in OWN or not text}:
+        raise ValueError(
+            f"The features cannot be inputs of their own: {sorted(doubled)[0]!r} is the name of several, or one that "
+            "is taken. Export the model with named_inputs=False."
+        )
+    columns = [g.input(text, dtype, 1) for text in texts]
+    return g.op("Concat", *columns, axis=1)
+
+
+def metadata_of(answers: Answers) -> dict[str, str]:
+    """What is said of the model beside its graph; lists and parameters in JSON."""
+    facts: dict[str, Any] = {"learner": answers.learner, "task": answers.task, "rows": answers.rows}
+    facts["parameters"] = answers.parameters
+    if answers.feature_names is not None:
+        facts["feature_names"] = answers.feature_names
+    if answers.classes is not None:
+        facts["classes"] = answers.classes.names.tolist()
+    return {name: fact if isinstance(fact, str) else json.dumps(fact, default=str) for name, fact in facts.items()}

@@ -1,0 +1,194 @@
+"""The stages of a formula (``learners.shared.formula``) as operations of a graph: a function for each.
+
+Rows are float32 unless asked otherwise. What would lose digits then is computed in float64 inside the graph: how rows
+are scaled, norms, and distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.scaling import FAR, STILL, Scale
+from aggro.export.graph import DOUBLE, FLOAT, Graph, Value
+from aggro.learners.shared.formula import (
+    Cosines,
+    Distance,
+    KernelDistance,
+    KernelValues,
+    LargestPieces,
+    Linear,
+    Scaled,
+    UnitRows,
+)
+
+ROUNDING = 2.0**-22  # of a squared distance in float32, relative to the squared norms it is the difference of
+HARDLY = 1e-6  # an error of γ‖x − z‖² up to this is let be
+
+
+def gaps(g: Graph, x: Value, centre: np.ndarray) -> Value:
+    """x − c in float64. Where x is c rounded to float32 it was meant to be c: a column that never varies stays so."""
+    wide = g.op("Sub", g.cast(x, DOUBLE), centre)
+    if x.dtype != FLOAT:
+        return wide
+    return g.op("Where", g.op("Equal", x, centre), np.zeros(1), wide)
+
+
+def scaled(g: Graph, x: Value, stage: Scaled) -> Value:
+    given, gone = x, g.op("IsNaN", x) if stage.missing else None
+    if gone is not None:
+        x = g.op("Where", gone, stage.means if stage.mode else np.zeros(1), x)  # what is the mean is 0 when scaled
+    if stage.mode != Scale.NONE:
+        x = g.cast(in_units(g, x, stage), given.dtype)
+    return x if gone is None else g.op("Concat", x, g.cast(gone, x.dtype), axis=1)
+
+
+def in_units(g: Graph, x: Value, stage: Scaled) -> Value:
+    """The rows in deviations or root mean squares, in float64."""
+    if x.dtype == DOUBLE:
+        x = g.op("Clip", x, np.array(-FAR), np.array(FAR))
+    always, never = stage.by_deviation(), stage.by_root()
+    if always.all():
+        return by_deviation(g, x, stage)
+    zero = g.op("Equal", x, np.zeros(1))
+    if never.all():
+        return by_root(g, x, zero, stage)
+    here = g.op("Not", zero)
+    centred = g.op("Or", g.op("And", here, ~never), always)  # a value that is not 0 may be the one that makes a quarter
+    return g.op("Where", centred, by_deviation(g, x, stage), by_root(g, x, zero, stage))
+
+
+def by_deviation(g: Graph, x: Value, stage: Scaled) -> Value:
+    share = 1.0 / (stage.rows + 1.0)
+    rest = stage.rows * share
+    gap = gaps(g, x, stage.means)
+    moved = g.op("Mul", gap, rest)
+    variance = g.op("Mul", g.op("Add", g.op("Mul", gap, moved), stage.squares), share)
+    return over_root(g, moved, variance)
+
+
+def by_root(g: Graph, x: Value, zero: Value, stage: Scaled) -> Value:
+    wide = g.cast(x, DOUBLE)
+    power = g.op("Add", g.op("Mul", wide, wide), stage.squares + stage.means**2 * stage.rows)
+    each = 1.0 / np.maximum(stage.counts, 1.0), 1.0 / (stage.counts + 1.0)
+    count = g.op("Where", zero, *(g.constant(share, DOUBLE) for share in each))
+    return over_root(g, wide, g.op("Mul", power, count))
+
+
+def over_root(g: Graph, x: Value, square: Value) -> Value:
+    """x/√a; 0 where a is nothing."""
+    divided = g.op("Div", x, g.op("Sqrt", g.op("Max", square, np.array(STILL))))
+    return g.op("Where", g.op("Greater", square, np.array(STILL)), divided, np.zeros(1))
+
+
+def linear(g: Graph, x: Value, stage: Linear) -> Value:
+    if stage.weights.shape[0] == stage.weights.shape[1] and (stage.weights == np.eye(stage.weights.shape[0])).all():
+        product = x
+    else:
+        product = g.op("MatMul", x, stage.weights)
+    return g.op("Add", product, stage.intercepts) if stage.intercepts.any() else product
+
+
+def square_norm(g: Graph, x: Value) -> Value:
+    """‖x‖² of each row, as a column."""
+    return g.op("ReduceSumSquare", x, axes=[1], keepdims=1)
+
+
+def kernel_values(g: Graph, x: Value, stage: KernelValues) -> Value:
+    if stage.kernel == "rbf":
+        return g.cast(radial(g, x, stage), x.dtype)
+    if stage.kernel == "cosine":
+        norms = np.sqrt((stage.rows**2).sum(axis=1, keepdims=True))
+        return g.op("MatMul", unit_rows(g, x, UnitRows()), (stage.rows / np.where(norms > 0.0, norms, 1.0)).T)
+    return of_product(g, g.op("MatMul", x, stage.rows.T), stage)
+
+
+def of_product(g: Graph, product: Value, stage: KernelValues) -> Value:
+    """The kernel, from x·z."""
+    if stage.kernel == "linear":
+        return product
+    base = g.op("Add", g.op("Mul", product, np.array(stage.gamma)), np.array(stage.coef0))
+    return g.op("Pow", base, np.array(stage.degree)) if stage.kernel == "poly" else g.op("Tanh", base)
+
+
+def radial(g: Graph, x: Value, stage: KernelValues) -> Value:
+    """exp(−γ‖x − z‖²), by the norms of what is left when the mean of the rows z is taken off."""
+    centre = stage.rows.mean(axis=0) if stage.rows.shape[0] else np.zeros(stage.rows.shape[1])
+    held = stage.rows - centre
+    norms = (held**2).sum(axis=1)
+    moved = g.op("Sub", g.cast(x, DOUBLE), centre)
+    if x.dtype == FLOAT and ROUNDING * stage.gamma * norms.max(initial=0.0) <= HARDLY:
+        moved = g.cast(moved, FLOAT)
+    crossed = g.op("Add", g.op("MatMul", moved, -2.0 * held.T), norms)
+    apart = g.op("Max", g.op("Add", crossed, square_norm(g, moved)), np.zeros(1))
+    return g.op("Exp", g.op("Mul", apart, np.array(-stage.gamma)))
+
+
+def kernel_distance(g: Graph, x: Value, stage: KernelDistance) -> Value:
+    wide = g.cast(x, DOUBLE)  # all of it: near the centre what is left of large terms is small
+    product = g.op("MatMul", kernel_values(g, wide, stage.values), stage.coefficients)
+    doubled = g.op("Mul", product, np.array(-2.0))
+    if stage.values.kernel == "rbf":
+        square = g.op("Add", doubled, np.array(1.0 + stage.square))
+    else:
+        norm = square_norm(g, wide)
+        if stage.values.kernel == "cosine":  # 1, and 0 for a row of zeros
+            own = g.cast(g.op("Greater", norm, np.zeros(1)), DOUBLE)
+        else:
+            own = of_product(g, norm, stage.values)
+        square = g.op("Add", g.op("Add", doubled, own), np.array(stage.square))
+    return g.cast(g.op("Sqrt", g.op("Max", square, np.zeros(1))), x.dtype)
+
+
+def distance(g: Graph, x: Value, stage: Distance) -> Value:
+    gap = gaps(g, x, stage.centre)
+    if stage.scales is None:
+        return g.cast(g.op("Sqrt", square_norm(g, gap)), x.dtype)
+    turned = g.op("Mul", gap, stage.scales)
+    if stage.whitener is not None:
+        turned = g.op("MatMul", turned, stage.whitener)
+    square = square_norm(g, turned)
+    if (still := stage.scales == 0.0).any():
+        moved = g.cast(g.op("Not", g.op("Equal", gap, np.zeros(1))), DOUBLE)
+        square = g.op("Add", square, g.op("MatMul", moved, stage.unknown * still[:, None]))
+    return g.cast(g.op("Sqrt", square), x.dtype)
+
+
+def unit_rows(g: Graph, x: Value, stage: UnitRows) -> Value:
+    wide = g.cast(x, DOUBLE)
+    if stage.constant:
+        wide = g.op("Pad", wide, g.shape(0, 1, 0, 0), np.array(stage.constant))
+    norm = g.op("Sqrt", square_norm(g, wide))
+    some = g.op("Greater", norm, np.zeros(1))
+    return g.cast(g.op("Div", wide, g.op("Where", some, norm, np.ones(1))), x.dtype)
+
+
+def largest_pieces(g: Graph, x: Value, stage: LargestPieces) -> Value:
+    by_piece = g.op("Reshape", x, g.shape(0, stage.pieces, stage.units))
+    return g.op("ReduceMax", by_piece, axes=[1], keepdims=0)
+
+
+def cosines(g: Graph, x: Value, stage: Cosines) -> Value:
+    turned = g.op("Add", g.op("MatMul", x, stage.frequencies), stage.phases)
+    return g.op("Mul", g.op("Cos", turned), np.array(stage.factor))
+
+
+WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
+    Scaled: scaled,
+    Linear: linear,
+    KernelValues: kernel_values,
+    KernelDistance: kernel_distance,
+    Distance: distance,
+    UnitRows: unit_rows,
+    LargestPieces: largest_pieces,
+    Cosines: cosines,
+}
+
+
+def write(g: Graph, x: Value, formula: tuple[Any, ...]) -> Value:
+    """What comes of the rows when they have gone through all stages."""
+    for stage in formula:
+        x = WRITERS[type(stage)](g, x, stage)
+    return x

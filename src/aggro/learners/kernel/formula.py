@@ -1,0 +1,67 @@
+"""The scores of a kernel learner as a formula: kernel values of the support vectors, and their coefficients as weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.rule import seen
+from aggro.learners.kernel.centre import CC, CU, UU
+from aggro.learners.kernel.support_set import OUTLIER, Support, scaling_of, support_rows
+from aggro.learners.kernel.target import MEAN, deviation
+from aggro.learners.shared.formula import (
+    Formula,
+    KernelDistance,
+    KernelValues,
+    Linear,
+    NoFormula,
+    as_target,
+    scaled_by,
+)
+from aggro.learners.shared.model import View
+from aggro.learners.shared.radius import RADIUS
+
+MOST = 2**28  # numbers in the matrix of support vectors
+
+
+def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> Formula:
+    """With the γ and the coefficients (support vectors, scores) that predict."""
+    state, params, n = view.state, view.params, view.n_features
+    if callable(kernel):
+        raise NoFormula(
+            f"The kernel {getattr(kernel, '__name__', kernel)!r} is a function of your own, which cannot be exported. "
+            "Use a kernel of the library: 'rbf', 'poly', 'linear', 'sigmoid' or 'cosine'."
+        )
+    if kernel in ("rbf", "poly", "sigmoid") and not params.gamma and not state.gamma[0]:
+        raise NoFormula("Only rows of zeros were learned so far, and gamma='auto' is not known yet. Learn more rows.")
+    scaled = (scaled_by(scaling_of(state), n),) if state.facts.shape[0] else ()
+    target = as_target(deviation(state), state.answers[MEAN]) if state.answers.shape[0] else ()
+    summed = Linear(coef, params.bias * coef.sum(axis=0))
+    if not params.keeps:  # rows are kernel values themselves
+        weights = np.zeros((n, coef.shape[1]))
+        np.add.at(weights, state.column[: coef.shape[0]], coef)
+        return (Linear(weights, summed.intercepts), *target)
+    rows = support_rows(state, n)
+    if rows.shape[0] * n > MOST:
+        raise NoFormula(f"{rows.shape[0]:,} support vectors of {n:,} features are too large a matrix. Set a budget.")
+    held = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+    values = KernelValues(str(kernel), gamma, float(params.coef0), int(params.degree), held)
+    if params.task == OUTLIER:
+        radius = radius_of(state, params)
+        return (KernelDistance(values, coef, centre_square(state, params)), Linear(-np.ones((1, 1)), np.array([radius])))
+    return (*scaled, values, summed, *target)
+
+
+def centre_square(state: Support, params: Any) -> float:
+    """‖c‖² of the centre that predicts."""
+    c, rows = state.centre, seen(state)
+    if not params.average:
+        return float(c[CC])
+    return float(c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows)
+
+
+def radius_of(state: Support, params: Any) -> float:
+    """The radius that predicts."""
+    known = state.mean_radius if params.average else state.radius
+    return float(params.edge if params.edge > 0.0 else known[RADIUS])

@@ -1,0 +1,35 @@
+"""Columns of numbers as the stages of a formula; cells of other kinds have none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggro.encoding.encoder import Encoder
+from aggro.encoding.vocabulary import ABSENT
+from aggro.engine.scaling import Scale
+from aggro.learners.shared.formula import Formula, Linear, NoFormula, Scaled
+
+
+def number_stages(encoder: Encoder, n: int) -> tuple[Formula, list[str]]:
+    """From numbers, which may be missing (NaN), to n features; and the columns that they are of."""
+    layout = encoder.layout()
+    others = [*layout.strings, *(name for name, *_ in layout.dates)]
+    if others:
+        shown = ", ".join(f"{name!r} ({encoder.columns[name].role.value})" for name in others[:5])
+        more = " …" if len(others) > 5 else ""
+        raise NoFormula(
+            f"This model reads columns that are not numbers, which cannot be exported: {shown}{more}. Export the "
+            "learner inside, model.estimator_, and give it the features that model.encoded(X).X makes; or train a "
+            "model of the columns that are numbers."
+        )
+    columns, width = layout.number_columns.tolist(), len(layout.slots)
+    missing = {encoder.vocabulary.column(j): j for j in range(encoder.width) if encoder.vocabulary.kind(j) == ABSENT}
+    places = np.zeros((2 * width, n))
+    for k, (column, feature) in enumerate(zip(columns, layout.number_features.tolist(), strict=True)):
+        for row, j in ((k, feature), (width + k, missing.get(column, n))):
+            if j < n:
+                places[row, j] = 1.0
+    mode = int(Scale.STANDARD if encoder.options.scale else Scale.NONE)
+    counts, means, squares = (part[layout.slots] for part in encoder.moments)
+    scaled = Scaled(mode, counts, counts, means, squares, missing=True)
+    return (scaled, Linear(places, np.zeros(n))), [name for name, _ in layout.numbers]

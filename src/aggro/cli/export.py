@@ -47,7 +47,11 @@ def facts_of(path: Path, size: int, made: Any) -> dict[str, Any]:
     def described(value: Any) -> dict[str, Any]:
         kind = value.type.tensor_type
         name = "string" if kind.elem_type == STRING else helper.tensor_dtype_to_np_dtype(kind.elem_type).name
-        return {"name": value.name, "type": name, "shape": [side.dim_param or side.dim_value for side in kind.shape.dim]}
+        return {
+            "name": value.name,
+            "type": name,
+            "shape": [side.dim_param or side.dim_value for side in kind.shape.dim],
+        }
 
     properties = {entry.key: entry.value for entry in made.metadata_props}
     return {

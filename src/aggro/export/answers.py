@@ -43,7 +43,7 @@ def label(g: Graph, rows: Value, decision: Value, classes: Classes, columns: int
         winner = g.op("ArgMax", decision, dtype=INT, axis=1, keepdims=0)
         names = classes.names
     held = g.constant(names, kind_of(names))
-    return g.op("Gather", held, winner, axis=0)
+    return g.op("Gather", held, winner, dtype=held.dtype, axis=0)
 
 
 def zeros(g: Graph, rows: Value) -> Value:
@@ -57,7 +57,7 @@ def kind_of(names: np.ndarray) -> np.dtype:
     if names.dtype.kind == "U":
         return np.dtype(object)
     if names.dtype.kind == "O":
-        raise ValueError("The classes are whole numbers beyond 64 bits, which ONNX does not have. Use texts instead.")
+        raise ValueError("The classes are whole numbers beyond 2^63, which ONNX does not have. Use texts instead.")
     return INT if names.dtype.kind == "i" else names.dtype
 
 

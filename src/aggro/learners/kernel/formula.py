@@ -1,4 +1,4 @@
-"""The scores of a kernel learner as a formula: kernel values of the support vectors, and their coefficients as weights."""
+"""The scores of a kernel learner as a formula: kernel values of the support vectors, with coefficients as weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from aggro.engine.rule import seen
 from aggro.learners.kernel.centre import CC, CU, UU
 from aggro.learners.kernel.support_set import OUTLIER, Support, scaling_of, support_rows
-from aggro.learners.kernel.target import MEAN, deviation
+from aggro.learners.kernel.target import COUNT, MEAN, SQUARES
 from aggro.learners.shared.formula import (
     Formula,
     KernelDistance,
@@ -36,7 +36,10 @@ def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> 
     if kernel in ("rbf", "poly", "sigmoid") and not params.gamma and not state.gamma[0]:
         raise NoFormula("Only rows of zeros were learned so far, and gamma='auto' is not known yet. Learn more rows.")
     scaled = (scaled_by(scaling_of(state), n),) if state.facts.shape[0] else ()
-    target = as_target(deviation(state), state.answers[MEAN]) if state.answers.shape[0] else ()
+    target: Formula = ()
+    if state.answers.shape[0]:
+        unit = np.sqrt(state.answers[SQUARES] / max(state.answers[COUNT], 1.0))
+        target = as_target(unit, state.answers[MEAN])
     summed = Linear(coef, params.bias * coef.sum(axis=0))
     if not params.keeps:  # rows are kernel values themselves
         weights = np.zeros((n, coef.shape[1]))
@@ -48,8 +51,8 @@ def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> 
     held = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
     values = KernelValues(str(kernel), gamma, float(params.coef0), int(params.degree), held)
     if params.task == OUTLIER:
-        radius = radius_of(state, params)
-        return (KernelDistance(values, coef, centre_square(state, params)), Linear(-np.ones((1, 1)), np.array([radius])))
+        inside = Linear(-np.ones((1, 1)), np.array([radius_of(state, params)]))
+        return KernelDistance(values, coef, centre_square(state, params)), inside
     return (*scaled, values, summed, *target)
 
 

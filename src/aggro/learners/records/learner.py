@@ -16,8 +16,8 @@ from aggro.learners.records.formula import number_stages
 from aggro.learners.records.given import Rows, as_record, described, names_of, some_rows, taken
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import Ordered
-from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.forks import Turn, turn_of
+from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import model_of, task_of
 from aggro.learners.shared.learner import Learner
@@ -587,9 +587,8 @@ class RecordLearner:
             raise ValueError(f"{name} makes features of records, and kernel='precomputed' has none.")
 
     def _encoded_numbers(self, n: int) -> tuple[Formula, list[str]]:
-        """The stages from cells to the first n features, and the columns that these cells are of: for ``aggro.export``."""
-        with self._turn() as (encoder, _):
-            return number_stages(encoder, n)
+        """The stages from cells to the first n features, and the columns of these cells. Needs the turn."""
+        return number_stages(self._encoder, n)
 
     def _begin_pass(self, model: Any, number: int) -> None:
         self.estimator_._begin_pass(model, number)

@@ -7,6 +7,7 @@ appearance; of two classes one, which is that of the second against the first.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from aggro.engine.calibration import HEIGHT, MIDDLES, SLOPE
 from aggro.engine.rule import RULES, seen
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.features import frozen
 from aggro.learners.shared.formula import Formula, Linear, NoFormula, joined
 from aggro.learners.shared.inside import innermost, model_of, parameters_of
 from aggro.learners.shared.labels import Labels
@@ -68,7 +70,7 @@ def answers_of(model: Any) -> Answers:
 
         raise NotFittedError(f"This {type(model).__name__} is not fitted yet. Let it learn some rows first.")
     learner._prepare(fitted)
-    with fitted.reading() as view:
+    with model.turn() if hasattr(type(model), "turn") else nullcontext(), fitted.reading() as view:
         if not seen(view.state):
             raise NoFormula(f"This {type(learner).__name__} has learned nothing yet. Let it learn some rows first.")
         formula, classes, names, n = formula_of(learner, view), None, fitted.features.names, view.n_features
@@ -102,7 +104,7 @@ def by_parts(learner: Any, view: View) -> Formula:
         weights, intercepts = learner._contributions(view, every, np.ones(n))
     except NotImplementedError:
         raise NoFormula(f"{problem}, and does not explain its scores.") from None
-    X = np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n))
+    X = frozen(np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n)))
     scores = np.empty((PROBES, RULES[type(view.state)].columns(view.state)))
     learner._score_rows(view, X, scores)
     if isinstance(learner, Detector):

@@ -28,6 +28,8 @@ from aggro.learners.linear.grid import Problem, is_squared, members_table
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
+from aggro.learners.shared.formula import Formula, behind_scaling
+from aggro.learners.shared.formula import Linear as Affine
 from aggro.learners.shared.learner import NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
@@ -260,6 +262,10 @@ class Linear(WaitingRows, Weights):
             unit = unit_of(view.state.scaling)
             return parts[:n] * unit, intercepts * unit + view.state.scaling.target[1]
         return parts[:n], intercepts
+
+    def _formula(self, view: View) -> Formula:
+        n = view.n_features
+        return behind_scaling(view.state, n, (Affine(*self._learned(view, slice(0, n))),))
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""

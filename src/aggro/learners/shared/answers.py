@@ -16,7 +16,7 @@ from aggro.engine.calibration import HEIGHT, MIDDLES, SLOPE
 from aggro.engine.rule import RULES, seen
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import frozen
-from aggro.learners.shared.formula import Formula, Linear, NoFormula, joined
+from aggro.learners.shared.formula import Formula, Linear, NoFormula, joined, scaled_by, scaled_rows
 from aggro.learners.shared.inside import innermost, model_of, parameters_of
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import View
@@ -96,23 +96,29 @@ def formula_of(learner: Any, view: View) -> Formula:
 
 
 def by_parts(learner: Any, view: View) -> Formula:
-    """The scores of a learner that does not say them, if each feature's part in them is a weight times its value."""
-    name, n = type(learner).__name__, view.n_features
+    """The scores of a learner that does not say them, if each feature's part in them is a weight times its value.
+
+    Where rows are scaled, that is its value when scaled. Scores of some rows tell whether it is so.
+    """
+    name, n, state = type(learner).__name__, view.n_features, view.state
     problem = f"What {name} computes cannot be exported: it has no formula (Learner._formula)"
-    every = np.arange(n)
+    before = (scaled_by(state.scaling, n),) if hasattr(state, "scaling") and state.scaling.facts[0] else ()
+    row = before[0].means + np.abs(before[0].means) + 1.0 if before else np.ones(n)  # it differs in every feature
     try:
-        weights, intercepts = learner._contributions(view, every, np.ones(n))
+        parts, intercepts = learner._contributions(view, np.arange(n), row)
     except NotImplementedError:
         raise NoFormula(f"{problem}, and does not explain its scores.") from None
-    X = frozen(np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n)))
-    scores = np.empty((PROBES, RULES[type(view.state)].columns(view.state)))
-    learner._score_rows(view, X, scores)
+    weights = parts / (scaled_rows(before[0], row[None])[0] if before else row)[:, None]
+    X = np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n))
+    scores = np.empty((PROBES, RULES[type(state)].columns(state)))
+    learner._score_rows(view, frozen(X), scores)
     if isinstance(learner, Detector):
         scores = scores[:, :1] - scores[:, 1:2]
-    size = np.abs(X) @ np.abs(weights) + np.abs(intercepts)
-    if not (np.abs(X @ weights + intercepts - scores) <= NEAR * (size + 1.0)).all():
+    Z = scaled_rows(before[0], X) if before else X
+    size = np.abs(Z) @ np.abs(weights) + np.abs(intercepts) + 1.0
+    if weights.shape[1] != scores.shape[1] or not (np.abs(Z @ weights + intercepts - scores) <= NEAR * size).all():
         raise NoFormula(f"{problem}, and its scores are not linear in the row.")
-    return (Linear(weights, intercepts),)
+    return (*before, Linear(weights, intercepts))
 
 
 # Classes --------------------------------------------------------------------------------------------------

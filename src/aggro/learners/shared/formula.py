@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.scaling import AUTO, STANDARD, Scaling
+from aggro.engine.scaling import AUTO, STANDARD, STILL, Scaling
 from aggro.learners.shared.scaled import unit_of
 
 
@@ -121,6 +121,8 @@ def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
     scaling = getattr(state, "scaling", None)
     if scaling is None:
         return scores
+    if state._fields[-1] != "scaling":  # something else stands between scaled rows and weights
+        raise NotImplementedError
     target = as_target(unit_of(scaling), scaling.target[1]) if scaling.target.shape[0] else ()
     return (scaled_by(scaling, n), *scores, *target)
 
@@ -128,6 +130,16 @@ def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
 def as_target(unit: float, mean: float) -> Formula:
     """From scores to numbers in units of the targets."""
     return (Linear(np.array([[float(unit)]]), np.array([float(mean)])),)
+
+
+def scaled_rows(stage: Scaled, X: np.ndarray) -> np.ndarray:
+    """Rows as the stage has them; none of their values is missing."""
+    gaps, rest = X - stage.means, stage.rows / (stage.rows + 1.0)
+    variance = (stage.squares + gaps * gaps * rest) / (stage.rows + 1.0)
+    power = (stage.squares + stage.means**2 * stage.rows + X * X) / np.maximum(stage.counts + (X != 0.0), 1.0)
+    centred = np.where(X != 0.0, ~stage.by_root(), stage.by_deviation())
+    above, square = np.where(centred, gaps * rest, X), np.where(centred, variance, power)
+    return np.where(square > STILL, above / np.sqrt(np.maximum(square, STILL)), 0.0)
 
 
 def joined(formula: Formula) -> Formula:

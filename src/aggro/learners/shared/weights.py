@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.shared.formula import Formula, Linear, behind_scaling
+from aggro.learners.shared.formula import Formula, Linear
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import View
 
@@ -18,15 +18,11 @@ class Weights(Learner):
         """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
         raise NotImplementedError
 
-    def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The same as they are in the state: where rows are scaled, those of scaled rows."""
+    def _formula(self, view: View) -> Formula:
+        """The weights; those of scaled rows are found out, where a family does not say them."""
         if hasattr(view.state, "scaling"):
             raise NotImplementedError
-        return self._predicting(view, which)
-
-    def _formula(self, view: View) -> Formula:
-        n = view.n_features
-        return behind_scaling(view.state, n, (Linear(*self._learned(view, slice(0, n))),))
+        return (Linear(*self._predicting(view, slice(0, view.n_features))),)
 
     def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
         """The same for all features, by order of appearance, with what they were read from."""

@@ -79,7 +79,7 @@ class Graph:
 
         out = Value(f"v{len(self.nodes)}", value.dtype)
         given = [value.name, self.shape(n).name]
-        self.nodes.append(helper.make_node("TopK", given, [out.name, f"{out.name}_at"], axis=1))
+        self.nodes.append(helper.make_node("TopK", given, [out.name, f"places_{out.name}"], axis=1))
         return out
 
     def cast(self, value: Value, dtype: np.dtype) -> Value:

@@ -84,15 +84,14 @@ def positive(g: Graph, value: Value) -> Value:
 def of_several(g: Graph, scores: Value, curves: Curves) -> tuple[Value, Value]:
     """The shares of three classes or more, and which one has the best score."""
     live = curves.lines.shape[0]
+    best = g.op("Equal", g.op("ArgMax", scores, dtype=INT, axis=1, keepdims=1), np.arange(live))
     divided = scores if curves.spread == 1.0 else g.op("Div", scores, np.array(curves.spread))
-    two = g.top(divided, 2)
-    first, second = (g.op("Slice", two, g.shape(k), g.shape(k + 1), g.shape(1)) for k in (0, 1))
-    lead = g.op("Sub", divided, g.op("Where", g.op("Equal", divided, first), second, first))
+    first = g.op("ReduceMax", divided, axes=[1], keepdims=1)
+    second = g.op("ReduceMax", g.op("Where", best, np.full(1, -np.inf), divided), axes=[1], keepdims=1)
+    lead = g.op("Sub", divided, g.op("Where", best, second, first))
     shares = heights(g, lead, curves)
     total = g.op("ReduceSum", shares, g.shape(1), keepdims=1)
-    even = g.op("Where", positive(g, total), g.op("Div", shares, total), np.full(1, 1.0 / live))
-    winner = g.op("ArgMax", scores, dtype=INT, axis=1, keepdims=1)
-    return even, g.op("Equal", winner, np.arange(live))
+    return g.op("Where", positive(g, total), g.op("Div", shares, total), np.full(1, 1.0 / live)), best
 
 
 def heights(g: Graph, lead: Value, curves: Curves) -> Value:

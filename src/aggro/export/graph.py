@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-OPSET = 13  # the lowest with all operations that are used, in these forms; onnxruntime 1.7 and later read it
+OPSET = 13  # the lowest with all operations that are used, in these forms
 IR_VERSION = 7  # of the file's format: the one that came with this opset
 LARGEST = 2**31 - 2**20  # bytes of a model: protobuf has no larger ones
 BATCH = "batch"  # the name of the first side of every input and output
@@ -71,15 +71,6 @@ class Graph:
         inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
         out = Value(f"v{len(self.nodes)}", dtype or (BOOL if kind in TESTS else like))
         self.nodes.append(helper.make_node(kind, [value.name for value in inputs], [out.name], **attributes))
-        return out
-
-    def top(self, value: Value, n: int) -> Value:
-        """The n largest numbers of each row, the largest first."""
-        from onnx import helper
-
-        out = Value(f"v{len(self.nodes)}", value.dtype)
-        given = [value.name, self.shape(n).name]
-        self.nodes.append(helper.make_node("TopK", given, [out.name, f"places_{out.name}"], axis=1))
         return out
 
     def cast(self, value: Value, dtype: np.dtype) -> Value:

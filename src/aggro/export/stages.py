@@ -171,8 +171,9 @@ def largest_pieces(g: Graph, x: Value, stage: LargestPieces) -> Value:
 
 
 def cosines(g: Graph, x: Value, stage: Cosines) -> Value:
-    turned = g.op("Add", g.op("MatMul", x, stage.frequencies), stage.phases)
-    return g.op("Mul", g.op("Cos", turned), np.array(stage.factor))
+    ahead = stage.phases + 0.5 * np.pi  # a sine is there in float64 for longer than a cosine
+    turned = g.op("Sin", g.op("Add", g.op("MatMul", x, stage.frequencies), ahead))
+    return g.op("Mul", turned, np.array(stage.factor))
 
 
 WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {

@@ -15,7 +15,7 @@ import aggro  # noqa: E402
 from aggro.export import graph, model, stages  # noqa: E402
 from aggro.export import onnx as export  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
-from aggro.learners.shared.formula import Cosines, NoFormula  # noqa: E402
+from aggro.learners.shared.formula import Cosines, Linear, NoFormula  # noqa: E402
 
 CANNOT: set[str] = set()  # learners of the registry that no formula tells of
 DTYPES = ("float64", "float32")
@@ -57,8 +57,8 @@ KINDS = {
     "rbf, as published": lambda: aggro.KernelPAClassifier(gamma=0.1, scale=None, average=False).fit(X, TWO),
     "rbf, numbers": lambda: aggro.KernelPARegressor().fit(X, SUM),
     "rbf, ball": lambda: aggro.KernelPAUniclass(average=True).fit(X - [0, 500, 0, 0, 0, 0]),
-    "poly": lambda: aggro.KernelPAClassifier(kernel="poly", degree=2).fit(X, THREE),
-    "sigmoid": lambda: aggro.KernelPAClassifier(kernel="sigmoid").fit(X, TWO),
+    "poly": lambda: aggro.KernelPAClassifier(kernel="poly", gamma=0.3, coef0=0.1, degree=2).fit(X, THREE),
+    "sigmoid": lambda: aggro.KernelPAClassifier(kernel="sigmoid", gamma=0.03).fit(X, TWO),
     "cosine": lambda: aggro.KernelPARegressor(kernel="cosine").fit(X, SUM),
     "linear kernel": lambda: aggro.KernelPAClassifier(kernel="linear", budget=20).fit(X, TWO),
     "max-out": lambda: aggro.PAMOClassifier(8).fit(X, THREE),
@@ -353,15 +353,17 @@ def test_scores_that_are_not_are_refused(kind, monkeypatch):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fourier_features_are_a_stage(dtype):
+    """In float64 too: a runtime may put a factor into the product beside it, as a float32."""
     rng = np.random.default_rng(0)
-    stage = Cosines(rng.normal(size=(6, 5)), rng.uniform(0.0, 6.0, 5), 0.3)
+    waves = Cosines(rng.normal(size=(6, 5)), rng.uniform(0.0, 6.0, 5), 0.3)
+    weights = Linear(rng.normal(size=(5, 2)), np.zeros(2))
     g, kind = graph.Graph(), np.dtype(dtype)
-    g.output("features", stages.write(g, g.input("X", kind, 6), (stage,)), 5)
+    g.output("scores", stages.write(g, g.input("X", kind, 6), (waves, weights)), 2)
     made = onnx.helper.make_model(
         onnx.helper.make_graph(g.nodes, "stage", g.inputs, g.outputs, g.constants),
         ir_version=graph.IR_VERSION,
         opset_imports=[onnx.helper.make_opsetid("", graph.OPSET)],
     )
     Z = rng.normal(size=(9, 6))
-    wanted = 0.3 * np.cos(Z @ stage.frequencies + stage.phases)
-    np.testing.assert_allclose(run(made, Z.astype(dtype))["features"], wanted, atol=CLOSE[dtype])
+    wanted = 0.3 * np.cos(Z @ waves.frequencies + waves.phases) @ weights.weights
+    np.testing.assert_allclose(run(made, Z.astype(dtype))["scores"], wanted, atol=CLOSE[dtype])

@@ -85,7 +85,7 @@ def of_several(g: Graph, scores: Value, curves: Curves) -> tuple[Value, Value]:
     """The shares of three classes or more, and which one has the best score."""
     live = curves.lines.shape[0]
     best = g.op("Equal", g.op("ArgMax", scores, dtype=INT, axis=1, keepdims=1), np.arange(live))
-    divided = scores if curves.spread == 1.0 else g.op("Div", scores, np.array(curves.spread))
+    divided = scores if curves.spread == 1.0 else g.op("Div", scores, np.full(live, curves.spread))
     first = g.op("ReduceMax", divided, axes=[1], keepdims=1)
     second = g.op("ReduceMax", g.op("Where", best, np.full(1, -np.inf), divided), axes=[1], keepdims=1)
     lead = g.op("Sub", divided, g.op("Where", best, second, first))

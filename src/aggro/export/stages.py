@@ -2,6 +2,9 @@
 
 Rows are float32 unless asked otherwise. What would lose digits then is computed in float64 inside the graph: how rows
 are scaled, norms, and distances.
+
+A product of matrices has no factor beside it, but in the matrix: onnxruntime puts such a factor into the product as a
+float32, whatever the type of the matrices is.
 """
 
 from __future__ import annotations
@@ -102,14 +105,19 @@ def kernel_values(g: Graph, x: Value, stage: KernelValues) -> Value:
     if stage.kernel == "cosine":
         norms = np.sqrt((stage.rows**2).sum(axis=1, keepdims=True))
         return g.op("MatMul", unit_rows(g, x, UnitRows()), (stage.rows / np.where(norms > 0.0, norms, 1.0)).T)
-    return of_product(g, g.op("MatMul", x, stage.rows.T), stage)
+    return of_product(g, g.op("MatMul", x, factor(stage) * stage.rows.T), stage)
+
+
+def factor(stage: KernelValues) -> float:
+    """What x·z is multiplied by."""
+    return 1.0 if stage.kernel == "linear" else stage.gamma
 
 
 def of_product(g: Graph, product: Value, stage: KernelValues) -> Value:
-    """The kernel, from x·z."""
+    """The kernel, from γx·z; the linear one from x·z."""
     if stage.kernel == "linear":
         return product
-    base = g.op("Add", g.op("Mul", product, np.array(stage.gamma)), np.array(stage.coef0))
+    base = g.op("Add", product, np.array(stage.coef0))
     return g.op("Pow", base, np.array(stage.degree)) if stage.kernel == "poly" else g.op("Tanh", base)
 
 
@@ -128,8 +136,7 @@ def radial(g: Graph, x: Value, stage: KernelValues) -> Value:
 
 def kernel_distance(g: Graph, x: Value, stage: KernelDistance) -> Value:
     wide = g.cast(x, DOUBLE)  # all of it: near the centre what is left of large terms is small
-    product = g.op("MatMul", kernel_values(g, wide, stage.values), stage.coefficients)
-    doubled = g.op("Mul", product, np.array(-2.0))
+    doubled = g.op("MatMul", kernel_values(g, wide, stage.values), -2.0 * stage.coefficients)
     if stage.values.kernel == "rbf":
         square = g.op("Add", doubled, np.array(1.0 + stage.square))
     else:
@@ -137,7 +144,7 @@ def kernel_distance(g: Graph, x: Value, stage: KernelDistance) -> Value:
         if stage.values.kernel == "cosine":  # 1, and 0 for a row of zeros
             own = g.cast(g.op("Greater", norm, np.zeros(1)), DOUBLE)
         else:
-            own = of_product(g, norm, stage.values)
+            own = of_product(g, g.op("Mul", norm, np.array(factor(stage.values))), stage.values)
         square = g.op("Add", g.op("Add", doubled, own), np.array(stage.square))
     return g.cast(g.op("Sqrt", g.op("Max", square, np.zeros(1))), x.dtype)
 
@@ -173,7 +180,7 @@ def largest_pieces(g: Graph, x: Value, stage: LargestPieces) -> Value:
 def cosines(g: Graph, x: Value, stage: Cosines) -> Value:
     ahead = stage.phases + 0.5 * np.pi  # a sine is there in float64 for longer than a cosine
     turned = g.op("Sin", g.op("Add", g.op("MatMul", x, stage.frequencies), ahead))
-    return g.op("Mul", turned, np.array(stage.factor))
+    return g.op("Mul", turned, np.full(stage.phases.shape, stage.factor))
 
 
 WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {

@@ -15,6 +15,7 @@ import aggro  # noqa: E402
 from aggro.export import graph, model, stages  # noqa: E402
 from aggro.export import onnx as export  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
+from aggro.learners.shared.answers import answers_of  # noqa: E402
 from aggro.learners.shared.formula import Cosines, Linear, NoFormula  # noqa: E402
 
 CANNOT: set[str] = set()  # learners of the registry that no formula tells of
@@ -211,23 +212,20 @@ def test_a_given_matrix_is_exported_as_weights():
 
 
 def test_features_by_name():
-    learner = aggro.PAClassifier()
-    for x, y in zip(X, TWO, strict=True):
-        learner.learn_one({"height": x[0], "weight": x[1], 7: x[4]}, y)
+    pandas = pytest.importorskip("pandas")
+    frame, asked = (pandas.DataFrame(Z[:, [0, 1, 4]], columns=["height", "weight", "7"]) for Z in (X, ASKED))
+    learner = aggro.PAClassifier().fit(frame, TWO)
     made = export(learner, dtype="float64", named_inputs=True)
-    columns = dict(zip(("height", "weight", "7"), ASKED[:, [0, 1, 4], None].swapaxes(0, 1), strict=True))
-    found = run(made, columns)["scores"]
-    records = [{"height": x[0], "weight": x[1], 7: x[4]} for x in ASKED]
-    np.testing.assert_allclose(found, [learner.decision_one(x) for x in records], atol=1e-10)
-    assert json.loads(properties(export(learner))["feature_names"]) == ["height", "weight", 7]
+    found = run(made, {name: asked[[name]].to_numpy() for name in asked})["scores"]
+    np.testing.assert_allclose(found, learner.decision_function(asked), atol=1e-10)
+    assert json.loads(properties(export(learner))["feature_names"]) == ["height", "weight", "7"]
 
 
-@pytest.mark.parametrize("name", ["label", "7", ""])
-def test_names_that_cannot_be_inputs_are_refused(name):
-    learner = aggro.PARegressor().learn_one({name: 1.0, 7: 2.0}, 1.0).learn_one({name: 2.0}, 0.0)
-    export(learner)
+@pytest.mark.parametrize("names", [["a", "label"], ["7", 7], ["", "a"]])
+def test_names_that_cannot_be_inputs_are_refused(names):
+    answered = answers_of(fitted("linear"))._replace(n_features=2, feature_names=names)
     with pytest.raises(ValueError, match="named_inputs=False"):
-        export(learner, named_inputs=True)
+        model.given(graph.Graph(), answered, np.dtype(np.float32), True)
 
 
 # Raw tables ---------------------------------------------------------------------------------------------------

@@ -39,7 +39,14 @@ def arguments(words, files, output, path):
             positional = type(info).__name__ == "ArgumentInfo"
             line += [files[name]] if positional else []
             options += [] if positional else [option(name), files[name]]
+    if used(function, Writes)[output].argument:
+        return [*line, path, *options]
     return [*line, *options, f"--{output}", path]
+
+
+def called(words, output):
+    """What messages call this output."""
+    return used(COMMANDS[words], Writes)[output].argument or f"--{output}"
 
 
 def bytes_in(folder):
@@ -61,7 +68,7 @@ def test_every_parameter_that_names_a_file_says_what_it_is_for():
         for name, (kind, info) in parameters(function).items():
             if info.metavar in FILES or (Path in (kind, *getattr(kind, "__args__", ())) and info.metavar != "DIR"):
                 assert name in said, (words, name)
-    assert {words[0] for words, _ in WRITTEN} == {"train", "label", "predict", "compare", "demo"}
+    assert {words[0] for words, _ in WRITTEN} == {"train", "label", "predict", "compare", "demo", "export"}
 
 
 @pytest.mark.parametrize("way", ["name", "relative", "link", "hard link"])
@@ -80,7 +87,7 @@ def test_what_is_read_is_not_written(words, output, read, way, files, tmp_path, 
     said = mistake(*arguments(words, files, output, path))
     assert "is read" in said
     assert str(path) in said
-    assert f"--{output}" in said
+    assert called(words, output) in said
     assert bytes_in(tmp_path) == before
 
 

@@ -15,7 +15,11 @@ from aggro.cli.outputs import ONNX, Writes, writing
 
 def export(
     model: Model,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, such as m.onnx."), Writes(ONNX)],
+    out: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="The file to write, such as m.onnx."),
+        Writes(ONNX, argument="OUT"),
+    ],
     dtype: Annotated[
         str, typer.Option(metavar="TYPE", help="float32 or float64: of the rows that go in, and of scores.")
     ] = "float32",

@@ -109,6 +109,7 @@ class Writes:
     over: tuple[str, ...] = ()  # parameters whose files it may replace
     held: bool = False  # by one process at a time
     unless: str = ""  # the switch by which nothing is written
+    argument: str = ""  # what the help calls it, where it is no option
 
     def files(self, path: Path) -> dict[Path, Kind]:
         """Every file that is written, and its kind."""
@@ -149,18 +150,19 @@ def check(uses: Uses, values: Mapping[str, Any]) -> None:
     taken: dict[Identity, str] = {}
     for name, path, use in outputs_of(uses, values):
         check_writable(path, use.kind.streams)
+        said = use.argument or option(name)
         for file, kind in use.files(path).items():
             identity = identity_of(file)
             if identity is None:
                 continue
             for read, files in inputs.items():
                 if identity in files and not (read in use.over and file == path):
-                    raise Mistake(f"{clash(file, path, name, files[identity])} Give another name to {option(name)}.")
+                    raise Mistake(f"{clash(file, path, said, files[identity])} Give another name to {said}.")
             if identity in taken:
                 raise Mistake(f"{file} would be written twice, also by {taken[identity]}. Give another name to either.")
-            taken[identity] = option(name)
+            taken[identity] = said
             if file.is_file() and file.stat().st_size and not kind.knows(os.fspath(file)):
-                raise Mistake(f"{file} is there, and is not {kind.name}. Move it away, or give another {option(name)}.")
+                raise Mistake(f"{file} is there, and is not {kind.name}. Move it away, or give another {said}.")
     check_streams(inputs)
 
 
@@ -170,8 +172,8 @@ def outputs_of(uses: Uses, values: Mapping[str, Any]) -> Iterator[tuple[str, Pat
             yield name, values[name], use
 
 
-def clash(file: Path, path: Path, name: str, read: str) -> str:
-    beside = "" if file == path else f", which goes with {option(name)},"
+def clash(file: Path, path: Path, said: str, read: str) -> str:
+    beside = "" if file == path else f", which goes with {said},"
     same = "" if os.fspath(file) == read else f" (it is the same file as {read})"
     return f"{file}{beside} would be written over, and is read{same}."
 
@@ -266,7 +268,7 @@ def checked(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
                 try:
                     stack.enter_context(holding(os.fspath(path)))
                 except Held:
-                    wait = f"Wait until it is done, or give another {option(name)}."
+                    wait = f"Wait until it is done, or give another {use.argument or option(name)}."
                     raise Mistake(f"{path} is in use: another aggro is writing it. {wait}") from None
                 except OSError as error:
                     raise Mistake(f"{path} cannot be written: {error.strerror}.") from error

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("second_order")
 ETA, R, C = 0.8, 0.7, 0.3
 PLAIN = {"scale": None, "max_iter": 1, "shuffle": False}
 MAKERS = {
-    "stdev": lambda **more: CWClassifier(ETA, **{**PLAIN, **more}),
+    "stdev": lambda **more: CWClassifier(ETA, form="stdev", **{**PLAIN, **more}),
     "variance": lambda **more: CWClassifier(ETA, form="variance", **{**PLAIN, **more}),
     "scw1": lambda **more: SCWClassifier(C, eta=ETA, **{**PLAIN, **more}),
     "scw2": lambda **more: SCWClassifier(C, eta=ETA, variant="scw2", **{**PLAIN, **more}),

@@ -41,7 +41,7 @@ def test_confidence_weights_agree_where_no_covariance_arises(name):
     """The peer has the variance of the diagonal alone, beside steps along the whole matrix: elsewhere it differs."""
     X, y = stream(single=True)
     peer = olpy.CW(eta=0.8) if name == "CW" else olpy.SCW(eta=0.8, C=0.5)
-    model = CWClassifier(0.8, **PLAIN) if name == "CW" else SCWClassifier(0.5, eta=0.8, **PLAIN)
+    model = CWClassifier(0.8, form="stdev", **PLAIN) if name == "CW" else SCWClassifier(0.5, eta=0.8, **PLAIN)
     np.testing.assert_allclose(model.partial_fit(X, y).coef_[0], weights(peer, X, y), rtol=1e-8)
     X, y = stream(single=False)
     assert not np.allclose(model.fit(X, y).coef_[0], weights(peer, X, y), rtol=1e-3)

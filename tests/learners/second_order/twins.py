@@ -1,4 +1,4 @@
-"""Second-order learners row by row with whole matrices, as their papers write them, and the problems that they solve."""
+"""Second-order learners row by row with whole matrices, as their papers write them, and the problems they solve."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class CWClassifier(ClassBelief):
 
         μ ← μ + αyΣx,   Σ⁻¹ ← Σ⁻¹ + κxx'
 
-    (``learners.second_order.step`` has α and κ). There is nothing soft about it: labels that are wrong are
+    (``learners.second_order.step`` has α and κ). A weight on the row changes nothing, unless it is 0. There is nothing soft about it: labels that are wrong are
     believed too. :class:`SCWClassifier` and :class:`AROWClassifier` forgive.
 
     Parameters
@@ -37,9 +37,10 @@ class CWClassifier(ClassBelief):
     eta : float or "auto", default="auto"
         η, above 0.5: how sure the model is to be of a row that it has learned. With "auto" eight values from 0.51
         to 0.95 learn side by side in one pass, and the one with the fewest progressive mistakes predicts.
-    form : {"stdev", "variance"}, default="stdev"
-        The constraint m ≥ φ√v, which is the probability itself, or m ≥ φv, which stands in its place in the
-        first paper.
+    form : {"variance", "stdev"}, default="variance"
+        The constraint m ≥ φv, which stands in the place of the probability in the first paper, or m ≥ φ√v, which
+        is the probability itself. Where labels contradict each other, "stdev" soon believes to know all weights, and
+        learns no more.
     covariance : {"diagonal", "full"}, default="diagonal"
         Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
         of the width.
@@ -102,16 +103,16 @@ class CWClassifier(ClassBelief):
     _grid = (0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
     _constraints: ClassVar[dict[str, Constraint]] = {
         "eta": Either((ETA, Choice(("auto",)))),
-        "form": Choice(("stdev", "variance")),
+        "form": Choice(("variance", "stdev")),
         **CLASSES,
     }
-    contract = Contract(plain={"eta": 0.8}, tried=({"form": "variance"},))
+    contract = Contract(plain={"eta": 0.8}, tried=({"form": "stdev"},))
 
     def __init__(
         self,
         eta: Any = "auto",
         *,
-        form: str = "stdev",
+        form: str = "variance",
         covariance: str = "diagonal",
         fit_intercept: bool = True,
         average: bool = False,

@@ -283,6 +283,42 @@ def learn(state, params, X, i, y, s, out, q):
     return moved
 
 
+# One vector, one setting, a diagonal: most passes.
+
+
+@inline
+def steady(state, params):
+    return state.W.shape[0] * state.W.shape[1] * state.S.shape[2] == 1 and state.U.shape[2] == 0
+
+
+@inline
+def glance(state, params, X, i, out):
+    """As ``look``, to the bit."""
+    f, v = score_and_variance(X, i, state.W[u8(0), u8(0)], state.S[u8(0), u8(0), u8(0)], params.bias)
+    out[0] = f
+    out[1] = f
+    out[2] = v
+    return 1.0 if abs(f) < HUGE and v < HUGE else np.nan
+
+
+@inline
+def nudge(state, params, X, i, y, s, out, q):
+    """As ``learn``, to the bit."""
+    f = out[0]
+    if params.method == NUMBER:
+        sign = 1.0 if y >= f else -1.0
+        margin = -abs(y - f)
+    else:
+        sign = 2.0 * y - 1.0
+        margin = sign * f
+    alpha, kappa = step_of(params, u8(0), margin, out[2], 1.0)
+    if kappa > 0.0:
+        w, sigma = state.W[u8(0), u8(0)], state.S[u8(0), u8(0), u8(0)]
+        move(X, i, sign * alpha, kappa, params.bias, w, sigma)
+        return 1
+    return 0
+
+
 @part
 def suffer(state, params, y, s, out):
     """Add what the row costs each member to what it has suffered, and let the best of them predict."""
@@ -324,6 +360,9 @@ BELIEF = Rule(
     columns=lambda state: state.W.shape[0],
     room=room,
     judges_mean=True,
+    steady=steady,
+    glance=glance,
+    nudge=nudge,
 )
 SCALED_BELIEF = scaled(BELIEF, __name__)
 ScaledBelief = SCALED_BELIEF.state

@@ -14,7 +14,7 @@ from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.model import View
+from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
 from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
@@ -161,11 +161,19 @@ class SecondOrder(Weights):
 
     def decision_std_one(self, x: Any) -> Any:
         """The same for one row: a float, or from three classes on an array in the order of ``classes_``."""
-        with self._looking_at(x) as (view, row, _):
-            scores = np.empty((1, 2 * RULES[type(view.state)].columns(view.state)))
-            self._score_rows(view, row, scores)
-            shown = self._shown(view, self._deviations(view, scores))[0]
+        model = self._fitted()
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)  # prepares, and refuses what is not finite
+            view = model.view()
+            shown = self._shown(view, self._deviations(view, self._score_surely(model, x)))[0]
         return float(shown) if shown.ndim == 0 else shown
+
+    def _score_surely(self, model: Model, x: Any) -> np.ndarray:
+        """The scores of one row, and their deviations behind them; it was scored before. Needs the guard."""
+        scores = np.empty((1, 2 * RULES[type(model.state)].columns(model.state)))
+        self._score_rows(model.view(), self._row(model, x, False).value[0], scores)
+        return scores
 
     # The grid -------------------------------------------------------------------------------------
 

@@ -29,8 +29,9 @@ class CWClassifier(ClassBelief):
 
         μ ← μ + αyΣx,   Σ⁻¹ ← Σ⁻¹ + κxx'
 
-    (``learners.second_order.step`` has α and κ). A weight on the row changes nothing, unless it is 0. There is nothing soft about it: labels that are wrong are
-    believed too. :class:`SCWClassifier` and :class:`AROWClassifier` forgive.
+    (``learners.second_order.step`` has α and κ). There is nothing soft about it: labels that are wrong are believed
+    too, and a weight on a row changes nothing, unless it is 0. :class:`SCWClassifier` and :class:`AROWClassifier`
+    forgive.
 
     Parameters
     ----------

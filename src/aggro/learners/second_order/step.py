@@ -40,7 +40,8 @@ With a diagonal covariance Σ⁻¹ keeps its diagonal, 1/σ_j ← 1/σ_j + κx_j
 diagonal matrices. The others take α and κ of the full problem, as their papers do, so that after the step m may be a
 little less than was asked for.
 
-A start of aI in place of I would be the same as r/a, or Ca (and α of CW does not depend on it), so there is none.
+To begin with aI in place of I would be the same as r/a, C√a in ``scw1``, Ca in ``scw2`` or φ√a in ``variance``, and
+nothing in ``stdev``: so it is no parameter.
 """
 
 from __future__ import annotations

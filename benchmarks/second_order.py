@@ -33,7 +33,7 @@ import scipy.sparse as sp
 import aggro
 from aggro import published, streams
 
-RUNS, ORDERS = 5, 10
+RUNS, ORDERS = 5, 3
 PUBLISHED = {
     "svmguide1": {"CW": 22.92, "AROW": 20.99, "SCW-I": 21.08, "SCW-II": 21.29, "PA-I": 25.19},
     "ijcnn1": {"CW": 11.20, "AROW": 8.22, "SCW-I": 6.44, "SCW-II": 6.93, "PA-I": 7.85},

@@ -261,6 +261,15 @@ def test_deviations_of_scaled_numbers_are_in_units_of_the_target(form):
     assert scaled.decision_std_one(X[3]) == pytest.approx(scaled.decision_std(X)[3])
 
 
+@each_classifier
+@pytest.mark.parametrize("classes", [2, 4])
+def test_deviations_of_scaled_classifiers_do_not_depend_on_units(method, classes):
+    X, y = rows(n=60, classes=classes, noise=0.05)
+    model, scaled = (MAKERS[method](scale="standard").partial_fit(Z, y) for Z in (X, 1e3 * X + 5.0))
+    np.testing.assert_allclose(scaled.decision_std(1e3 * X + 5.0), model.decision_std(X), rtol=1e-6)
+    np.testing.assert_allclose(model.decision_std_one(X[3]), model.decision_std(X)[3], rtol=1e-9)
+
+
 @each_method
 def test_rows_that_overflow_are_scored_and_teach_nothing(method):
     X, y = rows(method=method)
@@ -299,7 +308,7 @@ def test_the_member_with_the_fewest_mistakes_predicts(kind, classes, average):
     assert mistakes[chosen] <= min(mistakes) + 2  # of the first rows all members are wrong alike
     np.testing.assert_array_equal(model.decision_function(X), alone[chosen].decision_function(X))
     assert model.grid_[main].tolist() == list(kind._grid)
-    assert model.grid_["mistakes"].argmin() == chosen
+    assert model.grid_["mistakes"][chosen] == model.grid_["mistakes"].min()
 
 
 def test_the_member_with_the_least_squared_error_predicts_numbers():

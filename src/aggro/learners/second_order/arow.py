@@ -100,7 +100,7 @@ class AROWClassifier(ClassBelief):
     _main = "r"
     _grid = tuple(10.0 ** (k / 2) for k in range(-3, 5))
     _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **CLASSES}
-    contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},))
+    contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},), apart=frozenset({"r"}))
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
     _main = "r"
     _grid = tuple(10.0 ** (k / 2) for k in range(-3, 5))
     _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **SECOND_ORDER}
-    contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},))
+    contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},), apart=frozenset({"r"}))
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ class SecondOrder(Weights):
     contract: ClassVar[Contract] = Contract(
         plain={"scale": None, "average": False},
         tried=({"covariance": "full", "average": True},),
-        apart=frozenset({"covariance", "r", "C", "eta", "form", "variant"}),
+        apart=frozenset({"covariance"}),
     )
 
     def _method(self) -> Method:
@@ -104,7 +104,7 @@ class SecondOrder(Weights):
             if scaling.target.shape[0]:
                 unit = unit_of(scaling)
                 weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
-        return weights[which], intercepts.copy()
+        return weights[which].copy(), intercepts.copy()
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
@@ -133,7 +133,7 @@ class SecondOrder(Weights):
     def _deviations(self, view: View, scores: np.ndarray) -> np.ndarray:
         """Those behind the scores, in units of the target."""
         found: np.ndarray = scores[:, scores.shape[1] // 2 :]
-        return found * unit_of(view.state.scaling) if hasattr(view.state, "scaling") else found
+        return found * unit_of(view.state.scaling) if view.params.to_number and view.params.scale else found
 
     def _shown(self, view: View, deviations: np.ndarray) -> np.ndarray:
         """Deviations as users see them: in the order of the scores."""

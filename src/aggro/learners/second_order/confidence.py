@@ -107,7 +107,15 @@ class CWClassifier(ClassBelief):
         "form": Choice(("variance", "stdev")),
         **CLASSES,
     }
-    contract = Contract(plain={"eta": 0.8}, tried=({"form": "stdev"},))
+    contract = Contract(
+        exempt={
+            "a weight scales C": "there is no C for a weight to scale",
+            "check_class_weight_classifiers": "weights change nothing that is learned",
+        },
+        plain={"eta": 0.8},
+        tried=({"form": "stdev", "eta": "auto"},),
+        apart=frozenset({"eta", "form"}),
+    )
 
     def __init__(
         self,
@@ -241,7 +249,8 @@ class SCWClassifier(ClassBelief):
     contract = Contract(
         exempt={"a weight scales C": {("C", "auto"): "the check sets C"}},
         plain={"C": 1.0},
-        tried=({"variant": "scw2"},),
+        tried=({"variant": "scw2", "C": "auto"},),
+        apart=frozenset({"C", "variant"}),
     )
 
     def __init__(

@@ -28,7 +28,7 @@ EMBEDDING: dict[str, Any] = {
     "half_life": None,
     **IN_ORDER,
 }
-BELIEF: dict[str, Any] = {"scale": None, **IN_ORDER}
+BELIEF: dict[str, Any] = {"average": False, "scale": None, **IN_ORDER}
 BALL: dict[str, Any] = {"C": 0.1, "robust": False, "scale": None, **IN_ORDER}
 
 

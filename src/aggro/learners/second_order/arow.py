@@ -52,7 +52,7 @@ class AROWClassifier(ClassBelief):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
-    max_iter : int or "auto", default="auto"
+    max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
@@ -110,7 +110,7 @@ class AROWClassifier(ClassBelief):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
-        max_iter: int | str = "auto",
+        max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
         class_weight: Any = None,
@@ -173,7 +173,7 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that r is in units of their
         variance; predictions and ``coef_`` is in units of the features as they came.
-    max_iter : int or "auto", default="auto"
+    max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
@@ -222,7 +222,7 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
-        max_iter: int | str = "auto",
+        max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
         warm_start: bool = False,

@@ -47,14 +47,14 @@ class CWClassifier(ClassBelief):
         of the width.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
+    average : bool, default=True
+        Predict with the mean of all iterates instead of the last, which believes the last rows too much.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
-    max_iter : int or "auto", default="auto"
+    max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
@@ -124,9 +124,9 @@ class CWClassifier(ClassBelief):
         form: str = "variance",
         covariance: str = "diagonal",
         fit_intercept: bool = True,
-        average: bool = False,
+        average: bool = True,
         scale: Any = "auto",
-        max_iter: int | str = "auto",
+        max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
         class_weight: Any = None,
@@ -193,7 +193,7 @@ class SCWClassifier(ClassBelief):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
-    max_iter : int or "auto", default="auto"
+    max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
         Stop when a pass's mean loss is not better than the best by this much.
@@ -263,7 +263,7 @@ class SCWClassifier(ClassBelief):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
-        max_iter: int | str = "auto",
+        max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
         class_weight: Any = None,

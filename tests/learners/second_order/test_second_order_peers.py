@@ -39,7 +39,7 @@ def test_confidence_weights_agree_where_no_covariance_arises(name):
 
 def test_the_peers_scw2_has_another_step():
     """Twice, in place of the square: its α is not that of the paper, already at the second row."""
-    X, y = np.array([[1.0], [1.0]]), np.array([1, 0])
+    X, y = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1, 0])
     ours = [SCWClassifier(0.5, eta=0.8, variant="scw2", **FULL).partial_fit(X[:n], y[:n]).coef_[0, 0] for n in (1, 2)]
     peers = [olpy.SCW2(eta=0.8, C=0.5).partial_fit(X[:n], y[:n]).weights[0] for n in (1, 2)]
     assert abs(ours[-1] - peers[-1]) > 1e-3

@@ -103,3 +103,4 @@ def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
             row = S[j]
             for k in range(n):
                 row[k] -= t * work[k]
+            row[j] = max(row[j], 0.0)  # what rounding may leave of a variance that is nearly gone

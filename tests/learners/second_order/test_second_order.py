@@ -15,7 +15,7 @@ from aggro.testing.variants import known
 
 pytestmark = pytest.mark.xdist_group("second_order")
 ETA, R, C = 0.8, 0.7, 0.3
-PLAIN = {"scale": None, "max_iter": 1, "shuffle": False}
+PLAIN = {"average": False, "scale": None, "max_iter": 1, "shuffle": False}
 MAKERS = {
     "stdev": lambda **more: CWClassifier(ETA, form="stdev", **{**PLAIN, **more}),
     "variance": lambda **more: CWClassifier(ETA, form="variance", **{**PLAIN, **more}),
@@ -299,7 +299,7 @@ def test_a_matrix_that_rounding_has_spoiled_is_not_trusted():
 @pytest.mark.parametrize("kind", [CWClassifier, AROWClassifier, SCWClassifier])
 def test_the_member_with_the_fewest_mistakes_predicts(kind, classes, average):
     X, y = rows(n=300, classes=classes)
-    settings = {"average": average, **PLAIN}
+    settings = {**PLAIN, "average": average}
     model = kind(**settings).partial_fit(X, y)
     main = kind._main
     alone = [kind(value, **settings).partial_fit(X, y) for value in kind._grid]

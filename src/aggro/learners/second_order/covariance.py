@@ -18,6 +18,7 @@ from aggro.engine.rows import entry, stored
 u8 = np.uint64
 ONE = u8(1)
 LOST = 1e-11  # of Σ_j Σ_jj x_j²: a variance below that is what rounding has left of it
+GONE = 1e-14  # of itself: a variance that a row leaves so little of is none, since rounding would leave anything
 
 
 @inline
@@ -86,7 +87,10 @@ def lag(X, i, a, bias, u, sigma):
 
 @exact_part
 def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
-    """The same for a matrix Σ, and for the lag if there is one; ``work`` has room for Σx."""
+    """The same for a matrix Σ, and for the lag if there is one; ``work`` has room for Σx.
+
+    A weight whose variance is gone has no covariance either.
+    """
     n = u8(S.shape[0])
     for j in range(n):
         t = times(X, i, S[j], bias)
@@ -103,4 +107,7 @@ def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
             row = S[j]
             for k in range(n):
                 row[k] -= t * work[k]
-            row[j] = max(row[j], 0.0)  # what rounding may leave of a variance that is nearly gone
+    for j in range(n):
+        if S[j, j] < GONE * work[j] * work[j]:
+            for k in range(n):
+                S[j, k] = S[k, j] = 0.0

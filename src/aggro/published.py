@@ -28,6 +28,7 @@ EMBEDDING: dict[str, Any] = {
     "half_life": None,
     **IN_ORDER,
 }
+BELIEF: dict[str, Any] = {"average": False, "scale": None, **IN_ORDER}
 BALL: dict[str, Any] = {"C": 0.1, "robust": False, "scale": None, **IN_ORDER}
 
 
@@ -59,6 +60,26 @@ def PAMOClassifier(*args: Any, **settings: Any) -> Any:
 def PAUniclass(*args: Any, **settings: Any) -> Any:
     """Uniclass prediction: Crammer and others 2006."""
     return made("PAUniclass", BALL, "C", args, settings)
+
+
+def CWClassifier(*args: Any, **settings: Any) -> Any:
+    """The confidence-weighted classifier: Crammer, Dredze and Pereira 2008."""
+    return made("CWClassifier", {"eta": 0.9, "form": "stdev", **BELIEF}, "eta", args, settings)
+
+
+def AROWClassifier(*args: Any, **settings: Any) -> Any:
+    """Adaptive regularisation of weights: Crammer, Kulesza and Dredze 2009."""
+    return made("AROWClassifier", {"r": 1.0, **BELIEF}, "r", args, settings)
+
+
+def AROWRegressor(*args: Any, **settings: Any) -> Any:
+    """The same for numbers: Vaits and Crammer 2011."""
+    return made("AROWRegressor", {"r": 1.0, **BELIEF}, "r", args, settings)
+
+
+def SCWClassifier(*args: Any, **settings: Any) -> Any:
+    """The soft confidence-weighted classifier: Wang, Zhao and Hoi 2012."""
+    return made("SCWClassifier", {"C": 1.0, **BELIEF}, "C", args, settings)
 
 
 def made(name: str, published: dict[str, Any], first: str, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:

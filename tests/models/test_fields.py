@@ -33,6 +33,8 @@ NEWER = {
     "scaled bank": ("PAClassifier", {}),
     "scaled groups": ("PAClassifier", {"batch_size": 4}),
     "scaled support set": ("KernelPAClassifier", {}),
+    "belief": ("AROWClassifier", {"scale": None, "covariance": "full"}),
+    "scaled belief": ("AROWRegressor", {"average": True}),
 }
 
 

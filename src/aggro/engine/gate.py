@@ -10,12 +10,15 @@ sharp       δ²/(δ² + f²)
 margin      δ/(δ + |f|), as in Cesa-Bianchi, Gentile and Zaniboni (2006)
 threshold   1 where |f| ≤ δ, else 0
 random      δ, at most 1
+confidence  δ²/(δ² + g²), g = f in units of its deviation
 ==========  ===========================================
 
 and with 1 before the first answer; a threshold asks until two classes are known. The random number is a function of
 the seed and of how many rows came before, so that it does not matter how a stream is cut. A row that was not asked
 about is passed over: only its score was computed. What δ is compared with is one number for a row, how sure the model
-is of it: ``gap_of`` is where a learner that knows more than its scores, such as a variance, would say so.
+is of it (``gap_of``). Learners that know the variance of their scores write deviations behind them; "confidence" has
+the score in units of it, of several classes the gap between the two best in units of √(v + v'), as in Dredze and
+Crammer (2008). So it asks about rows with a small score, and about those of which little is known.
 
 With a target rate ρ, δ follows the stream. Let S be the questions asked beyond ρ for each row that came, cut to ±20.
 Then
@@ -26,7 +29,8 @@ whose rest is where the mean of p is ρ and S is 0, whatever the scale of the sc
 has p = ρ. Until δ has settled, and where the scores change their scale at once, there may be too many questions or too
 few. So with a = 1 + √(ρt)/4, after t rows, p is divided by 1 + (S − a)² where S is above a, and is at least ρ (S + a)²
 where S is below −a. What was asked before decides that, and never the row itself, so each answer still counts
-1/p times for an estimate of all rows. For the same reason no p of "sharp" is below ρ/20 before it is divided.
+1/p times for an estimate of all rows. For the same reason no p of "sharp" or "confidence" is below ρ/20 before it is
+divided.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that ca
 DELTA, LAST, WEIGHT, WRONG, SURPLUS = range(5)
 FOLLOW = 0.5  # η
 PATIENCE, LIMIT = 5.0, 20.0  # questions: S that moves the aim by ρ, and the largest S
-RAREST = 0.05  # of ρ: the least p of "sharp"
+RAREST = 0.05  # of ρ: the least p of "sharp" and "confidence"
 LEAST, MOST = 1e-100, 1e100  # of δ
 
 
@@ -61,9 +65,10 @@ class Strategy(IntEnum):
     THRESHOLD = 1
     RANDOM = 2
     SHARP = 3
+    CONFIDENCE = 4
 
 
-MARGIN, THRESHOLD, RANDOM, SHARP = map(int, Strategy)
+MARGIN, THRESHOLD, RANDOM, SHARP, CONFIDENCE = map(int, Strategy)
 
 
 class Gate(NamedTuple):
@@ -105,18 +110,27 @@ def all_sums(sums: Any) -> np.ndarray:
 
 
 @inline
-def gap_of(scores, columns, live):
-    """|f|, or how far the best score is above the second."""
+def gap_of(scores, columns, live, sure):
+    """|f|, or how far the best score is above the second; if ``sure``, in units of the deviations behind the scores."""
     if columns == 1 or live < 2:
-        return abs(scores[0])
-    best, second = -np.inf, -np.inf
-    for c in range(u8(live)):
-        f = scores[c]
-        if f > best:
-            best, second = f, best
-        elif f > second:
-            second = f
-    return best - second
+        gap, v = abs(scores[0]), scores[u8(columns)] ** 2 if sure else 1.0
+    else:
+        best, second = -np.inf, -np.inf
+        first, next_best = u8(0), u8(0)
+        for c in range(u8(live)):
+            f = scores[c]
+            if f > best:
+                best, second = f, best
+                first, next_best = c, first
+            elif f > second:
+                second = f
+                next_best = c
+        gap, v = best - second, 1.0
+        if sure:
+            v = scores[u8(columns) + first] ** 2 + scores[u8(columns) + next_best] ** 2
+    if not sure:
+        return gap
+    return min(gap / np.sqrt(v), MOST) if v > 0.0 else (MOST if gap > 0.0 else 0.0)
 
 
 @inline
@@ -157,7 +171,7 @@ def steered(gate, gap):
             return wanted / throttle  # there is no scale yet
         sums[DELTA] = min(begin, MOST)
     p = chance(gate.strategy, sums[DELTA], gap)
-    if gate.strategy == SHARP:
+    if gate.strategy >= SHARP:
         p = max(p, RAREST * target)
     p = p / throttle if surplus > 0.0 else max(p, min(more * target, 1.0))
     sums[DELTA] = min(max(sums[DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST), MOST)
@@ -205,7 +219,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
         q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
         if q != q:
             return np.int64(t), False
-        if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE])):
+        if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == CONFIDENCE)):
             if y[t] >= known:
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
@@ -218,10 +232,12 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
 @kernel
 def first_asked(gate, scores, weights, live):
     """The first row to ask about, of rows with these scores; -1 if there is none. Those of weight 0 are not there."""
+    sure = gate.strategy == CONFIDENCE
+    columns = scores.shape[1] // 2 if sure else scores.shape[1]
     for i in range(u8(scores.shape[0])):
         if weights.shape[0] and weights[i] == 0.0:
             continue
-        if asks(gate, live, gap_of(scores[i], scores.shape[1], live)):
+        if asks(gate, live, gap_of(scores[i], columns, live, sure)):
             return np.int64(i)
     return np.int64(-1)
 
@@ -237,4 +253,4 @@ def answered(gate, p, wrong):
 def asks_about_scores(gate_and_scores, columns, live):
     """Whether to ask about one row: a pinned gate, with the scores of the row in a matrix beside it."""
     gate, scores = content(gate_and_scores)
-    return asks(gate, live, gap_of(scores[0], columns, live))
+    return asks(gate, live, gap_of(scores[0], columns, live, gate.strategy == CONFIDENCE))

@@ -42,6 +42,10 @@ LEARNERS = (
     Entry("KernelPAUniclass", "kernel", "outlier"),
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
+    Entry("CWClassifier", "second_order", "classification"),
+    Entry("AROWClassifier", "second_order", "classification"),
+    Entry("AROWRegressor", "second_order", "regression"),
+    Entry("SCWClassifier", "second_order", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.gate import LAST, Gate, answered, asks_about_scores, attend, first_asked
+from aggro.engine.gate import CONFIDENCE, LAST, Gate, answered, asks_about_scores, attend, first_asked
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
@@ -89,6 +89,8 @@ class AskedRows:
 
     def learn_asked(self, state: Any, params: Any, *rest: Any) -> int:
         """Ask about rows and learn them; the arguments are those of the ordinary loop."""
+        if self.gate.strategy == CONFIDENCE:
+            params = params._replace(sure=1)
         layout = layout_of(state, params)
         columns = RULES[type(state)].columns(state)
         run_at = address_of(suited(run, layout), state, params, *rest)
@@ -130,9 +132,12 @@ def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop:
     every = inputs.as_weights(chunk.weight, chunk.n_rows)
     while start < stop:
         rows = slice(start, min(start + size, stop))
-        scores, live = np.zeros((rows.stop - start, 1)), 0  # as long as nothing is known
+        sure = gate.strategy == CONFIDENCE
+        scores, live = np.zeros((rows.stop - start, 2 if sure else 1)), 0  # as long as nothing is known
         if knows:
-            view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True)
+            state = learner._model.state
+            more = RULES[type(state)].columns(state) if sure else 0
+            view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True, more=more)
             live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
         with learner._model.guard if knows else FIRST.lock:

@@ -5,6 +5,7 @@ References
 K. I. Ezukwoke, S. J. Zareian. Online learning and active learning: a comparative study of passive-aggressive algorithm
 with support vector machine. 2020 (algorithm 2).
 N. Cesa-Bianchi, C. Gentile, L. Zaniboni. Worst-case analysis of selective sampling for linear classification. 2006.
+M. Dredze, K. Crammer. Active learning with confidence. 2008.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ CONSTRAINTS: dict[str, Constraint] = {
     "waiting": Number(1, 2**30, integer=True),
     "random_state": COMMON["random_state"],
 }
+UNSURE = (
+    "strategy='confidence' asks by the deviation of scores, which a CWClassifier, an AROWClassifier or an "
+    "SCWClassifier inside would know;"
+)
 RATE = 0.1  # of the rows, if neither delta nor target_rate is given
 INSIDE = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average": True}  # of the PAMOClassifier inside
 
@@ -65,9 +70,10 @@ class ActiveLearner(Around):
         Give a ``PAClassifier`` for text, and for other rows with many thousand features.
     delta : float, default=None
         δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins, and need not be given.
-    strategy : {"sharp", "margin", "threshold", "random"}, default="sharp"
+    strategy : {"sharp", "margin", "threshold", "random", "confidence"}, default="sharp"
         Ask with the probability δ²/(δ² + f²); or δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the
-        probability δ.
+        probability δ. "confidence" is as "sharp", with f in units of its deviation: for learners that know it,
+        which are ``CWClassifier``, ``AROWClassifier`` and ``SCWClassifier``.
     budget : int, default=None
         The largest number of labels to ask for; None for no limit.
     target_rate : float, default=None
@@ -169,10 +175,13 @@ class ActiveLearner(Around):
         model.check_free()
         with model.guard:
             inner._score_one(model, x)
-            scores, pinned = model.scores_row, self.__dict__.get("_pinned")
+            sure = self.strategy == "confidence"
+            scores = inner._score_surely(model, x) if sure else model.scores_row
+            pinned = self.__dict__.get("_pinned")
             if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
                 pinned = self._pinned = Pinned((self._gate, scores), Gate)
-            asked = bool(decider()(pinned, scores.shape[1], int(model.state.tally.rows[LIVE])))
+            columns = scores.shape[1] // 2 if sure else scores.shape[1]
+            asked = bool(decider()(pinned, columns, int(model.state.tally.rows[LIVE])))
             self._open = float(self._gate.sums[LAST]) if asked else None
         return asked
 
@@ -463,6 +472,8 @@ class ActiveLearner(Around):
         check_params(name, self._constraints, self.__dict__)
         if self.estimator is not None:
             self._check_inner(self.estimator)
+        elif self.strategy == "confidence":
+            raise ValueError(f"{UNSURE} got estimator=None.")
         if self.strategy == "random" and self.target_rate is None and self.delta is not None and self.delta > 1.0:
             raise ValueError(f"With strategy='random' {name} asks with the probability delta. Got delta={self.delta}.")
 
@@ -471,6 +482,8 @@ class ActiveLearner(Around):
         name = type(self).__name__
         if not isinstance(inner, Classifier):
             raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
+        if self.strategy == "confidence" and not hasattr(inner, "decision_std"):
+            raise ValueError(f"{UNSURE} got {inner!r}.")
         if inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
                 f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "

@@ -1,0 +1,216 @@
+"""What second-order learners share: which settings learn, their weights and their confidence as users see them."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import MISTAKES, RULES, SEEN, Rule
+from aggro.learners.second_order.rule import BELIEF, SCALED_BELIEF, Belief
+from aggro.learners.second_order.step import BeliefParams, Method
+from aggro.learners.shared.average import mean_of
+from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.features import frozen
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.shared.weights import ClassWeights, Weights
+
+POSITIVE = Number(0.0, open_low=True)
+POSITIVE_OR_AUTO = Either((POSITIVE, Choice(("auto",))))
+ETA = Number(0.5, 1.0 - 1e-9, open_low=True)
+SECOND_ORDER: dict[str, Constraint] = {"covariance": Choice(("diagonal", "full")), "scale": SCALE, **COMMON}
+CLASSES: dict[str, Constraint] = {**SECOND_ORDER, "class_weight": CLASS_WEIGHT, "calibration": CALIBRATION}
+
+
+class SecondOrder(Weights):
+    """A belief about weights: its mean, which predicts, and its covariance."""
+
+    covariance: str
+    scale: Any
+    fit_intercept: bool
+    average: bool
+    _main: ClassVar[str]  # the parameter that may be "auto"
+    _grid: ClassVar[tuple[float, ...]]  # and what it is then
+    contract: ClassVar[Contract] = Contract(
+        plain={"scale": None, "average": False},
+        tried=({"covariance": "full", "average": True},),
+        apart=frozenset({"covariance"}),
+    )
+
+    def _method(self) -> Method:
+        """Which problem a row poses."""
+        raise NotImplementedError
+
+    def _values(self) -> tuple[float, ...]:
+        """The values of the main parameter that learn side by side."""
+        value = getattr(self, self._main)
+        return self._grid if isinstance(value, str) else (float(value),)
+
+    def _settings(self) -> dict[str, tuple[float, ...]]:
+        """The parameters of each member."""
+        values = self._values()
+        given = {name: float(getattr(self, name, 1.0)) for name in ("eta", "r", "C") if name != self._main}
+        return {self._main: values} | {name: (value,) * len(values) for name, value in given.items()}
+
+    def _rule_for(self, classes: int) -> Rule:
+        return SCALED_BELIEF if mode_of(self.scale) else BELIEF
+
+    def _params_for(self, rule: Rule) -> BeliefParams:
+        settings = self._settings()
+        phi = [NormalDist().inv_cdf(eta) if eta < 1.0 else 0.0 for eta in settings["eta"]]  # AROW has none
+        members = frozen(np.array([phi, settings["r"], settings["C"]], np.float64))
+        full, bias = int(self.covariance == "full"), float(self.fit_intercept)
+        method, scale = int(self._method()), mode_of(self.scale)
+        return BeliefParams(method, members.shape[1], members, bias, int(self.average), full, scale)
+
+    def _check_change(self, state: Any) -> None:
+        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
+            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        if (self.covariance == "full") != is_full(state):
+            raise ValueError(
+                f"covariance={self.covariance!r} is not what has learned so far. Set it back, or fit anew."
+            )
+        if len(self._values()) != state.W.shape[1]:
+            raise ValueError(
+                f"{self._main}={getattr(self, self._main)!r} is another grid of settings than the one that has learned "
+                "so far. Set it back, or fit anew."
+            )
+        if self.average and state.U.shape[2] == 0:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+
+    # Weights --------------------------------------------------------------------------------------
+
+    def _learned(self, view: View) -> np.ndarray:
+        """The weights that predict, as they are in the state: (scores, 1 + width)."""
+        state = view.state
+        g = int(state.choice[0])
+        W: np.ndarray = state.W[:, g]
+        return mean_of(state, W, state.U[:, g]) if view.params.average and state.tally.rows[SEEN] else W
+
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """In units of the features as they came, by the moments so far."""
+        learned = self._learned(view)
+        weights, intercepts = learned[:, 1:].T, learned[:, 0]
+        if hasattr(view.state, "scaling"):
+            scaling = view.state.scaling
+            centre, divided = divisors(scaling, slice(None))
+            weights = weights / divided[:, None]
+            intercepts = intercepts - centre @ weights
+            if scaling.target.shape[0]:
+                unit = unit_of(scaling)
+                weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
+        return weights[which].copy(), intercepts.copy()
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
+        if not hasattr(view.state, "scaling"):
+            return super()._contributions(view, indices, values)
+        scaling, learned = view.state.scaling, self._learned(view)
+        every, scaled_values = scaled_row(view.state, indices, values)
+        parts, n = scaled_values[:, None] * learned[:, 1:].T[every], indices.shape[0]
+        intercepts = learned[:, 0] + parts[n:].sum(axis=0)
+        if scaling.target.shape[0]:
+            unit = unit_of(scaling)
+            return parts[:n] * unit, intercepts * unit + scaling.target[1]
+        return parts[:n], intercepts
+
+    # Confidence -----------------------------------------------------------------------------------
+
+    def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
+        """Scores, and their deviations behind them if there is room; those in units that the rule knows."""
+        if scores.shape[1] > RULES[type(view.state)].columns(view.state):
+            state = view.state
+            if hasattr(state, "scaling"):
+                state = state._replace(scaling=state.scaling._replace(target=np.zeros(0)))
+            view = view._replace(state=state, params=view.params._replace(sure=1))
+        return super()._score_rows(view, rows, scores)
+
+    def _deviations(self, view: View, scores: np.ndarray) -> np.ndarray:
+        """Those behind the scores, in units of the target."""
+        found: np.ndarray = scores[:, scores.shape[1] // 2 :]
+        return found * unit_of(view.state.scaling) if view.params.to_number and view.params.scale else found
+
+    def _shown(self, view: View, deviations: np.ndarray) -> np.ndarray:
+        """Deviations as users see them: in the order of the scores."""
+        raise NotImplementedError
+
+    def decision_std(self, X: Any) -> np.ndarray:
+        """The standard deviation of each row's score, √(x'Σx): how unsure the model is of it.
+
+        It says what is known of the weights, and not how noisy labels are; it becomes less with every row that was
+        learned.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        deviations : array of shape (n_samples,) or (n_samples, n_classes)
+            As ``decision_function`` has the scores; of numbers, as ``predict``.
+        """
+        model = self._fitted()
+        view, scores = self._scores(X, more=RULES[type(model.state)].columns(model.state))
+        return self._shown(view, self._deviations(view, scores))
+
+    def decision_std_one(self, x: Any) -> Any:
+        """The same for one row: a float, or from three classes on an array in the order of ``classes_``."""
+        model = self._fitted()
+        model.check_free()
+        with model.guard:
+            self._score_one(model, x)  # prepares, and refuses what is not finite
+            view = model.view()
+            shown = self._shown(view, self._deviations(view, self._score_surely(model, x)))[0]
+        return float(shown) if shown.ndim == 0 else shown
+
+    def _score_surely(self, model: Model, x: Any) -> np.ndarray:
+        """The scores of one row, and their deviations behind them; it was scored before. Needs the guard."""
+        scores = np.empty((1, 2 * RULES[type(model.state)].columns(model.state)))
+        self._score_rows(model.view(), self._row(model, x, False).value[0], scores)
+        return scores
+
+    # The grid -------------------------------------------------------------------------------------
+
+    def _predicting_value(self) -> float:
+        model = self._attribute()
+        self._prepare(model)
+        return self._values()[int(model.state.choice[0])]
+
+    @property
+    def grid_(self) -> np.ndarray:
+        """What learns side by side: the main parameter, and ``loss`` and ``mistakes`` a row so far, one after another.
+
+        The loss is the hinge loss, or of numbers the squared error in units of the step.
+        """
+        model = self._attribute()
+        self._prepare(model)
+        values = self._values()
+        table = np.zeros(len(values), [(self._main, np.float64), ("loss", np.float64), ("mistakes", np.float64)])
+        table[self._main] = values
+        with model.reading() as view:
+            state = view.state
+            if len(values) > 1:
+                table["loss"], table["mistakes"] = state.suffered / max(state.weight[0], 1e-300)
+            else:
+                rows = max(state.tally.rows[SEEN], 1)
+                table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
+        return table
+
+
+def is_full(state: Belief) -> bool:
+    """Whether the covariance is a matrix."""
+    return bool(state.S.shape[2] > 1)
+
+
+class ClassBelief(SecondOrder, ClassWeights, Classifier):
+    """A belief about the weights of classes."""
+
+    def _shown(self, view: View, deviations: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.abs(self._by_class(view.labels, deviations))
+        return found

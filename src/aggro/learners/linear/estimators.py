@@ -57,9 +57,10 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         (``pa2``, ``ls``). ``pa`` has no C. With "auto" several values learn side by side in one pass, and
         the one with the fewest progressive mistakes predicts: eight from 3e-4 to 1 if rows are scaled,
         else sixteen from 1e-5 to 316. A list is a grid of one's own.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="pa1"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        four learn side by side, as several C do.
+        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        gradient descent: τ = C for every row with a loss.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
     multi_class : {"ovr", "joint", "auto"}, default="auto"
@@ -87,6 +88,15 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -101,7 +111,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -156,6 +167,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: float | str = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -176,6 +190,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.batch_size = batch_size
         self.window = window
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -223,6 +240,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
             bank.weight[:] = state.weight
         if hasattr(state, "scaling"):
             bank = bank._replace(scaling=grown_into(state.scaling, bank.scaling))
+        if hasattr(state, "map"):
+            bank = bank._replace(map=grown_into(state.map, bank.map))
         return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
 
@@ -241,9 +260,10 @@ class PARegressor(Linear, NumberWeights, Regressor):
     ----------
     C : float, "auto" or list of float, default="auto"
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="ls"
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="ls"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        four learn side by side, as several C do.
+        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        gradient descent: τ = C for every row with a loss.
     epsilon : float, default=0.1
         Errors up to this size are passed over; not by ``ls``.
     fit_intercept : bool, default=True
@@ -268,6 +288,15 @@ class PARegressor(Linear, NumberWeights, Regressor):
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
         units of their standard deviation; predictions and ``coef_`` are in units as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for curves;
+        made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -277,7 +306,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -320,6 +350,9 @@ class PARegressor(Linear, NumberWeights, Regressor):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: float | str = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -337,6 +370,9 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.batch_size = batch_size
         self.window = window
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

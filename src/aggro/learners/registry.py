@@ -42,6 +42,8 @@ LEARNERS = (
     Entry("KernelPAUniclass", "kernel", "outlier"),
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
+    Entry("FOGDClassifier", "feature_maps", "classification"),
+    Entry("NOGDClassifier", "feature_maps", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.feature_maps.parts import COUNTED, LANDMARKS, SIZE, WAIT
-from aggro.engine.jit.compile import exact, exact_part
+from aggro.engine.jit.compile import exact_part
 from aggro.engine.jit.lane_math import exponential
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rows import entry, stored

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.feature_maps.fourier import QUARTER
-from aggro.engine.feature_maps.parts import GAMMA, KIND, LANDMARKS, NYSTROEM, SQUARES, COUNTED, STILL, WARM, FeatureMap
+from aggro.engine.feature_maps.parts import COUNTED, GAMMA, KIND, LANDMARKS, NYSTROEM, SQUARES, STILL, WARM, FeatureMap
 
 STEPS = 64
 
@@ -59,7 +59,8 @@ def of_landmarks(
     places, shares = (places + 1.0) / 2.0, shares / 2.0
 
     def values(along: float) -> np.ndarray:
-        return np.exp(-gamma * np.maximum(along * along * q - 2.0 * along * products + norms, 0.0))
+        k: np.ndarray = np.exp(-gamma * np.maximum(along * along * q - 2.0 * along * products + norms, 0.0))
+        return k
 
     slopes = np.zeros((x.shape[0], weights.shape[1]))
     for along, share in zip(places, shares, strict=True):

@@ -81,8 +81,8 @@ class FOGDClassifier(GradientDescent):
         fewest progressive mistakes predicts. A list is a grid of one's own.
     margin : float, default=1.0
         The margin that a row must have to be passed over.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+    fit_intercept : bool, default=False
+        Whether to learn an intercept, as a constant feature 1; the published learner has none.
     average : bool or "auto", default="auto"
         Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
         weighted by the rows' numbers, whichever has made fewer mistakes of late.
@@ -143,7 +143,7 @@ class FOGDClassifier(GradientDescent):
         gamma: float | str = "auto",
         eta: Any = "auto",
         margin: float = 1.0,
-        fit_intercept: bool = True,
+        fit_intercept: bool = False,
         average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
@@ -192,8 +192,8 @@ class NOGDClassifier(GradientDescent):
         fewest progressive mistakes predicts. A list is a grid of one's own.
     margin : float, default=1.0
         The margin that a row must have to be passed over.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+    fit_intercept : bool, default=False
+        Whether to learn an intercept, as a constant feature 1; the published learner has none.
     average : bool or "auto", default="auto"
         Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
         weighted by the rows' numbers, whichever has made fewer mistakes of late.
@@ -251,7 +251,7 @@ class NOGDClassifier(GradientDescent):
         gamma: float | str = "auto",
         eta: Any = "auto",
         margin: float = 1.0,
-        fit_intercept: bool = True,
+        fit_intercept: bool = False,
         average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",

@@ -78,7 +78,7 @@ def built_in_size(step, loss, q, C, m):
     if step == PA1:
         return min(C * m, loss / q)
     if step == OGD:
-        return C * m
+        return C * m if loss > 0.0 else 0.0
     return loss / (q + 0.5 / (C * m * m))
 
 

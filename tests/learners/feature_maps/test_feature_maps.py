@@ -178,7 +178,7 @@ def test_one_line_each():
     y = t > 0.0
     for cls, name, n in ((FOGDClassifier, "fourier", 24), (NOGDClassifier, "nystroem", 9)):
         model = cls(n, eta=0.3).partial_fit(X, y)
-        same = PAClassifier(0.3, step="ogd", features=name, n_components=n).partial_fit(X, y)
+        same = PAClassifier(0.3, step="ogd", features=name, n_components=n, fit_intercept=False).partial_fit(X, y)
         assert (model.coef_ == same.coef_).all()
         assert model.eta_ == 0.3
         assert cls(n).partial_fit(X, y).eta_ in cls(n).partial_fit(X, y).grid_["C"]
@@ -195,6 +195,19 @@ def test_a_step_of_gradient_descent():
     for settings in ({"C": 0.2}, {"C": [0.2]}):
         model = PAClassifier(step="ogd", scale=None, average=False, **settings).partial_fit(X, y)
         np.testing.assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("eta", [0.1, 1.0])
+def test_the_regret_of_gradient_descent_is_bounded(eta):
+    X, t = rows(64)
+    y = np.where(t > 0.0, 1.0, -1.0)
+    model = FOGDClassifier(24, eta=eta, average=False, scale=None).partial_fit(X, y)
+    suffered = 64 * model.history_["loss"][-1]
+    Z = explicit("fourier", X, None, "auto")
+    ridge = [np.linalg.solve(Z.T @ Z + weight * np.eye(24), Z.T @ y) for weight in (0.01, 0.1, 1.0)]
+    for w in [np.zeros(24), *ridge, *np.random.default_rng(0).standard_normal((20, 24))]:
+        losses = np.maximum(0.0, 1.0 - y * (Z @ w))
+        assert suffered <= losses.sum() + w @ w / (2.0 * eta) + eta * 64 / 2.0 + 1e-9
 
 
 def test_what_cannot_be_is_refused():
@@ -220,7 +233,7 @@ def test_pickles_without_these_parameters_have_no_map():
 def test_learners_around_it():
     X, t = rows(300)
     y = np.where(t > 0.0, "in", "out")
-    asked = ActiveLearner(FOGDClassifier(24, eta=0.5), target=0.5).partial_fit(X, y)
+    asked = ActiveLearner(FOGDClassifier(24, eta=0.5), target_rate=0.5).partial_fit(X, y)
     assert 0 < asked.n_queries_ < 300
     records = RecordLearner(PAClassifier(features="nystroem", n_components=9))
     for x, label in zip(X, y, strict=True):

@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import Each, Numbers, Whole
+from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact
 from aggro.engine.rule import eights, zeros
 
@@ -82,7 +82,7 @@ class FeatureMap(NamedTuple):
     facts: Annotated[
         np.ndarray,
         Each(
-            Whole(1, 2),
+            exactly(lambda state: NYSTROEM if state.map.mix.shape[0] else FOURIER),
             Whole(-(2.0**63), 2.0**63),
             Whole(1, lambda state: state.map.table.shape[1]),
             Whole(0, lambda state: state.map.table.shape[0]),

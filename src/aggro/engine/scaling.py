@@ -495,7 +495,7 @@ def bring_mapped(state, X, i, rows, space, counting):
     else:
         finite = bring_dense(scaling, X, i, row, counting)
     if finite:
-        carry(state.map, row, rows, space.values, counting)
+        carry(state.map, X, i, row, rows, space.values, counting)
         if counting:
             scaling.facts[ROWS] += 1
     else:

@@ -24,9 +24,9 @@ def uniform(seed, counter):
     return (bits(seed, counter) >> 11) / 2.0**53
 
 
-def frequencies(seed, j, m, several):
-    """Normal numbers of feature j, of variance 1, or of those of several γ in turns."""
-    own = bits(seed, j)
+def frequencies(seed, number, m, several):
+    """Normal numbers of the feature that came after so many, of variance 1, or of those of several γ in turns."""
+    own = bits(seed, number)
     drawn = [
         math.sqrt(-2.0 * math.log(1.0 - uniform(own, 2 * c))) * math.cos(2.0 * math.pi * uniform(own, 2 * c + 1))
         for c in range(m)
@@ -34,14 +34,22 @@ def frequencies(seed, j, m, several):
     return np.array(drawn) * np.sqrt(np.resize(MULTIPLES, m) if several else 1.0)
 
 
-def known_parts(X):
-    """Rows without the features that they are the first to have."""
+def known_parts(X, S=None):
+    """Rows, or those rows scaled, without the features that they are the first to have."""
     met = np.zeros(X.shape[1], bool)
     rows = []
-    for x in X:
-        rows.append(np.where(met, x, 0.0))
+    for x, s in zip(X, X if S is None else S, strict=True):
+        rows.append(np.where(met, s, 0.0))
         met |= x != 0.0
     return np.array(rows)
+
+
+def numbers(X):
+    """How many features came before each; those of one row in the order of their columns."""
+    order = []
+    for x in X:
+        order += [j for j in np.flatnonzero(x) if j not in order]
+    return [order.index(j) for j in range(X.shape[1])]
 
 
 def gammas(X, given):
@@ -52,11 +60,11 @@ def gammas(X, given):
     return np.array([1.0 / mean if mean > 0.0 else 0.0 for mean in means])
 
 
-def fourier(X, n_components, gamma=None, seed=0):
-    """Random Fourier features of rows, in order."""
+def fourier(X, n_components, gamma=None, seed=0, S=None):
+    """Random Fourier features of rows, or of those rows scaled, in order."""
     m = (n_components + 1) // 2
-    table = np.array([frequencies(seed, j, m, gamma is None) for j in range(X.shape[1])])
-    X = known_parts(X)
+    table = np.array([frequencies(seed, number, m, gamma is None) for number in numbers(X)])
+    X = known_parts(X, S)
     phases = X @ table * np.sqrt(2.0 * gammas(X, gamma))[:, None]
     return np.hstack([np.cos(phases), np.sin(phases)]) / math.sqrt(m)
 
@@ -65,9 +73,9 @@ def rbf(gamma, A, B):
     return np.exp(-gamma * np.sum((A[:, None] - B[None]) ** 2, axis=2))
 
 
-def nystroem(X, n_components, gamma=None, wait=WARM):
-    """Nyström features of rows, in order, and the landmarks."""
-    X = known_parts(X)
+def nystroem(X, n_components, gamma=None, wait=WARM, S=None):
+    """Nyström features of rows, or of those rows scaled, in order, and the landmarks."""
+    X = known_parts(X, S)
     Z, landmarks = np.zeros((len(X), n_components)), np.zeros((0, X.shape[1]))
     for t, (x, g) in enumerate(zip(X, gammas(X, gamma), strict=True)):
         n, z = len(landmarks), np.zeros(0)

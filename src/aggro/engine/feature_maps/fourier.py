@@ -8,8 +8,8 @@ since cos a cos b + sin a sin b = cos(a − b); so ‖z(x)‖ = 1, as in the ker
 about 1/√(2m).
 
 The table holds the frequencies of γ = ½ in quarter turns (``engine.jit.lane_math``), and a row's phases are multiplied
-by √(2γ). The numbers of a feature are a function of the seed and the feature's number, and are there from the moment
-that it is met.
+by √(2γ). The numbers of a feature are a function of the seed and of how many features were met before it, and are there
+from the moment that it is met itself.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ BESIDE = u8(4 * LANES)
 
 
 @exact_part
-def draw(map_, j):
-    """The frequencies of feature j: normal numbers (Box and Muller), of as many γ as there are."""
-    own = bits(u8(map_.facts[SEED]), j)
+def draw(map_, j, number):
+    """The frequencies of feature j, which is met after so many: normal numbers (Box and Muller), of one γ or several."""
+    own = bits(u8(map_.facts[SEED]), number)
     several = map_.numbers[GIVEN] == 0.0
     for c in range(u8(map_.facts[SIZE])):
         length = np.sqrt(-2.0 * math.log(1.0 - uniform(own, u8(2) * c)))

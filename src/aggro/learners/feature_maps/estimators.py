@@ -48,6 +48,7 @@ class GradientDescent(LinearClassifier):
     contract: ClassVar[Contract] = Contract(
         exempt={"a row of zeros teaches nothing": "a row of zeros is a place like any other"},
         plain={"n_components": 24, "gamma": 0.5, "eta": 0.5, "average": False, "scale": None},
+        tried=({"eta": [0.1, 1.0], "gamma": "auto"},),
         apart=frozenset({"eta", "gamma"}),
     )
 
@@ -133,7 +134,7 @@ class FOGDClassifier(GradientDescent):
 
     features = "fourier"
     contract: ClassVar[Contract] = Contract(
-        exempt={"the order of features does not matter": "a feature's frequencies are those of its number"}
+        exempt={"the order of features does not matter": "a feature's frequencies depend on those met before it"}
     )
 
     def __init__(

@@ -32,7 +32,7 @@ BESIDE = u8(4 * LANES)
 
 @exact_part
 def draw(map_, j, number):
-    """The frequencies of feature j, which is met after so many: normal numbers (Box and Muller), of one γ or several."""
+    """The frequencies of feature j, met after so many others: normal numbers (Box and Muller), of one γ or several."""
     own = bits(u8(map_.facts[SEED]), number)
     several = map_.numbers[GIVEN] == 0.0
     for c in range(u8(map_.facts[SIZE])):

@@ -47,6 +47,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"encoding", "streams.tables.roles", *SHARED},
         "a family by itself, around any learner; what it stands on is the encoder",
     ),
+    "learners.feature_maps": (
+        {"learners.linear", *SHARED},
+        "linear learners under the names that they have on features: what learns is in that family",
+    ),
     "models": (
         {"encoding", "learners.active", "learners.records", "streams.tables.roles", *LEARNERS},
         "files hold states, whoever made them; an ActiveLearner has two parts, a RecordLearner too",

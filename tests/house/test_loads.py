@@ -10,7 +10,7 @@ import pytest
 
 import aggro
 
-FAMILIES = {"active", "kernel", "linear", "maxout", "means", "multiplicative", "records", "uniclass"}
+FAMILIES = {"active", "feature_maps", "kernel", "linear", "maxout", "means", "multiplicative", "records", "uniclass"}
 BATCHES = ["aggro.engine.solve", "aggro.learners.linear.minibatch"]
 NOT_NEEDED = ("cli", "encoding", "evaluate", "export", "interop", "plot", "streams", "testing", "theory")
 UPSTAIRS = [f"aggro.{part}" for part in NOT_NEEDED]

@@ -10,6 +10,7 @@ squared deviations c (Welford)::
 =========== =============================================================================================
 mode        the value that is learned
 =========== =============================================================================================
+none        x, for rows that are mapped without being scaled
 standard    (x − m)/√v; 0 as long as nothing has varied
 rms         x/√s
 auto        as ``standard`` for a feature that at least a quarter of the rows have had, this one
@@ -26,6 +27,9 @@ what is learned does not depend on how a stream is cut, and no value is above �
 Numbers to predict are scaled too: y is learned as (y − m)/√v with itself counted, and a score f is the prediction
 m + √v·f, by the rows before.
 
+A state may have a map beside the scale (``engine.feature_maps``): its rows are scaled, or left as they are (mode
+``none``), and then mapped.
+
 ``Moments`` is the same for columns of a table that are all numbers and may be missing (NaN): see ``aggro.encoding``.
 """
 
@@ -36,6 +40,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.feature_maps.carry import carry
+from aggro.engine.feature_maps.parts import map_columns
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole
 from aggro.engine.jit.compile import allocating, exact, exact_part, inline, kernel
 from aggro.engine.jit.lane_math import GUESS, near_inverse_root
@@ -59,7 +65,7 @@ class Scale(IntEnum):
     AUTO = 3
 
 
-STANDARD, RMS, AUTO = (int(mode) for mode in (Scale.STANDARD, Scale.RMS, Scale.AUTO))
+NONE, STANDARD, RMS, AUTO = (int(mode) for mode in Scale)
 
 
 # What is known of the features ---------------------------------------------------------------------------
@@ -85,7 +91,7 @@ class Scaling(NamedTuple):
     facts: Annotated[
         np.ndarray,
         Each(
-            Whole(1, 3),
+            Whole(0, 3),
             Whole(0, COUNTED),
             Whole(0, lambda state: state.scaling.listed.shape[0]),
             Whole(0, 1),
@@ -193,6 +199,15 @@ def list_room(scaling, X, start, stop):
 @allocating
 def rows_for(state, X, start, stop):
     """What rows ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""
+    if hasattr(state, "map"):
+        return np.empty((1, map_columns(state.map)))
+    else:
+        return scaled_rows_for(state, X, start, stop)
+
+
+@allocating
+def scaled_rows_for(state, X, start, stop):
+    """The same, of rows that no map is before."""
     if hasattr(state, "scaling"):
         if hasattr(X, "indptr"):
             _, entries = list_room(state.scaling, X, start, stop)
@@ -203,9 +218,26 @@ def rows_for(state, X, start, stop):
         return X
 
 
+class MapSpace(NamedTuple):
+    """Work space for rows that are mapped."""
+
+    row: Any  # the one row as it is scaled
+    marks: np.ndarray
+    values: np.ndarray
+
+
 @allocating
 def marks_for(state, X, start, stop):
-    """Work space for scaling them."""
+    """Work space for scaling them, and for mapping them."""
+    if hasattr(state, "map"):
+        values = np.empty(state.map.table.shape[1])
+        return MapSpace(scaled_rows_for(state, X, start, stop), scaling_marks_for(state, X, start, stop), values)
+    else:
+        return scaling_marks_for(state, X, start, stop)
+
+
+@allocating
+def scaling_marks_for(state, X, start, stop):
     if hasattr(state, "scaling") and hasattr(X, "indptr"):
         return np.empty(max(list_room(state.scaling, X, start, stop)[0], 1))
     return np.empty(0)
@@ -423,7 +455,10 @@ def bring(state, X, i, rows, marks, counting):
     With ``counting`` the row is among those counted from now on. One that is not finite counts for nothing, and is read
     as a NaN.
     """
-    if hasattr(state, "scaling"):
+    if hasattr(state, "map"):
+        bring_mapped(state, X, i, rows, marks, counting)
+        return u8(0)
+    elif hasattr(state, "scaling"):
         if hasattr(X, "indptr"):
             finite = is_finite_row(X, i)
             if finite:
@@ -439,6 +474,50 @@ def bring(state, X, i, rows, marks, counting):
         return u8(0)
     else:
         return i
+
+
+@exact_part
+def bring_mapped(state, X, i, rows, space, counting):
+    """The same for a state that has a map."""
+    scaling, row = state.scaling, space.row
+    if hasattr(X, "indptr"):
+        finite = is_finite_row(X, i)
+        if finite:
+            if scaling.facts[MODE] == NONE:
+                copy_sparse(X, i, row)
+            else:
+                bring_sparse(scaling, X, i, row, space.marks, counting)
+                put_in_order(row)
+    elif scaling.facts[MODE] == NONE:
+        finite = is_finite_row(X, i)
+        if finite:
+            copy_dense(X, i, row)
+    else:
+        finite = bring_dense(scaling, X, i, row, counting)
+    if finite:
+        carry(state.map, X, i, row, rows, space.values, counting)
+        if counting:
+            scaling.facts[ROWS] += 1
+    else:
+        spoil(rows)
+
+
+@exact_part
+def copy_dense(X, i, row):
+    """The row as it came, but for values that are too far."""
+    for j in range(u8(row.shape[1])):
+        row[0, j] = min(max(np.float64(X[i, j]), -FAR), FAR) if j < u8(X.shape[1]) else 0.0
+
+
+@exact_part
+def copy_sparse(X, i, row):
+    count = u8(0)
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        row.indices[count] = np.uint32(j)
+        row.data[count] = min(max(x, -FAR), FAR)
+        count += u8(1)
+    row.indptr[1] = np.int64(count)
 
 
 @exact_part

@@ -9,10 +9,12 @@ pa     min ½‖w − w_t‖²  s.t. loss = 0             ℓ / q
 pa1    min ½‖w − w_t‖² + C ξ,  loss ≤ ξ, ξ ≥ 0    min(C, ℓ / q)
 pa2    min ½‖w − w_t‖² + C ξ²,  loss ≤ ξ          ℓ / (q + 1/(2C))
 ls     min ½‖w − w_t‖² + C r²,  residual = r      r_t / (q + 1/(2C)), signed
+ogd    no problem of its own: a step of C down    C where ℓ > 0
+       the slope of the loss
 ====== ========================================== ==========================
 
 A weight s on the row scales C and nothing else. When the row was divided by m (see ``rows``), ℓ and
-q are those of the divided row and the same solution reads with C·m for pa1 and C·m² for pa2 and ls.
+q are those of the divided row and the same solution reads with C·m for pa1 and ogd and C·m² for pa2 and ls.
 
 A step of one's own (``engine.user_steps``) stands where a built-in step's number does, as a tuple of a type of its
 own, by which Numba finds its function when it compiles the pass.
@@ -34,9 +36,11 @@ class Step(IntEnum):
     PA1 = 1
     PA2 = 2
     LS = 3
+    OGD = 4
 
 
-PA, PA1, PA2, LS = (int(step) for step in Step)
+PA, PA1, PA2, LS, OGD = (int(step) for step in Step)
+PASSIVE_AGGRESSIVE = (Step.PA, Step.PA1, Step.PA2, Step.LS)  # those that solve a problem
 
 
 class OwnCode(NamedTuple):
@@ -73,6 +77,8 @@ def built_in_size(step, loss, q, C, m):
         return loss / q
     if step == PA1:
         return min(C * m, loss / q)
+    if step == OGD:
+        return C * m if loss > 0.0 else 0.0
     return loss / (q + 0.5 / (C * m * m))
 
 

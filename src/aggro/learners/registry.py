@@ -46,6 +46,8 @@ LEARNERS = (
     Entry("AROWClassifier", "second_order", "classification"),
     Entry("AROWRegressor", "second_order", "regression"),
     Entry("SCWClassifier", "second_order", "classification"),
+    Entry("FOGDClassifier", "feature_maps", "classification"),
+    Entry("NOGDClassifier", "feature_maps", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

@@ -98,7 +98,8 @@ def _largest(container: Container, header: Header, count: int) -> list[Weight]:
     shown = getattr(learner, "coef_", None)
     if shown is None:
         shown = getattr(learner, "center_", None)
-    if shown is None or not header.n_features:
+    mapped = getattr(learner, "features", None) is not None  # weights are of the map's features, which have no names
+    if shown is None or mapped or not header.n_features:
         return []
     table = np.atleast_2d(shown)
     names = names_of(container, header)

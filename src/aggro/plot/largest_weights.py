@@ -89,6 +89,11 @@ def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax
 def largest(learner: Any, n: int, names: Sequence[Any] | None) -> tuple[list[Bar], list[str], str]:
     """The largest weights in order, the classes if there are any, and what to say of them."""
     model, names = opened(learner, names)
+    if getattr(model, "features", None) is not None:
+        raise ValueError(
+            f"The weights of this {type(model).__name__} are those of its map (features={model.features!r}), not of "
+            "what rows came with. explain_one shows what single rows owe to their features."
+        )
     table = getattr(model, "coef_", None)
     centre = table is None
     if table is None:

@@ -29,7 +29,8 @@ class Variant:
     plain: dict[str, Any] = field(default_factory=dict)  # more of them, which its name does not tell
 
     def __str__(self) -> str:
-        return "-".join([self.entry.name, *(f"{k}={v}" for k, v in self.params.items())])
+        plain = ["plain"] if self.plain and not self.params else []
+        return "-".join([self.entry.name, *plain, *(f"{k}={v}" for k, v in self.params.items())])
 
     @property
     def classifies(self) -> bool:

@@ -212,7 +212,11 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             f"fit_until needs rows that stay as they are, and scale={settings['scale']!r} changes them as more come. "
             "Set scale=None, or take the learner from aggro.published."
         )
+    if (features := getattr(estimator, "features", None)) is not None:
+        raise ValueError(f"fit_until is about rows as they come: leave features out, got {features!r}.")
     step = settings.get("step", "pa")
+    if step == "ogd":
+        raise ValueError("fit_until needs a step that grows with the loss, and 'ogd' is one of fixed size.")
     if step not in GUARANTEED:
         raise ValueError(
             f"fit_until needs a step that brings every row nearer to its target, and step={step!r} also moves where "

@@ -83,6 +83,10 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
         raise NotCovered(f"There is no theorem about {kind.__name__}.")
     if mode_of(getattr(learner, "scale", None)):
         raise NotCovered(f"The theorems are about rows as they come: set scale=None, got scale={learner.scale!r}.")
+    if getattr(learner, "features", None) is not None:
+        raise NotCovered(f"The theorems are about rows as they come: leave features out, got {learner.features!r}.")
+    if getattr(learner, "step", None) == "ogd":
+        raise NotCovered("There is no theorem about step='ogd' here: its step does not depend on the loss.")
     rule, params = rule_and_params(learner, max(1, len(labels.codes)))
     if rule.state is Grid:
         raise NotCovered(f"The theorems are about one step and one C, got step={learner.step!r} and C={learner.C!r}.")

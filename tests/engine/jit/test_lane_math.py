@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+import pytest
 
 from aggro.engine.jit.intrinsics import PLAIN
-from aggro.engine.jit.lane_math import exponential, root, total
+from aggro.engine.jit.lane_math import cosine, exponential, root, sine, total
 from aggro.engine.jit.lanes import LANES, load, store
 
 u8 = np.uint64
@@ -49,3 +50,30 @@ def test_root_and_total():
     out = np.empty(8)
     assert of_eight(values, out) == PLAIN["total"](values)
     np.testing.assert_array_equal(out, np.sqrt(values))
+
+
+@numba.njit
+def turned(values, sines, cosines):
+    for at in range(u8(0), u8(values.shape[0]), u8(LANES)):
+        store(sines, at, sine(load(values, at)))
+        store(cosines, at, cosine(load(values, at)))
+
+
+@pytest.mark.parametrize("size", [0.5, 2.0, 100.0, 1e6, 1e12, 2.0**50])
+def test_sine_and_cosine_are_those_of_quarter_turns(size):
+    values = np.random.default_rng(0).uniform(-size, size, 8000)
+    sines, cosines = np.empty_like(values), np.empty_like(values)
+    turned(values, sines, cosines)
+    angles = np.fmod(values, 4.0) * (np.pi / 2.0)  # exact: whole turns are taken off before anything is rounded
+    np.testing.assert_allclose(sines, np.sin(angles), rtol=0.0, atol=8e-16)
+    np.testing.assert_allclose(cosines, np.cos(angles), rtol=0.0, atol=8e-16)
+    np.testing.assert_allclose(PLAIN["sine"](values[:8]), sines[:8], rtol=0.0, atol=8e-16)
+    np.testing.assert_allclose(PLAIN["cosine"](values[:8]), cosines[:8], rtol=0.0, atol=8e-16)
+
+
+def test_whole_quarter_turns_are_exact_and_no_angle_is_too_large():
+    values = np.array([0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 1e300, -1e300])
+    sines, cosines = np.empty(8), np.empty(8)
+    turned(values, sines, cosines)
+    assert sines.tolist() == [0.0, 1.0, 0.0, -1.0, -1.0, 0.0, 0.0, 0.0]
+    assert cosines.tolist() == [1.0, 0.0, -1.0, 0.0, 0.0, -1.0, 1.0, 1.0]

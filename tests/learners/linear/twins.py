@@ -34,6 +34,8 @@ def tau(step, gap, q, C):
         return loss / q
     if step == "pa1":
         return min(C, loss / q)
+    if step == "ogd":
+        return C if loss > 0.0 else 0.0
     return loss / (q + 1.0 / (2.0 * C))
 
 

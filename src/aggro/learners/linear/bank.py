@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, madd, not_positive, size, spread, store
@@ -117,7 +118,7 @@ class BankParams(NamedTuple):
     problem: int
     step: int | OwnCode  # a step of one's own, or 0 for the members' own
     span: int  # columns a problem: 1 for a single member, else the members, in whole eights
-    members: np.ndarray  # (4, 8) or (4, span): cap, ridge, floor and edge of each
+    members: np.ndarray  # (5, 8) or (5, span): cap, ridge, floor, edge and share of q of each
     edge: float  # the margin m, or the insensitivity ε
     bias: float  # 1.0 with an intercept, else 0.0
     average: int  # see ``learners.linear.forgetting``
@@ -125,6 +126,7 @@ class BankParams(NamedTuple):
     judged: float  # what a row leaves of the judgements before it
     squared: int  # whether numbers are judged by the square of their loss
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
 
     @property
     def to_number(self) -> bool:

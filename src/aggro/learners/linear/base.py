@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.feature_maps.parts import real_columns
 from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
-from aggro.engine.steps import Step
+from aggro.engine.steps import PASSIVE_AGGRESSIVE, Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import (
@@ -25,12 +26,14 @@ from aggro.learners.linear.forgetting import (
     terms_of,
 )
 from aggro.learners.linear.grid import Problem, is_squared, members_table
-from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule, scaled_rule
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, mapped_rule, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.formula import Formula, behind_scaling
 from aggro.learners.shared.formula import Linear as Affine
 from aggro.learners.shared.learner import NONE
+from aggro.learners.shared.map_parts import parts_of_features
+from aggro.learners.shared.mapped import FEATURES, map_params, params_of, sow
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
 from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
@@ -50,13 +53,17 @@ LINEAR: dict[str, Constraint] = {
     "batch_size": Number(1, MAX_BATCH, integer=True),
     "window": Choice(("disjoint", "sliding")),
     "scale": SCALE,
+    **FEATURES,
 }
 ROW_BY_ROW, SEVERAL_STATES = LINES + GRIDS + BANKS, GRIDS + BANKS
 
 
-def c_grid(scaled: bool) -> tuple[float, ...]:
-    """The values of C="auto", in half decades: from 1e-5 to 316, or 3e-4 to 1 for rows that were scaled."""
-    return tuple(10.0 ** (k / 2) for k in (range(-7, 1) if scaled else range(-10, 6)))
+def c_grid(scaled: bool, mapped: bool = False) -> tuple[float, ...]:
+    """The values of C="auto", in half decades: from 1e-5 to 316; 3e-4 to 1 for rows that were scaled.
+
+    Mapped rows have a norm of 1 at most, and not one that grows with their features: 0.01 to 32.
+    """
+    return tuple(10.0 ** (k / 2) for k in (range(-4, 4) if mapped else range(-7, 1) if scaled else range(-10, 6)))
 
 
 ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
@@ -77,17 +84,26 @@ class Linear(WaitingRows, Weights):
     half_life: float | str | None
     batch_size: int
     window: str
-    scale: Any = None  # of files and pickles that are older than this parameter
+    # Of files and pickles that are older than these parameters:
+    scale: Any = None
+    features: str | None = None
+    n_components: int = 400
+    gamma: float | str = "auto"
     fit_intercept: bool
     average: bool | str
     contract: ClassVar[Contract] = Contract(
         exempt={
             "a weight scales C": {**NO_C, **SEVERAL},
+            "the order of features does not matter": {
+                ("features", "fourier"): "a feature's frequencies depend on those met before it"
+            },
+            "a row of zeros teaches nothing": {"features": "a row of zeros is a place like any other"},
             "a_row_without_loss_changes_no_bit": {
                 **LEARNS_FROM_ALL,
                 "half_life": "every row makes the weights fade",
                 ("average", "auto"): "every row is judged, and the judgements before it fade",
                 "batch_size": "a row is kept until its group is learned",
+                "features": "every row counts for the map",
                 **SCALED,
                 **SEVERAL,
             },
@@ -107,16 +123,19 @@ class Linear(WaitingRows, Weights):
             {"batch_size": 4, "average": True},
             {"batch_size": 4, "window": "sliding", "half_life": 20.0},
             {"batch_size": 4, "scale": "auto"},
+            {"features": "fourier", "n_components": 24, "scale": "auto"},
+            {"features": "nystroem", "n_components": 9, "gamma": 0.5, "C": [0.1, 1.0]},
         ),
         plain={"C": 1.0, "average": False, "scale": None, "multi_class": "ovr"},
-        apart=frozenset({"C", "window", "half_life"}),
+        apart=frozenset({"C", "window", "half_life", "gamma"}),
     )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The steps and values of C that learn side by side."""
-        steps: list[Step | OwnStep] = list(Step) if self.step == "auto" else [step_of(self.step)]
+        steps: list[Step | OwnStep] = list(PASSIVE_AGGRESSIVE) if self.step == "auto" else [step_of(self.step)]
         if isinstance(self.C, str):
-            values = list(c_grid(bool(mode_of(self.scale)))) if self.batch_size == 1 else [ONE_C]
+            grid = c_grid(bool(mode_of(self.scale)), self.features is not None)
+            values = list(grid) if self.batch_size == 1 else [ONE_C]
         else:
             values = np.atleast_1d(self.C).tolist()
         hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
@@ -143,6 +162,10 @@ class Linear(WaitingRows, Weights):
         if self.batch_size == 1:
             return
         alone = f"batch_size={self.batch_size} learns with one step and one C"
+        if self.features is not None:
+            raise ValueError(
+                f"batch_size={self.batch_size} learns rows as they come: leave features out, got {self.features!r}."
+            )
         if self.step == "pa":
             raise ValueError(
                 f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, "
@@ -158,6 +181,7 @@ class Linear(WaitingRows, Weights):
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), self._averaging(), keep_of(self._half_life())
         members, scale = self._members(), mode_of(self.scale)
+        mapping = map_params(self.features, self.n_components, self.gamma)
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
@@ -168,16 +192,25 @@ class Linear(WaitingRows, Weights):
             return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code, scale)
         if plain_rule(rule) is LINE:
             step, C = members[0]
-            return LineParams(int(problem == Problem.NUMBER), code_of(step), C, edge, bias, average, keep, scale)
+            number = int(problem == Problem.NUMBER)
+            return LineParams(number, code_of(step), C, edge, bias, average, keep, scale, mapping)
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
         judged = keep_of(JUDGED) if average >= CHOSEN else keep
         squared = int(is_squared(members, problem))
-        return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale)
+        return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
+
+    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
+        model = super()._new_model(width, seed)
+        if self.features is not None and self.__dict__["random_state"] is not None:
+            sow(model.state.map, model.seed)
+        return model
 
     def _rule(self, rule: Rule) -> Rule:
-        """The rule, or that of scaled rows."""
+        """The rule, or that of scaled or mapped rows."""
+        if self.features is not None:
+            return mapped_rule(rule)
         return scaled_rule(rule) if mode_of(self.scale) else rule
 
     def _waits(self, model: Model) -> bool:
@@ -212,6 +245,12 @@ class Linear(WaitingRows, Weights):
         self._check_group(state)
         if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        asked = map_params(self.features, self.n_components, self.gamma)
+        if asked != (params_of(state.map) if hasattr(state, "map") else map_params(None, 0, 0.0)):
+            raise ValueError(
+                f"features={self.features!r} with n_components={self.n_components!r} and gamma={self.gamma!r} is not "
+                "what has learned so far. Set them back, or fit anew."
+            )
         weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
         averaging, half_life = self._averaging(), self._half_life()
         if averaging and kept.shape[0] < weights.shape[0]:
@@ -237,7 +276,9 @@ class Linear(WaitingRows, Weights):
             )
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights in units of the features as they came, by the moments so far."""
+        """The weights in units of the features as they came, by the moments so far; of a map, those of its features."""
+        if hasattr(view.state, "map"):
+            return self._in_units(view, *self._learned(view, real_columns(view.state.map)))
         weights, intercepts = self._learned(view, slice(None) if hasattr(view.state, "scaling") else which)
         if not hasattr(view.state, "scaling"):
             return weights, intercepts
@@ -245,23 +286,31 @@ class Linear(WaitingRows, Weights):
         centre, divided = divisors(scaling, slice(None))
         weights = weights / divided[:, None]
         intercepts = intercepts - centre @ weights
-        if scaling.target.shape[0]:
-            unit = unit_of(scaling)
-            weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
+        weights, intercepts = self._in_units(view, weights, intercepts)
         return weights[which], intercepts
+
+    def _in_units(self, view: View, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights, or parts of scores, and intercepts in units of the numbers to predict."""
+        scaling = view.state.scaling
+        if not scaling.target.shape[0]:
+            return weights, intercepts
+        unit = unit_of(scaling)
+        return weights * unit, intercepts * unit + scaling.target[1]
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
         if not hasattr(view.state, "scaling"):
             return super()._contributions(view, indices, values)
         every, scaled_values = scaled_row(view.state, indices, values)
-        weights, intercepts = self._learned(view, every)
-        parts, n = scaled_values[:, None] * weights, indices.shape[0]
-        intercepts = intercepts + parts[n:].sum(axis=0)
-        if view.state.scaling.target.shape[0]:
-            unit = unit_of(view.state.scaling)
-            return parts[:n] * unit, intercepts * unit + view.state.scaling.target[1]
-        return parts[:n], intercepts
+        if hasattr(view.state, "map"):
+            weights, intercepts = self._learned(view, slice(None))
+            parts, start = parts_of_features(view.state.map, every, scaled_values, weights)
+            intercepts = intercepts + start
+        else:
+            weights, intercepts = self._learned(view, every)
+            parts = scaled_values[:, None] * weights
+        n = indices.shape[0]
+        return self._in_units(view, parts[:n], intercepts + parts[n:].sum(axis=0))
 
     def _formula(self, view: View) -> Formula:
         n = view.n_features

@@ -22,23 +22,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from aggro.engine.rule import Rule, grown_into, grown_tally
+from aggro.engine.rule import Rule
 from aggro.engine.user_steps import OwnStep
-from aggro.learners.linear.bank import BANK, GRID, BankParams
+from aggro.learners.linear.bank import GRID, BankParams
 from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
+from aggro.learners.linear.classes import LinearClassifier
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.params import Choice, Constraint, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
-from aggro.learners.shared.weights import ClassWeights, NumberWeights
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Regressor
+from aggro.learners.shared.weights import NumberWeights
 
 if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams
 
 
-class PAClassifier(Linear, ClassWeights, Classifier):
+class PAClassifier(LinearClassifier):
     """Passive-aggressive linear classifier.
 
     For each row, w moves by τ y x, where with q = ‖x‖² (+ 1 with an intercept), ℓ = [m − y f]₊
@@ -57,9 +57,10 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         (``pa2``, ``ls``). ``pa`` has no C. With "auto" several values learn side by side in one pass, and
         the one with the fewest progressive mistakes predicts: eight from 3e-4 to 1 if rows are scaled,
         else sixteen from 1e-5 to 316. A list is a grid of one's own.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="pa1"
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="pa1"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        four learn side by side, as several C do.
+        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        gradient descent: τ = C for every row with a loss.
     margin : float, default=1.0
         The margin m that a row must have to be passed over.
     multi_class : {"ovr", "joint", "auto"}, default="auto"
@@ -87,6 +88,15 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -101,7 +111,8 @@ class PAClassifier(Linear, ClassWeights, Classifier):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -156,6 +167,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: float | str = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -176,6 +190,9 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.batch_size = batch_size
         self.window = window
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -185,45 +202,6 @@ class PAClassifier(Linear, ClassWeights, Classifier):
         self.random_state = random_state
         self.n_features = n_features
         self.verbose = verbose
-
-    def _rule_for(self, classes: int) -> Rule:
-        if self.batch_size > 1:
-            return self._rule(group_rule())
-        if self.multi_class == "joint" or classes > 2:  # "auto" has one vector for two classes
-            return self._rule(BANK)
-        return self._rule(GRID if self._is_grid() else LINE)
-
-    def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
-        together = self.multi_class == "joint" or (self.multi_class == "auto" and plain_rule(rule) is BANK)
-        joint = Problem.JOINT if together else Problem.ONE_VS_REST
-        problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
-        return self._params(rule, problem, float(self.margin))
-
-    def _adopt(self, state: Any, rule: Rule, params: BankParams, width: int, models: int) -> Any:
-        """One problem of two classes as two mirrored ones.
-
-        What is asked of joint classes is the difference of their scores, so each has half of the vector.
-        """
-        if plain_rule(rule) is not BANK:
-            raise ValueError(
-                "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
-            )
-        bank: Any = rule.init(params, width, models)
-        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
-        first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
-        half = 0.5 if params.problem == Problem.JOINT else 1.0
-        # An average that is no longer asked for may be in the old state, and is not in the new one.
-        for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
-            part[: mine.shape[0], first], part[: mine.shape[0], second] = -half * mine, half * mine
-        bank.scale[:] = state.scale
-        if isinstance(state, GRIDS):
-            bank.suffered[:] = state.suffered
-            bank.suffered[0] *= 2.0 * half  # one against the rest, both problems have the same loss
-            bank.choice[:] = state.choice
-            bank.weight[:] = state.weight
-        if hasattr(state, "scaling"):
-            bank = bank._replace(scaling=grown_into(state.scaling, bank.scaling))
-        return bank._replace(tally=grown_tally(state.tally, bank.tally.classes.shape[0]))
 
 
 class PARegressor(Linear, NumberWeights, Regressor):
@@ -241,9 +219,10 @@ class PARegressor(Linear, NumberWeights, Regressor):
     ----------
     C : float, "auto" or list of float, default="auto"
         Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "auto"} or a step of one's own, default="ls"
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="ls"
         The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        four learn side by side, as several C do.
+        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        gradient descent: τ = C for every row with a loss.
     epsilon : float, default=0.1
         Errors up to this size are passed over; not by ``ls``.
     fit_intercept : bool, default=True
@@ -268,6 +247,15 @@ class PARegressor(Linear, NumberWeights, Regressor):
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
         units of their standard deviation; predictions and ``coef_`` are in units as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for curves;
+        made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -277,7 +265,8 @@ class PARegressor(Linear, NumberWeights, Regressor):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -320,6 +309,9 @@ class PARegressor(Linear, NumberWeights, Regressor):
         batch_size: int = 1,
         window: str = "disjoint",
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: float | str = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -337,6 +329,9 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.batch_size = batch_size
         self.window = window
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

@@ -1,15 +1,18 @@
 """The members of a bank: steps and values of C that learn side by side, and the one that predicts.
 
-All steps are one formula, τ = min(κ, max(φ, gap)/(q + ρ)), where the gap is the loss before its hinge:
+All steps are one formula, τ = min(κ, max(φ, gap)/(νq + ρ)), where the gap is the loss before its hinge:
 
-====== ========== ========== ==========
-step   cap κ      ridge ρ    floor φ
-====== ========== ========== ==========
-pa     ∞          0          0
-pa1    C          0          0
-pa2    ∞          1/(2C)     0
-ls     ∞          1/(2C)     −∞
-====== ========== ========== ==========
+====== ========== ========== ========== ==========
+step   cap κ      ridge ρ    floor φ    share ν
+====== ========== ========== ========== ==========
+pa     ∞          0          0          1
+pa1    C          0          0          1
+pa2    ∞          1/(2C)     0          1
+ls     ∞          1/(2C)     −∞         1
+ogd    C          1e-300     0          0
+====== ========== ========== ========== ==========
+
+So ``ogd`` goes as far as its cap for any loss that is there.
 
 A weight s on the row scales κ and 1/ρ, as it scales C. A step of one's own (``engine.user_steps``) is asked for each
 model; its members differ in C, which stands in the place of κ.
@@ -59,7 +62,8 @@ from aggro.engine.user_steps import OwnStep
 from aggro.learners.shared.features import frozen
 
 u8 = np.uint64
-CAP, RIDGE, FLOOR, EDGE = (u8(row) for row in range(4))
+CAP, RIDGE, FLOOR, EDGE, SHARE = (u8(row) for row in range(5))
+NO_RIDGE = 1e-300
 
 
 class Problem(IntEnum):
@@ -75,16 +79,17 @@ NUMBER, TWO_CLASSES, ONE_VS_REST, JOINT = (int(problem) for problem in Problem)
 
 
 def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, problem: Problem) -> np.ndarray:
-    """Cap, ridge, floor and edge of each member, in whole eights: the last stands in for those that lack."""
+    """Cap, ridge, floor, edge and share of each member, in whole eights: the last stands in for those that lack."""
     columns = []
     for step, C in members:
-        cap = C if step == Step.PA1 or isinstance(step, OwnStep) else np.inf
-        ridge = 0.5 / C if step in (Step.PA2, Step.LS) else 0.0
+        cap = C if step in (Step.PA1, Step.OGD) or isinstance(step, OwnStep) else np.inf
+        ridge = 0.5 / C if step in (Step.PA2, Step.LS) else NO_RIDGE if step == Step.OGD else 0.0
         hinge = step.hinge if isinstance(step, OwnStep) else step != Step.LS
+        share = 0.0 if step == Step.OGD else 1.0
         if hinge:
-            columns.append((cap, ridge, 0.0, edge))
+            columns.append((cap, ridge, 0.0, edge, share))
         else:  # a number has no ε then, and the gap of a class may be negative
-            columns.append((cap, ridge, -np.inf, 0.0 if problem == Problem.NUMBER else edge))
+            columns.append((cap, ridge, -np.inf, 0.0 if problem == Problem.NUMBER else edge, share))
     columns += [columns[-1]] * (-len(columns) % LANES)
     return frozen(np.ascontiguousarray(np.array(columns).T))
 
@@ -104,8 +109,11 @@ def tau(params, g, gap, q, s, m):
             return 0.0
         step = step_size(params.step, gap, q, cap, m)
         return step if np.isfinite(step) else 0.0
+    elif gap <= 0.0 and floor == 0.0:
+        return 0.0
     else:
-        return min(cap * m, max(floor, gap) / (q + over_squared(members[RIDGE, g] / s, m)))
+        bend = q * members[SHARE, g] + over_squared(members[RIDGE, g] / s, m)
+        return min(cap * m, max(floor, gap) / bend)
 
 
 @inline
@@ -114,7 +122,8 @@ def member_moves(params, g, f, aim, s, q):
     members = params.members
     span = u8(members.shape[1])
     cap = load(members, CAP * span + g) * spread(s)
-    bend = spread(q) + load(members, RIDGE * span + g) * spread(1.0 / s)
+    ridge = load(members, RIDGE * span + g) * spread(1.0 / s)
+    bend = madd(spread(q), load(members, SHARE * span + g), ridge)
     edge = load(members, EDGE * span + g)
     if params.problem == NUMBER:
         residual = aim - f
@@ -140,7 +149,8 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
     for g in range(u8(0), span, u8(LANES)):
         best = rivals(state, params, y, scores, g)
         gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE * span + g))
-        bend = spread(2.0 * q) + load(members, RIDGE * span + g) * spread(1.0 / s)
+        ridge = load(members, RIDGE * span + g) * spread(1.0 / s)
+        bend = madd(spread(2.0 * q), load(members, SHARE * span + g), ridge)
         step = most(load(members, FLOOR * span + g), gap) / bend
         step = least(load(members, CAP * span + g) * spread(s), step)
         if live < u8(2):

@@ -1,4 +1,4 @@
-"""The rules of linear learners, of scaled rows."""
+"""The rules of linear learners, of scaled rows, and which rules are of the same kind."""
 
 from __future__ import annotations
 
@@ -6,30 +6,38 @@ from typing import Any
 
 from aggro.engine.rule import Rule
 from aggro.learners.linear.bank import BANK, GRID, Bank, Grid
+from aggro.learners.linear.mapped import MAPPED_BANK, MAPPED_GRID, MAPPED_LINE, MappedBank, MappedGrid, MappedLine
 from aggro.learners.linear.vector import LINE, Line
 from aggro.learners.shared.scaled import scaled
 
 SCALED_LINE, SCALED_GRID, SCALED_BANK = (scaled(rule, __name__) for rule in (LINE, GRID, BANK))
 ScaledLine, ScaledGrid, ScaledBank = SCALED_LINE.state, SCALED_GRID.state, SCALED_BANK.state
 
-LINES: tuple[Any, ...] = (Line, ScaledLine)
-GRIDS: tuple[Any, ...] = (Grid, ScaledGrid)
-BANKS: tuple[Any, ...] = (Bank, ScaledBank)
+LINES: tuple[Any, ...] = (Line, ScaledLine, MappedLine)
+GRIDS: tuple[Any, ...] = (Grid, ScaledGrid, MappedGrid)
+BANKS: tuple[Any, ...] = (Bank, ScaledBank, MappedBank)
+KINDS = (
+    (LINE, SCALED_LINE, MAPPED_LINE),
+    (GRID, SCALED_GRID, MAPPED_GRID),
+    (BANK, SCALED_BANK, MAPPED_BANK),
+)
 
 
 def scaled_rule(rule: Rule) -> Rule:
     """The same rule, of scaled rows."""
-    known = {id(LINE): SCALED_LINE, id(GRID): SCALED_GRID, id(BANK): SCALED_BANK}
-    if id(rule) in known:
-        return known[id(rule)]
+    for plain, of_scaled, _ in KINDS:
+        if rule is plain:
+            return of_scaled
     from aggro.learners.linear.scaled_minibatch import SCALED_GROUPS  # with the solver of mini-batches
 
     return SCALED_GROUPS
 
 
+def mapped_rule(rule: Rule) -> Rule:
+    """The same rule, of mapped rows."""
+    return next(of_mapped for plain, _, of_mapped in KINDS if rule is plain)
+
+
 def plain_rule(rule: Rule) -> Rule:
     """The same rule, of rows as they come."""
-    for plain, of_scaled in ((LINE, SCALED_LINE), (GRID, SCALED_GRID), (BANK, SCALED_BANK)):
-        if rule is of_scaled:
-            return plain
-    return rule
+    return next((plain for plain, *others in KINDS if any(rule is other for other in others)), rule)

@@ -23,6 +23,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.rows import (
@@ -69,6 +70,7 @@ class LineParams(NamedTuple):
     average: int
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
 
     @property
     def to_number(self) -> bool:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-from aggro.engine.user_steps import BUILT_IN, OWN_STEPS, OwnStep
+from aggro.engine.steps import PASSIVE_AGGRESSIVE
+from aggro.engine.user_steps import OWN_STEPS, OwnStep
 
 HUGE = sys.float_info.max
 
@@ -79,13 +80,15 @@ class Choice:
 class StepChoice(Choice):
     """A built-in step by its name, or one of one's own, itself or by its name."""
 
-    words: tuple[str, ...] = (*BUILT_IN, "auto")
+    words: tuple[str, ...] = (*(step.name.lower() for step in PASSIVE_AGGRESSIVE), "auto")
+    others: tuple[str, ...] = ("ogd",)  # which the contract does not try with everything
 
     def accepts(self, value: Any) -> bool:
-        return super().accepts(value) or isinstance(value, OwnStep) or (isinstance(value, str) and value in OWN_STEPS)
+        named = isinstance(value, str) and (value in self.others or value in OWN_STEPS)
+        return super().accepts(value) or isinstance(value, OwnStep) or named
 
     def __str__(self) -> str:
-        return f"{super().__str__()} or a step made with aggro.step"
+        return f"{Choice((*self.words, *self.others))} or a step made with aggro.step"
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def check_params(owner: str, constraints: Mapping[str, Constraint], values: Mapp
             continue
         hint = ""
         words = [w for c in (constraint, *getattr(constraint, "options", ())) for w in getattr(c, "words", ())]
-        words += OWN_STEPS if isinstance(constraint, StepChoice) else ()
+        words += [*constraint.others, *OWN_STEPS] if isinstance(constraint, StepChoice) else ()
         if isinstance(value, str) and (near := difflib.get_close_matches(value, words, 1)):
             hint = f" Did you mean {near[0]!r}?"
         raise ValueError(f"The {name!r} parameter of {owner} must be {constraint}. Got {value!r} instead.{hint}")

@@ -15,7 +15,19 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule, grown_into
-from aggro.engine.scaling import RMS, STANDARD, STILL, Alone, Scale, Scaling, most_entries, new_scaling, scale_sparse
+from aggro.engine.scaling import (
+    FAR,
+    MODE,
+    RMS,
+    STANDARD,
+    STILL,
+    Alone,
+    Scale,
+    Scaling,
+    most_entries,
+    new_scaling,
+    scale_sparse,
+)
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 
 NONE = Kind(None, "None")
@@ -67,6 +79,8 @@ def widest(scaling: Scaling, X: Any) -> Any:
 
 def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One row's features and values as they are scored: those given first, in order, then those that it lacks."""
+    if state.scaling.facts[MODE] == Scale.NONE:
+        return indices, np.clip(values, -FAR, FAR)
     alone = Alone(state.scaling)
     order = np.argsort(indices, kind="stable")
     ends, width = np.array([0, indices.shape[0]]), state.scaling.moments.shape[1]

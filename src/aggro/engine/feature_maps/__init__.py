@@ -1,0 +1,1 @@
+"""Maps of rows into spaces where a linear model is a kernel model."""

@@ -42,6 +42,12 @@ LEARNERS = (
     Entry("KernelPAUniclass", "kernel", "outlier"),
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
+    Entry("Perceptron", "first_order", "classification"),
+    Entry("ALMAClassifier", "first_order", "classification"),
+    Entry("ROMMAClassifier", "first_order", "classification"),
+    Entry("OSELMClassifier", "first_order", "classification"),
+    Entry("LOLClassifier", "local", "classification"),
+    Entry("ILOLClassifier", "local", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

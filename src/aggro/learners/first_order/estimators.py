@@ -236,8 +236,8 @@ class ALMAClassifier(FirstOrder):
 class ROMMAClassifier(FirstOrder):
     """The relaxed online maximum margin algorithm (ROMMA), and its aggressive form.
 
-    At a row that is predicted wrongly, w becomes the shortest vector w′ that is right about this row, y w′·x ≥ 1, and in
-    the half-space w′·w ≥ ‖w‖², which stands for all rows before. With ``aggressive``, so it does at every row with
+    At a row that is predicted wrongly, w becomes the shortest vector w′ that is right about this row, y w′·x ≥ 1, and
+    in the half-space w′·w ≥ ‖w‖², which stands for all rows before. With ``aggressive``, so it does at every row with
     y w·x < 1. Several classes are learned one against the rest. Weights on rows, but for 0, change nothing.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The online sequential extreme learning machine as users type it. The rule is in ``learners.first_order.hidden_layer``.
+"""The online sequential extreme learning machine; its rule is in ``learners.first_order.hidden_layer``.
 
 References
 ----------
@@ -40,8 +40,8 @@ class OSELMClassifier(Classifier):
     """Online sequential extreme learning machine: a random hidden layer, and exact least squares on it.
 
     A row x, standardised, becomes h_i = 1/(1 + exp(−(a_i·x/√m + b_i))), m the number of its entries, with random a_i
-    and b_i that never learn; the scores are β_c·h. β is, after each row, the solution of ridge regression on all rows so
-    far with targets ±1. Several classes share the layer. A row costs the square of the number of units.
+    and b_i that never learn; the scores are β_c·h. β is, after each row, the solution of ridge regression on all rows
+    so far with targets ±1. Several classes share the layer. A row costs the square of the number of units.
 
     Parameters
     ----------
@@ -113,7 +113,6 @@ class OSELMClassifier(Classifier):
             "numbers",
         },
         plain={"n_hidden": 12},
-        tried=({"scale": False},),
     )
 
     def __init__(
@@ -207,7 +206,7 @@ class OSELMClassifier(Classifier):
         z[state.order == 0] = 0.0
         A, B = state.A[:, : int(state.marks[UNITS])], state.B[:-1, : int(state.marks[UNITS])]
         if params.kind == SIGMOID:
-            inputs, start = z[:, None] * A[1:] / np.sqrt(max(np.count_nonzero(z), 1)), A[0]
+            inputs, start = z[:, None] * A[1:] / np.sqrt(max(int(np.count_nonzero(z)), 1)), A[0]
         else:
             per = params.gamma / max(int(state.marks[MET]), 1)
             inputs, start = -per * (z[:, None] - 2.0 * A[1:]) * z[:, None], -per * A[0]

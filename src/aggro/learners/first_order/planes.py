@@ -219,9 +219,10 @@ def far_scores(state, X, i, out, mean):
 @exact
 def loss_of(state, params, k, sign, out):
     """What the score of column k costs."""
-    margin = sign * out[k] * length(state, params, k)
+    columns = u8(state.W.shape[1])
+    margin = sign * out[columns + u8(1) + k]
     if params.kind == ALMA:
-        norm = out[u8(state.W.shape[1])]
+        norm = out[columns]
         margin = margin / norm if norm > 0.0 else 0.0
     return max(0.0, edge_of(params, state.facts, k) - margin)
 

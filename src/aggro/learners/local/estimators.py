@@ -16,9 +16,9 @@ from aggro.engine.steps import Step
 from aggro.learners.local.rule import LOCAL, MEASURED, USED, Local, LocalParams, code_addresses
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.dense_row import FAR, standardised
-from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
 STEPS = {"pa": Step.PA, "pa1": Step.PA1, "pa2": Step.PA2}
@@ -29,7 +29,7 @@ BOTH: dict[str, Constraint] = {
     "step": Choice(tuple(STEPS)),
     **COMMON,
     "normalize": Flag(),
-    "scale": Flag(),
+    "scale": Either((Choice(("standard",)), Flag(), NONE)),
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
 }
@@ -44,7 +44,7 @@ class Prototypes(Classifier):
     step: str
     fit_intercept: bool
     normalize: bool
-    scale: bool
+    scale: str | bool | None
     average: bool
     contract: ClassVar[Contract] = Contract(
         exempt={
@@ -52,7 +52,7 @@ class Prototypes(Classifier):
             "a row of zeros teaches nothing": "it draws a prototype",
         },
         plain={"n_prototypes": 5, "average": False},
-        tried=({"step": "pa", "average": True}, {"step": "pa2", "scale": False, "normalize": False}),
+        tried=({"step": "pa2", "scale": None},),
         apart=frozenset({"step"}),
     )
 
@@ -72,7 +72,7 @@ class Prototypes(Classifier):
             bias=float(self.fit_intercept),
             normal=int(self.normalize),
             average=int(self.average),
-            scale=int(self.scale),
+            scale=int(bool(self.scale)),
             score_at=0,
             learn_at=0,
         )
@@ -83,8 +83,8 @@ class Prototypes(Classifier):
     def _check_change(self, state: Local) -> None:
         if state.P.shape[0] != self.n_prototypes:
             raise ValueError(
-                f"n_prototypes={self.n_prototypes!r} was set after learning began with {state.P.shape[0]}. Set it back, "
-                "or fit anew."
+                f"n_prototypes={self.n_prototypes!r} was set after learning began with {state.P.shape[0]}. "
+                "Set it back, or fit anew."
             )
         if bool(state.moments.shape[1]) != bool(self.scale):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
@@ -129,8 +129,8 @@ class Prototypes(Classifier):
 class LOLClassifier(Prototypes):
     """Local online learning: hyperplanes of several places that learn together (LOL).
 
-    A row belongs to the nearest of some prototypes, k, and is scored by (w + u_k)·x: a common hyperplane and the place's
-    own. A row with loss ℓ = [1 − y(w + u_k)·x]₊ moves u_k by τ y x and w by (τ/λ) y x, with
+    A row belongs to the nearest of some prototypes, k, and is scored by (w + u_k)·x: a common hyperplane and that of
+    the place. A row with loss ℓ = [1 − y(w + u_k)·x]₊ moves u_k by τ y x and w by (τ/λ) y x, with
 
     - ``step="pa"``: τ = ℓ/q, q = (1 + 1/λ)‖x‖²; the row is right after the step;
     - ``step="pa1"``: τ = min(C, ℓ/q);
@@ -156,8 +156,8 @@ class LOLClassifier(Prototypes):
     normalize : bool, default=True
         Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
         the same whatever the features are. Prototypes are of the rows as they are.
-    scale : bool, default=True
-        Whether features are standardised by their means and deviations so far.
+    scale : "standard", bool or None, default=True
+        True or "standard": features are standardised by their means and deviations so far.
     average : bool, default=True
         Predict with the mean of all iterates of the hyperplanes instead of the last.
     max_iter : int or "auto", default="auto"
@@ -212,7 +212,7 @@ class LOLClassifier(Prototypes):
         lam: float = 1.0,
         fit_intercept: bool = True,
         normalize: bool = True,
-        scale: bool = True,
+        scale: str | bool | None = True,
         average: bool = True,
         max_iter: int | str = "auto",
         tol: float | None = None,
@@ -266,8 +266,8 @@ class ILOLClassifier(Prototypes):
     normalize : bool, default=True
         Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
         the same whatever the features are. Prototypes are of the rows as they are.
-    scale : bool, default=True
-        Whether features are standardised by their means and deviations so far.
+    scale : "standard", bool or None, default=True
+        True or "standard": features are standardised by their means and deviations so far.
     average : bool, default=True
         Predict with the mean of all iterates of the hyperplanes instead of the last.
     max_iter : int or "auto", default="auto"
@@ -321,7 +321,7 @@ class ILOLClassifier(Prototypes):
         step: str = "pa1",
         fit_intercept: bool = True,
         normalize: bool = True,
-        scale: bool = True,
+        scale: str | bool | None = True,
         average: bool = True,
         max_iter: int | str = "auto",
         tol: float | None = None,

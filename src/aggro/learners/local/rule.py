@@ -56,7 +56,7 @@ ONE = u8(1)
 
 def most_used(state: Local) -> int:
     """Prototypes that there may be by now."""
-    return min(seen(state), state.P.shape[0])
+    return int(min(seen(state), state.P.shape[0]))
 
 
 def are_counts(counts: np.ndarray, state: Local) -> str:

@@ -2,9 +2,9 @@
 
 The pass writes the row down as it came (``write_down``), and that alone is compiled for each kind of rows. Means m
 and sums of squared deviations c run along (Welford) over the rows learned; absent features are zeros. A row is
-standardised as if it had just been counted, whether it is predicted or learned, so prediction changes nothing and
-it does not matter how a stream is cut. A feature that has not varied counts as 0. ``learners.maxout.row`` does the same for
-rows that become lists.
+standardised as if it had just been counted, whether it is predicted or learned. So prediction changes nothing, and
+it does not matter how a stream is cut. A feature that has not varied counts as 0. ``learners.maxout.row`` does the
+same for rows that become lists.
 """
 
 from __future__ import annotations

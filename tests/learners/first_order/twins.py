@@ -116,7 +116,7 @@ class ROMMA(FirstOrder):
         f, q, n = w @ x, x @ x, w @ w
         if not (y * f <= 0.0 or (self.aggressive and y * f < 1.0)):
             return False
-        if q * n - f * f <= 1e-12 * q * n or q * n <= y * f:
+        if q * n - f * f <= 1e-10 * q * n or q * n <= y * f:
             self.W[k] = y * x / q
         else:
             self.W[k] = ((q * n - y * f) * w + n * (y - f) * x) / (q * n - f * f)

@@ -55,7 +55,7 @@ class FirstOrder(ClassWeights, Classifier):
         state = view.state
         rows, facts = int(state.tally.rows[SEEN]), state.facts
         compared = view.params.kind == ROMMA and state.tally.rows[LIVE] > 2
-        length = np.sqrt(np.where(facts[NORM] > 0.0, facts[NORM], 1.0)) if compared else 1.0
+        length = np.sqrt(np.where(facts[NORM] > 0.0, facts[SCALE] ** 2 * facts[NORM], 1.0)) if compared else 1.0
         if not view.params.average or not rows:
             return state.W[which] * (facts[SCALE] / length), state.b[0] * facts[SCALE] / length
         share, per = facts[SUM] + facts[SCALE] * (rows - facts[SINCE]), 1.0 / (rows * length)

@@ -35,13 +35,13 @@ import numpy as np
 from aggro.engine.jit.compile import exact
 
 u8 = np.uint64
-# Of each column: w is SCALE times what is stored; ‖w‖²; the number of the next correction; for an average, the sum of
-# the scales of the iterates since SCALE was 1 by force, and the rows that it is of.
-SCALE, NORM, NEXT, SUM, SINCE = (u8(k) for k in range(5))
+# Of each column: w is SCALE times v; ‖v‖²; the number of the next correction; for an average, the sum of the scales of
+# the iterates since v last took SCALE over, and the rows that it is of; the largest ‖v‖² since it was summed up.
+SCALE, NORM, NEXT, SUM, SINCE, TOP = (u8(k) for k in range(6))
 LONGEST = 1e200  # ‖w‖² of ROMMA,
 SHORTER = 1e50  # and what ‖w‖ becomes beyond
 FURTHEST = 1e50  # η of ALMA
-PARALLEL = 1e-12  # n − m² up to this share of n is rounding
+PARALLEL = 1e-10  # n − m² up to this share of n is rounding
 
 
 class Algorithm(IntEnum):
@@ -71,23 +71,27 @@ def is_corrected(params, facts, k, margin, norm):
 
 @exact
 def correction(params, facts, k, margin, norm, s):
-    """(factor, along, ‖w′‖²) for a row that is learned."""
-    n, m, g = facts[NORM, k], margin / norm, 1.0 / norm
+    """(factor, along) for a row that is learned."""
     if params.kind == PERCEPTRON:
-        return 1.0, s, n
+        return 1.0, s
+    n, m, g = squared_length(facts, k), margin / norm, 1.0 / norm
     if params.kind == ALMA:
         eta = min(params.C * s / np.sqrt(facts[NEXT, k]), FURTHEST)
-        after = max(n + 2.0 * eta * m + eta * eta, 0.0)
-        if after > 1.0:
-            factor = 1.0 / np.sqrt(after)
-            return factor, factor * eta * g, 1.0
-        return 1.0, eta * g, after
+        after = n + 2.0 * eta * m + eta * eta
+        factor = 1.0 / np.sqrt(after) if after > 1.0 else 1.0
+        return factor, factor * eta * g
     apart = n - m * m
     if not apart > PARALLEL * n or n - m * g <= 0.0:
-        return 0.0, g * g, g * g
+        return 0.0, g * g
     factor, along = (n - m * g) / apart, n * (g - m) / apart * g
     after = n + (g - m) * (g - m) * n / apart
     if after > LONGEST:
         shorter = SHORTER / np.sqrt(after)
-        return factor * shorter, along * shorter, SHORTER * SHORTER
-    return factor, along, after
+        return factor * shorter, along * shorter
+    return factor, along
+
+
+@exact
+def squared_length(facts, k):
+    """‖w‖² of column k."""
+    return facts[SCALE, k] * facts[SCALE, k] * facts[NORM, k]

@@ -174,14 +174,20 @@ def product(W, c, h):
     return total(f)
 
 
-@kernel
-def score_row(state, params, out):
+@inline
+def score_written(state, params, out):
     """The scores of the row that was written down."""
     work = work_of(state, out)
     standardise(state.moments, np.float64(state.marks[MEASURED]), work.raw, work.z, work.inverse)
     project(state, params, work)
     for c in range(u8(state.B.shape[0] - 1)):
         work.scores[c] = product(state.B, c, work.h)
+
+
+@kernel
+def score_row(state, params, out):
+    """See ``score_written``: views are made in pieces, since a kernel counts the references to its own."""
+    score_written(state, params, out)
     return np.int64(0)
 
 
@@ -268,8 +274,8 @@ def product_of(h, k):
     return f
 
 
-@kernel
-def learn_row(state, params, out, y, s):
+@inline
+def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there."""
     work = work_of(state, out)
     if meet(state, params, work.raw):
@@ -279,7 +285,13 @@ def learn_row(state, params, out, y, s):
         state.marks[MEASURED] += 1
     H = state.P.shape[0]
     least_squares(state.P, state.B, work.h[:H], work.k[:H], u8(np.int64(y)), s)
-    return np.int64(1)
+    return True
+
+
+@kernel
+def learn_row(state, params, out, y, s):
+    """See ``learn_scored``."""
+    return np.int64(learn_scored(state, params, out, y, s))
 
 
 @inline

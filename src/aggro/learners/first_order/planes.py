@@ -15,6 +15,9 @@ The mean of the iterates w_t = a_t v_t is lazy (see ``learners.shared.average``)
 
 Where v takes a over, S takes over A·v first, and A begins anew: sums of terms that cancel stay short.
 
+‖v‖² is kept up with the moves. Near rows that contradict each other v becomes much shorter than it was, and what
+rounding has left would be a large part of it; so it is summed up anew whenever it has fallen to a thousandth.
+
 Sums are in the order of the row and nothing is fused, so that a column has the same bits beside others as alone.
 
 Rows whose squared norm is below 10⁻²⁰⁰ or above 10³⁰⁰ are scored, and teach nothing.
@@ -34,19 +37,23 @@ from aggro.learners.first_order.corrections import (
     ALMA,
     NEXT,
     NORM,
+    PERCEPTRON,
     ROMMA,
     SCALE,
     SINCE,
     SUM,
+    TOP,
     correction,
     edge_of,
     is_corrected,
+    squared_length,
 )
 from aggro.learners.shared.contest import is_mistaken, rival
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
 LEAST, MOST = 1e-4, 1e60  # of a
+SHORT = 1e-3  # of what ‖v‖² was
 LONG = 1e250  # moves from here on are not made
 
 
@@ -57,15 +64,16 @@ class Plane(NamedTuple):
     W: Annotated[np.ndarray, Numbers()]  # (width, columns): v
     U: Annotated[np.ndarray, Numbers()]  # (width, columns) or (0, columns): S
     b: Annotated[np.ndarray, Numbers()]  # (2, columns): v and S of the intercept
-    # (5, columns): see ``corrections``
+    # (6, columns): see ``corrections``
     facts: Annotated[
         np.ndarray,
         Each(
             Numbers(0.0, 1e61, above=True),
-            Numbers(0.0, 1e201),
+            Numbers(0.0, 1e230),
             Numbers(1.0, lambda state: seen(state) + 1, whole=True),
             Numbers(0.0),
             Whole(0, seen),
+            Numbers(0.0, 1e230),
         ),
     ]
 
@@ -96,7 +104,7 @@ def columns_for(models: int) -> int:
 
 def init(params: PlaneParams, width: int, models: int) -> Plane:
     columns = columns_for(models)
-    facts = np.zeros((5, columns))
+    facts = np.zeros((6, columns))
     facts[SCALE] = facts[NEXT] = 1.0
     kept = width if params.average else 0
     tally = new_tally(max(columns, 2))
@@ -159,7 +167,7 @@ def of_mean(state, k, f, sum_, rows):
 def length(state, params, k):
     """What w·x of column k is divided by to be compared with the others."""
     compared = params.kind == ROMMA and state.tally.rows[LIVE] > 2 and state.facts[NORM, k] > 0.0
-    return np.sqrt(state.facts[NORM, k]) if compared else 1.0
+    return np.sqrt(squared_length(state.facts, k)) if compared else 1.0
 
 
 @inline
@@ -255,6 +263,16 @@ def take_over(state, k, a):
         state.W[j, k] = state.W[j, k] * a + 0.0  # no -0.0 where a is 0
     state.b[0, k] = state.b[0, k] * a + 0.0
     state.facts[SCALE, k] = 1.0
+    measure(state, k)
+
+
+@exact_part
+def measure(state, k):
+    """Sum up ‖v_k‖²."""
+    squares = state.b[0, k] * state.b[0, k]
+    for j in range(u8(state.W.shape[0])):
+        squares += state.W[j, k] * state.W[j, k]
+    state.facts[NORM, k] = state.facts[TOP, k] = squares
 
 
 @exact_part
@@ -272,22 +290,34 @@ def demand(state, params, y, s, norm, out):
         out[moves + k] = out[shares + k] = 0.0
         if not abs(margin) < HUGE or not is_corrected(params, facts, k, margin, norm):
             continue
-        factor, along, after = correction(params, facts, k, margin, norm, s)
+        factor, along = correction(params, facts, k, margin, norm, s)
         if not along * norm < LONG:
             continue
         if state.U.shape[0]:
             facts[SUM, k] += facts[SCALE, k] * (rows - facts[SINCE, k])
             facts[SINCE, k] = rows
-        a = facts[SCALE, k] * factor
+        f, a = margin / facts[SCALE, k], facts[SCALE, k] * factor
         facts[SCALE, k] = a
         if not LEAST <= a <= MOST:
             take_over(state, k, a)
-        facts[NORM, k] = after
+            f *= a
+        step = along / facts[SCALE, k]
+        if params.kind != PERCEPTRON:
+            facts[NORM, k] += step * (2.0 * f + step * norm * norm)
+            facts[TOP, k] = max(facts[TOP, k], facts[NORM, k])
         facts[NEXT, k] += 1.0
-        out[moves + k] = sign * along / facts[SCALE, k]
+        out[moves + k] = sign * step
         out[shares + k] = -facts[SUM, k] * out[moves + k]
         moved = True
     return moved
+
+
+@exact_part
+def settle(state):
+    """Sum up ‖v‖² where it has fallen far."""
+    for k in range(u8(state.W.shape[1])):
+        if state.facts[NORM, k] < SHORT * state.facts[TOP, k]:
+            measure(state, k)
 
 
 @exact_part
@@ -312,6 +342,7 @@ def learn(state, params, X, i, y, s, out, q):
     move(X, i, params.bias, out, columns + u8(1), state.W, state.b, 0)
     if state.U.shape[0]:
         move(X, i, params.bias, out, u8(2) * columns + u8(1), state.U, state.b, 1)
+    settle(state)
     return True
 
 

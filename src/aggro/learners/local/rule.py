@@ -214,8 +214,8 @@ def score_class(V, place, c, z):
     return f + product(V, u8(place + 1), c, z) if place >= 0 else f
 
 
-@kernel
-def score_row(state, params, out):
+@inline
+def score_written(state, params, out):
     """The scores of the row that was written down."""
     work = work_of(state, out)
     prepare(state, params, work)
@@ -226,6 +226,12 @@ def score_row(state, params, out):
         work.own[c] = work.scores[c] = cut(f)
         if params.average and rows > 0:
             work.scores[c] = cut(f - score_class(state.U, place, c, work.z) / rows)
+
+
+@kernel
+def score_row(state, params, out):
+    """See ``score_written``: views are made in pieces, since a kernel counts the references to its own."""
+    score_written(state, params, out)
     return np.int64(0)
 
 
@@ -289,9 +295,9 @@ def move(state, m, c, a, z, lag):
             state.U[m, c, j] += lag * (after - before)
 
 
-@kernel
-def learn_row(state, params, out, y, s):
-    """Learn the row whose scores are there; 1 if a hyperplane moved."""
+@inline
+def learn_scored(state, params, out, y, s):
+    """Learn the row whose scores are there; whether a hyperplane moved."""
     work = work_of(state, out)
     k = draw(state, work)
     if params.scale:
@@ -302,17 +308,23 @@ def learn_row(state, params, out, y, s):
     loss = 1.0 - (work.own[u8(c)] - work.own[u8(r)])
     q = work.facts[SQUARES] * (1.0 + params.share)
     if not loss > 0.0 or not TINY < q < HUGE:
-        return np.int64(0)
+        return False
     tau = step_size(params.step, loss, q, params.C * s, 1.0)
     if not 0.0 < tau < HUGE:
-        return np.int64(0)
+        return False
     lag = lag_share(state)
     move(state, k + ONE, u8(c), 0.5 * tau, work.z, lag)
     move(state, k + ONE, u8(r), -0.5 * tau, work.z, lag)
     if params.share > 0.0:
         move(state, u8(0), u8(c), 0.5 * params.share * tau, work.z, lag)
         move(state, u8(0), u8(r), -0.5 * params.share * tau, work.z, lag)
-    return np.int64(1)
+    return True
+
+
+@kernel
+def learn_row(state, params, out, y, s):
+    """See ``learn_scored``."""
+    return np.int64(learn_scored(state, params, out, y, s))
 
 
 @inline

@@ -30,6 +30,7 @@ def prototypes_drawn(model):
 
 SETTINGS = [
     {},
+    {"C": 0.1},
     {"step": "pa", "average": False},
     {"step": "pa2", "lam": 5.0, "C": 0.7},
     {"normalize": False, "lam": 0.2, "average": False},
@@ -45,7 +46,7 @@ SETTINGS = [
 def test_streams_against_the_twin(form, classes, chosen, independent):
     X, y, s = rows(classes=classes)
     chosen = {"n_prototypes": 6, **chosen}
-    lam = chosen.pop("lam", 1.0)
+    lam = chosen.pop("lam", 3.0)
     model = ILOLClassifier(**chosen) if independent else LOLClassifier(lam=lam, **chosen)
     twin = Local(4, lam=np.inf if independent else lam, **chosen)
     model.partial_fit(form(X), y, sample_weight=s)

@@ -12,7 +12,7 @@ def tau(step, loss, q, C):
 class Local:
     """Vectors are by class, in the order of appearance; there are two from the start."""
 
-    def __init__(self, width, *, n_prototypes, C=0.1, step="pa1", lam=1.0, fit_intercept=True, normalize=True,
+    def __init__(self, width, *, n_prototypes, C=1.0, step="pa1", lam=3.0, fit_intercept=True, normalize=True,
                  scale=True, average=True):  # fmt: skip
         self.K, self.C, self.step, self.share = n_prototypes, C, step, 1.0 / lam
         self.fit_intercept, self.normalize, self.scale, self.average = fit_intercept, normalize, scale, average

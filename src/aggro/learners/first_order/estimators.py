@@ -141,7 +141,7 @@ class ALMAClassifier(FirstOrder):
         How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
+    average : bool, default=True
         Predict with the mean of all iterates instead of the last.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
@@ -201,7 +201,7 @@ class ALMAClassifier(FirstOrder):
         C: float = 2**0.5,
         scale: str | bool | None = "auto",
         fit_intercept: bool = True,
-        average: bool = False,
+        average: bool = True,
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -248,7 +248,7 @@ class ROMMAClassifier(FirstOrder):
         How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
-    average : bool, default=False
+    average : bool, default=True
         Predict with the mean of all iterates instead of the last.
     max_iter : int or "auto", default="auto"
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
@@ -284,7 +284,7 @@ class ROMMAClassifier(FirstOrder):
     Examples
     --------
     >>> from aggro import ROMMAClassifier
-    >>> model = ROMMAClassifier(aggressive=True, scale=None, fit_intercept=False)
+    >>> model = ROMMAClassifier(aggressive=True, scale=None, fit_intercept=False, average=False)
     >>> for x, y in [([2.0, 0.0], "+"), ([0.0, 4.0], "-")]:
     ...     model = model.learn_one(x, y)
     >>> model.decision_function([[2.0, 0.0], [0.0, 4.0]]).tolist()
@@ -299,7 +299,7 @@ class ROMMAClassifier(FirstOrder):
         aggressive: bool = False,
         scale: str | bool | None = "auto",
         fit_intercept: bool = True,
-        average: bool = False,
+        average: bool = True,
         max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool | str = "auto",

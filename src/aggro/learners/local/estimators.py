@@ -143,12 +143,12 @@ class LOLClassifier(Prototypes):
     ----------
     n_prototypes : int, default=64
         The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
-    C : float, default=0.1
+    C : float, default=1.0
         Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
         ``pa`` has no C.
     step : {"pa", "pa1", "pa2"}, default="pa1"
         The step: the row right afterwards, slack Cξ, slack Cξ².
-    lam : float, default=1.0
+    lam : float, default=3.0
         λ: how much more the common hyperplane stays as it is than those of the places. A large one makes places
         independent, which is :class:`ILOLClassifier`; a small one makes them all the same.
     fit_intercept : bool, default=True
@@ -207,9 +207,9 @@ class LOLClassifier(Prototypes):
         self,
         n_prototypes: int = 64,
         *,
-        C: float = 0.1,
+        C: float = 1.0,
         step: str = "pa1",
-        lam: float = 1.0,
+        lam: float = 3.0,
         fit_intercept: bool = True,
         normalize: bool = True,
         scale: str | bool | None = True,
@@ -256,7 +256,7 @@ class ILOLClassifier(Prototypes):
     ----------
     n_prototypes : int, default=64
         The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
-    C : float, default=0.1
+    C : float, default=1.0
         Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
         ``pa`` has no C.
     step : {"pa", "pa1", "pa2"}, default="pa1"
@@ -317,7 +317,7 @@ class ILOLClassifier(Prototypes):
         self,
         n_prototypes: int = 64,
         *,
-        C: float = 0.1,
+        C: float = 1.0,
         step: str = "pa1",
         fit_intercept: bool = True,
         normalize: bool = True,

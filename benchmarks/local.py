@@ -34,9 +34,9 @@ PUBLISHED = {
     "cbcl": {"LOL": (3.68, 0.01), "I-LOL": (5.34, 0.01)},
     "ijcnn1": {"LOL": (3.15, 0.00), "I-LOL": (4.10, 0.00)},
 }
-PLACES = (16, 64) if QUICK else (8, 16, 32, 64, 128, 256)
-CS = (0.03, 0.3) if QUICK else (0.01, 0.03, 0.1, 0.3, 1.0)
-LAMBDAS = (1.0,) if QUICK else (0.1, 1.0, 10.0)
+PLACES = (16, 64) if QUICK else (16, 64, 256)
+CS = (0.3, 1.0) if QUICK else (0.1, 0.3, 1.0, 3.0)
+LAMBDAS = (3.0,) if QUICK else (0.3, 3.0, 30.0)
 ONCE: dict[str, Any] = {"max_iter": 1, "shuffle": False}
 
 

@@ -18,7 +18,7 @@ from models.old import recipes
 
 import aggro
 from aggro.engine.fields import Each, Numbers, described
-from aggro.learners.registry import ACTIVE
+from aggro.learners.registry import ACTIVE, LEARNERS
 from aggro.models.container import DTYPES, Container, write
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
@@ -41,6 +41,8 @@ class Good(NamedTuple):
 def extra(title: str) -> Any:
     """Models that are too large, or too special, to be kept as files."""
     X, y = recipes.X, recipes.THREE
+    if title in LATER:
+        return forge.fitted(title)
     if title == "Maxout-ahead":
         wide = np.tile(X, (2, 7))
         return aggro.PAMOClassifier(n_units=24, n_pieces=8, random_state=0).fit(wide, np.tile(recipes.TWO, 2))
@@ -60,6 +62,8 @@ EXTRAS = {
 }
 SPECIAL = {recipes.SPARSE: "KernelPAClassifier", recipes.ACTIVE: ACTIVE.name}
 LEARNER = {title: made[0] for title, made in recipes.RECIPES.items()} | SPECIAL | EXTRAS
+LATER = {entry.name: entry.name for entry in LEARNERS if entry.name not in LEARNER.values()}  # than the recipes
+LEARNER |= LATER
 
 
 @cache

@@ -33,6 +33,10 @@ NEWER = {
     "scaled bank": ("PAClassifier", {}),
     "scaled groups": ("PAClassifier", {"batch_size": 4}),
     "scaled support set": ("KernelPAClassifier", {}),
+    "plane": ("ROMMAClassifier", {"scale": None}),
+    "scaled plane": ("ALMAClassifier", {}),
+    "hidden layer": ("OSELMClassifier", {"n_hidden": 12}),
+    "local": ("LOLClassifier", {"n_prototypes": 4}),
 }
 
 

@@ -49,9 +49,14 @@ def test_pickles(version, protocol):
         goes_on(title, model, EXPECTED[version][title])
 
 
+# Learners that version 0.1.0 did not have.
+NEWER = {"ALMAClassifier", "ILOLClassifier", "LOLClassifier", "OSELMClassifier", "Perceptron", "ROMMAClassifier"}
+
+
 def test_no_learner_was_left_out():
     files = [aggro.load(OLD / "0.1.0" / f"{title}.aggro") for title in EXPECTED["0.1.0"]]
-    assert {type(model).__name__ for model in files} >= {entry.name for entry in (*LEARNERS, ACTIVE)}
+    assert {type(model).__name__ for model in files} >= {entry.name for entry in (*LEARNERS, ACTIVE)} - NEWER
+    assert {entry.name for entry in LEARNERS} > NEWER
 
 
 # What else pickles of 0.1.0 and 0.2.0 name, beside what the stored ones hold: learners without scikit-learn around

@@ -17,6 +17,7 @@ import numpy as np
 from aggro.learners.first_order.base import FirstOrder
 from aggro.learners.first_order.corrections import ALMA, PERCEPTRON, ROMMA
 from aggro.learners.first_order.planes import PlaneParams
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.params import Constraint, Either, Flag, Number
 from aggro.learners.shared.scaled import SCALE
@@ -292,6 +293,7 @@ class ROMMAClassifier(FirstOrder):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {"aggressive": Flag(), **ALL_THREE}
+    contract = Contract(exempt={"a weight scales C": "a row is a constraint or is none: it has no C"})
 
     def __init__(
         self,

@@ -58,9 +58,9 @@ class Hidden(NamedTuple):
     """A hidden layer of H units, in whole eights, and the weights on it."""
 
     tally: Tally
-    A: Annotated[np.ndarray, CUT]  # (1 + width, H): b (sigmoid) or ‖a‖² (rbf); then a, by features
-    P: Annotated[np.ndarray, CUT]  # (H, H)
     B: Annotated[np.ndarray, CUT]  # (classes + 1, H): β, and that of a class that never comes
+    P: Annotated[np.ndarray, CUT]  # (H, H)
+    A: Annotated[np.ndarray, CUT]  # (1 + width, H): b (sigmoid) or ‖a‖² (rbf); then a, by features
     moments: Annotated[np.ndarray, MOMENTS]
     # (width,) int64: the how-manieth feature to appear each was, 0 for those that have not
     order: Annotated[np.ndarray, Whole(0, lambda state: state.order.shape[0]), is_order]
@@ -100,7 +100,7 @@ def init(params: HiddenParams, width: int, models: int) -> Hidden:
     marks = np.array([params.units, 0, 0], np.int64)
     moments = np.zeros((2, width if params.scale else 0))
     order = np.zeros(width, np.int64)
-    return Hidden(new_tally(classes), zeros((1 + width, H)), P, zeros((classes + 1, H)), moments, order, marks)
+    return Hidden(new_tally(classes), zeros((classes + 1, H)), P, zeros((1 + width, H)), moments, order, marks)
 
 
 def grow(state: Hidden, params: HiddenParams, width: int, models: int) -> Hidden:

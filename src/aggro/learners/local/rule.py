@@ -70,10 +70,10 @@ class Local(NamedTuple):
     """K places. D is the constant and the features, in whole eights."""
 
     tally: Tally
-    P: Annotated[np.ndarray, CUT]  # (K, D): prototypes, in units of the rows as they came; 0 for the constant
-    counts: Annotated[np.ndarray, Numbers(0.0, whole=True), are_counts]  # (K,): rows that each is the mean of
     V: Annotated[np.ndarray, CUT]  # (1 + K, classes, D): w, and the u of each place
     U: Annotated[np.ndarray, SUMMED]  # the same or (0, classes, D): the lag of the average
+    P: Annotated[np.ndarray, CUT]  # (K, D): prototypes, in units of the rows as they came; 0 for the constant
+    counts: Annotated[np.ndarray, Numbers(0.0, whole=True), are_counts]  # (K,): rows that each is the mean of
     moments: Annotated[np.ndarray, MOMENTS]
     # (2,) int64: prototypes in use; rows in the moments
     marks: Annotated[
@@ -106,7 +106,7 @@ def init(params: LocalParams, width: int, models: int) -> Local:
     K, D, classes = params.places, eights(1 + width), classes_of(models)
     moments = np.zeros((2, width if params.scale else 0))
     V, U = zeros((1 + K, classes, D)), zeros((1 + K if params.average else 0, classes, D))
-    return Local(new_tally(classes), zeros((K, D)), np.zeros(K), V, U, moments, np.zeros(2, np.int64))
+    return Local(new_tally(classes), V, U, zeros((K, D)), np.zeros(K), moments, np.zeros(2, np.int64))
 
 
 def grow(state: Local, params: LocalParams, width: int, models: int) -> Local:

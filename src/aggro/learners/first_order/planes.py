@@ -20,7 +20,7 @@ rounding has left would be a large part of it; so it is summed up anew whenever 
 
 Sums are in the order of the row and nothing is fused, so that a column has the same bits beside others as alone.
 
-Rows whose squared norm is below 10⁻²⁰⁰ or above 10³⁰⁰ are scored, and teach nothing.
+Rows whose squared norm is below 10⁻²⁰⁰ or above 10²⁰⁰ are scored, and teach nothing.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
 LEAST, MOST = 1e-4, 1e60  # of a
+LARGEST = 1e200  # ‖x‖² of a row that is learned
 SHORT = 1e-3  # of what ‖v‖² was
 LONG = 1e250  # moves from here on are not made
 
@@ -334,7 +335,7 @@ def move(X, i, bias, out, start, W, b, which):
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    if not TINY < q < HUGE:
+    if not TINY < q < LARGEST:
         return False
     columns = u8(state.W.shape[1])
     if not demand(state, params, y, s, out[columns], out):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, random
 from aggro import ALMAClassifier, Perceptron, ROMMAClassifier
 
 pytestmark = pytest.mark.xdist_group("first_order")
-AS_PUBLISHED = {"scale": None, "max_iter": 1, "shuffle": False}
+AS_PUBLISHED = {"average": False, "scale": None, "max_iter": 1, "shuffle": False}
 KINDS = {
     "perceptron": (Perceptron, twins.Perceptron, {}),
     "alma": (ALMAClassifier, twins.ALMA, {"alpha": 0.7}),
@@ -34,7 +34,7 @@ settings = st.fixed_dictionaries(
 
 def made(kind, width, **chosen):
     learner, twin, own = KINDS[kind]
-    return learner(**AS_PUBLISHED, **own, **chosen), twin(width, **own, **chosen)
+    return learner(**{**AS_PUBLISHED, **own, **chosen}), twin(width, **own, **chosen)
 
 
 def separable(n=400, d=6, margin=0.1, seed=0):
@@ -109,7 +109,7 @@ def test_a_row_touches_its_own_features_alone(kind):
 def test_perceptrons_mistakes_are_bounded(margin):
     """(R/γ)² on rows that can be separated, however often they come (Novikoff)."""
     X, y, v = separable(margin=margin)
-    model = Perceptron(**AS_PUBLISHED, fit_intercept=False, average=False)
+    model = Perceptron(**AS_PUBLISHED, fit_intercept=False)
     for _ in range(60):
         before = model.n_updates_ if hasattr(model, "n_updates_") else 0
         model.partial_fit(X, y)
@@ -200,7 +200,7 @@ def test_romma_bears_rows_that_cannot_be_separated(aggressive, average):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 3))
     y = (X[:, 0] > 0.0) ^ (rng.random(20_000) < 0.2)
-    model = ROMMAClassifier(aggressive=aggressive, average=average, **AS_PUBLISHED).partial_fit(X, y)
+    model = ROMMAClassifier(aggressive=aggressive, **{**AS_PUBLISHED, "average": average}).partial_fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert np.linalg.norm(model.coef_) > 1e10
     state = model._model.state

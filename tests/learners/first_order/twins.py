@@ -127,9 +127,9 @@ class ROMMA(FirstOrder):
 
 
 def standardised(X, t):
-    """Row t by the means and deviations of the rows up to it; 0 where nothing has varied."""
+    """Row t by the means and deviations of the rows up to it; 0 where nothing has varied, or was there before."""
     known = X[: t + 1]
-    spread = known.std(axis=0)
+    spread = known.std(axis=0) * X[:t].any(axis=0)
     return np.where(spread > 0.0, (X[t] - known.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0), 0.0)
 
 

@@ -31,7 +31,7 @@ class Local:
         """The row as it is scored, and the deviations that distances are measured in."""
         known = np.array([*self.rows, x])
         if self.scale:
-            spread = known.std(axis=0)
+            spread = known.std(axis=0) * known[:-1].any(axis=0)  # of what was there before
             unit = np.where(spread > 0.0, spread, np.inf)
             z = (x - known.mean(axis=0)) / unit
         else:

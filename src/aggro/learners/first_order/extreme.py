@@ -32,6 +32,7 @@ from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
 ACTIVATIONS = {"sigmoid": SIGMOID, "rbf": RBF}
+FEW = 2**18  # multiplications, in less time than a copy takes
 LEAST = 1e-9  # of ridge
 LARGEST = 1e9  # of gamma
 
@@ -166,7 +167,7 @@ class OSELMClassifier(Classifier):
             )
 
     def _learns_at_once(self, state: Hidden, n: int) -> bool:
-        return n * state.P.size < 2**22
+        return n * state.P.size < FEW
 
     def transform(self, X: Any) -> np.ndarray:
         """The hidden values of each row.

@@ -31,7 +31,7 @@ once and called by its address.
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -102,11 +102,22 @@ def classes_of(models: int) -> int:
     return 2 if models <= 2 else eights(models)
 
 
-def init(params: LocalParams, width: int, models: int) -> Local:
+def shapes(params: LocalParams, width: int, models: int, specs: Any = None) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """What each array of a state is, but for the tally."""
     K, D, classes = params.places, eights(1 + width), classes_of(models)
-    moments = np.zeros((2, width if params.scale else 0))
-    V, U = zeros((1 + K, classes, D)), zeros((1 + K if params.average else 0, classes, D))
-    return Local(new_tally(classes), V, U, zeros((K, D)), np.zeros(K), moments, np.zeros(2, np.int64))
+    return {
+        "V": (np.float64, (1 + K, classes, D)),
+        "U": (np.float64, (1 + K if params.average else 0, classes, D)),
+        "P": (np.float64, (K, D)),
+        "counts": (np.float64, (K,)),
+        "moments": (np.float64, (2, width if params.scale else 0)),
+        "marks": (np.int64, (2,)),
+    }
+
+
+def init(params: LocalParams, width: int, models: int) -> Local:
+    arrays = {name: zeros(shape, kind) for name, (kind, shape) in shapes(params, width, models).items()}
+    return Local(tally=new_tally(classes_of(models)), **arrays)
 
 
 def grow(state: Local, params: LocalParams, width: int, models: int) -> Local:
@@ -350,5 +361,6 @@ LOCAL = Rule(
     peek=look,
     columns=lambda state: state.V.shape[1],
     room=room,
+    shapes=shapes,
     judges_mean=True,
 )

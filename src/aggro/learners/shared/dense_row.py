@@ -3,8 +3,8 @@
 The pass writes the row down as it came (``write_down``), and that alone is compiled for each kind of rows. Means m
 and sums of squared deviations c run along (Welford) over the rows learned; absent features are zeros. A row is
 standardised as if it had just been counted, whether it is predicted or learned. So prediction changes nothing, and
-it does not matter how a stream is cut. A feature that has not varied counts as 0. ``learners.maxout.row`` does the
-same for rows that become lists.
+it does not matter how a stream is cut. A feature that has not varied counts as 0, and so does one that no row learned
+before has had: nothing is known of its size. ``learners.maxout.row`` does the like for rows that become lists.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def standardise(moments, measured, raw, z, inverse):
     for j in range(width):
         gap = raw[j] - moments[0, j]
         squares = moments[1, j] + gap * gap * rest
-        inverse[j] = 1.0 / np.sqrt(squares * share) if squares > 0.0 else 0.0
+        known = moments[0, j] != 0.0 or moments[1, j] > 0.0
+        inverse[j] = 1.0 / np.sqrt(squares * share) if known and squares > 0.0 else 0.0
         z[j] = gap * rest * inverse[j]
         if not abs(z[j]) < np.inf:  # 1/σ is no float
             z[j] = inverse[j] = 0.0
@@ -88,7 +89,8 @@ def standardised(moments: np.ndarray, measured: int, raw: np.ndarray) -> tuple[n
         return raw.copy(), np.ones_like(raw)
     gap, share = raw - moments[0], 1.0 / (measured + 1.0)
     squares = moments[1] + gap * gap * (measured * share)
-    inverse = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0) * share), 0.0)
+    known = ((moments[0] != 0.0) | (moments[1] > 0.0)) & (squares > 0.0)
+    inverse = np.where(known, 1.0 / np.sqrt(np.where(known, squares, 1.0) * share), 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         z = gap * (measured * share) * inverse
     return np.where(np.isfinite(z), z, 0.0), np.where(np.isfinite(z), inverse, 0.0)

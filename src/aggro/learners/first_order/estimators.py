@@ -89,6 +89,13 @@ class Perceptron(FirstOrder):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = ALL_THREE
+    contract = Contract(
+        exempt={
+            "check_class_weight_classifiers": {
+                ("scale", None): "weights lengthen moves, and rows far longer than the intercept's 1 hardly move it"
+            }
+        }
+    )
 
     def __init__(
         self,
@@ -293,7 +300,12 @@ class ROMMAClassifier(FirstOrder):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {"aggressive": Flag(), **ALL_THREE}
-    contract = Contract(exempt={"a weight scales C": "a row is a constraint or is none: it has no C"})
+    contract = Contract(
+        exempt=dict.fromkeys(
+            ("a weight scales C", "check_class_weight_classifiers"),
+            "a row is a constraint or is none, whatever its weight",
+        )
+    )
 
     def __init__(
         self,

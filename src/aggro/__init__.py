@@ -12,8 +12,10 @@ if TYPE_CHECKING:  # a family that is not here is Any to type checkers
     from aggro.engine.user_steps import step as step
     from aggro.learners.active import *  # noqa: F403
     from aggro.learners.feature_maps import *  # noqa: F403
+    from aggro.learners.first_order import *  # noqa: F403
     from aggro.learners.kernel import *  # noqa: F403
     from aggro.learners.linear import *  # noqa: F403
+    from aggro.learners.local import *  # noqa: F403
     from aggro.learners.maxout import *  # noqa: F403
     from aggro.learners.means import *  # noqa: F403
     from aggro.learners.multiplicative import *  # noqa: F403

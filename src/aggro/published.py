@@ -29,6 +29,8 @@ EMBEDDING: dict[str, Any] = {
     **IN_ORDER,
 }
 BELIEF: dict[str, Any] = {"average": False, "scale": None, **IN_ORDER}
+FIRST_ORDER: dict[str, Any] = {"average": False, "scale": None, **IN_ORDER}
+LOCAL: dict[str, Any] = {"average": False, "normalize": False, "scale": None, **IN_ORDER}
 BALL: dict[str, Any] = {"C": 0.1, "robust": False, "scale": None, **IN_ORDER}
 
 
@@ -55,6 +57,31 @@ def KernelPARegressor(*args: Any, **settings: Any) -> Any:
 def PAMOClassifier(*args: Any, **settings: Any) -> Any:
     """The classifier with a max-out embedding: Jorge and Paredes 2018."""
     return made("PAMOClassifier", EMBEDDING, "n_units", args, settings)
+
+
+def Perceptron(**settings: Any) -> Any:
+    """The perceptron: Rosenblatt 1958."""
+    return made("Perceptron", FIRST_ORDER, "", (), settings)
+
+
+def ALMAClassifier(*args: Any, **settings: Any) -> Any:
+    """The approximate large margin algorithm: Gentile 2001."""
+    return made("ALMAClassifier", FIRST_ORDER, "alpha", args, settings)
+
+
+def ROMMAClassifier(**settings: Any) -> Any:
+    """The relaxed online maximum margin algorithm: Li and Long 2002."""
+    return made("ROMMAClassifier", FIRST_ORDER, "", (), settings)
+
+
+def LOLClassifier(*args: Any, **settings: Any) -> Any:
+    """Local online learning: Zhou and others 2016."""
+    return made("LOLClassifier", LOCAL, "n_prototypes", args, settings)
+
+
+def ILOLClassifier(*args: Any, **settings: Any) -> Any:
+    """The same with places that are independent."""
+    return made("ILOLClassifier", LOCAL, "n_prototypes", args, settings)
 
 
 def PAUniclass(*args: Any, **settings: Any) -> Any:

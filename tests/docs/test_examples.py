@@ -26,8 +26,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 THE_REST = """
 import aggro
 from aggro.interop import river
-assert {"Perceptron"} <= {*aggro.__all__, *dir(aggro)} & {*aggro.estimators.__all__, *dir(aggro.estimators)}
-assert river.Perceptron.__name__ == "Perceptron"
+assert {"ClassPerceptron"} <= {*aggro.__all__, *dir(aggro)} & {*aggro.estimators.__all__, *dir(aggro.estimators)}
+assert river.ClassPerceptron.__name__ == "ClassPerceptron"
 """
 
 
@@ -61,8 +61,8 @@ def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
     new_file, registry_line, *rest = examples(ROOT / "CONTRIBUTING.md")
     package = tmp_path / "src" / "aggro"
     shutil.copytree(ROOT / "src" / "aggro", package, ignore=shutil.ignore_patterns("__pycache__"))
-    assert new_file.code.startswith("# src/aggro/learners/perceptron.py\n")
-    (package / "learners" / "perceptron.py").write_text(new_file.code, encoding="utf-8")
+    assert new_file.code.startswith("# src/aggro/learners/class_perceptron.py\n")
+    (package / "learners" / "class_perceptron.py").write_text(new_file.code, encoding="utf-8")
     registry = package / "learners" / "registry.py"
     before = registry.read_text(encoding="utf-8")
     after = re.sub(
@@ -82,7 +82,7 @@ def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
     checks = [
         ROOT / "tests" / "contract" / "test_contract.py",
         "-k",
-        "Perceptron and (to_the_bit or goes_on or by_name)",
+        "ClassPerceptron and (to_the_bit or goes_on or by_name)",
     ]
     options = ["-p", "no:cacheprovider", "-p", "no:xdist"]
     command = [sys.executable, "-m", "pytest", *options, *checks]

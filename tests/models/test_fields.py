@@ -35,6 +35,10 @@ NEWER = {
     "scaled support set": ("KernelPAClassifier", {}),
     "belief": ("AROWClassifier", {"scale": None, "covariance": "full"}),
     "scaled belief": ("AROWRegressor", {"average": True}),
+    "plane": ("ROMMAClassifier", {"scale": None}),
+    "scaled plane": ("ALMAClassifier", {}),
+    "hidden layer": ("OSELMClassifier", {"n_hidden": 12}),
+    "local": ("LOLClassifier", {"n_prototypes": 4}),
 }
 
 

@@ -48,6 +48,12 @@ LEARNERS = (
     Entry("SCWClassifier", "second_order", "classification"),
     Entry("FOGDClassifier", "feature_maps", "classification"),
     Entry("NOGDClassifier", "feature_maps", "classification"),
+    Entry("Perceptron", "first_order", "classification"),
+    Entry("ALMAClassifier", "first_order", "classification"),
+    Entry("ROMMAClassifier", "first_order", "classification"),
+    Entry("OSELMClassifier", "first_order", "classification"),
+    Entry("LOLClassifier", "local", "classification"),
+    Entry("ILOLClassifier", "local", "classification"),
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself

@@ -1,0 +1,225 @@
+"""The online sequential extreme learning machine; its rule is in ``learners.first_order.hidden_layer``.
+
+References
+----------
+N.-Y. Liang, G.-B. Huang, P. Saratchandran, N. Sundararajan. A fast and accurate online sequential learning algorithm
+for feedforward networks. IEEE Transactions on Neural Networks 17, 2006.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import Rule
+from aggro.learners.first_order.hidden_layer import (
+    HIDDEN,
+    MEASURED,
+    MET,
+    RBF,
+    SIGMOID,
+    UNITS,
+    Hidden,
+    HiddenParams,
+    code_addresses,
+)
+from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.params import Choice, Constraint, Flag, Number
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+
+ACTIVATIONS = {"sigmoid": SIGMOID, "rbf": RBF}
+FEW = 2**18  # multiplications, in less time than a copy takes
+LEAST = 1e-9  # of ridge
+LARGEST = 1e9  # of gamma
+
+
+class OSELMClassifier(Classifier):
+    """Online sequential extreme learning machine: a random hidden layer, and exact least squares on it.
+
+    A row x, standardised, becomes h_i = 1/(1 + exp(−(a_i·x/√m + b_i))), m the number of its entries, with random a_i
+    and b_i that never learn; the scores are β_c·h. β is, after each row, the solution of ridge regression on all rows
+    so far with targets ±1. Several classes share the layer. A row costs the square of the number of units.
+
+    Parameters
+    ----------
+    n_hidden : int, default=100
+        Hidden units.
+    activation : {"sigmoid", "rbf"}, default="sigmoid"
+        The hidden values: as above, or exp(−γ‖x − a_i‖²/M), M the number of features.
+    gamma : float, default=1.0
+        Multiplies a and b, or the squared distances.
+    ridge : float, default=0.01
+        The λ of the ridge regression.
+    scale : bool, default=True
+        Whether features are standardised by their means and deviations so far.
+    max_iter : int or "auto", default=1
+        Passes over the data in ``fit``. One is exact; more count each row more often against ``ridge``.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool or "auto", default=False
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes: they weigh rows, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the hidden layer, and the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+
+    Attributes
+    ----------
+    weights_ : array
+        β: (1, n_hidden) for two classes, else (n_classes, n_hidden).
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen and learned, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss (the squared error) and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import OSELMClassifier, streams
+    >>> model = OSELMClassifier(40, random_state=0)
+    >>> for chunk in streams.rotating_xor(2000, turn=0.0):
+    ...     model = model.learn_chunk(chunk)
+    >>> [int(model.predict_one(x)) for x in ([1, 1], [-1, 1], [-1, -1], [1, -1])]
+    [1, -1, 1, -1]
+    """
+
+    _random = True
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_hidden": Number(1, 2**13, integer=True),
+        "activation": Choice(tuple(ACTIVATIONS)),
+        "gamma": Number(0.0, LARGEST, open_low=True),
+        "ridge": Number(LEAST),
+        "scale": Flag(),
+        **{name: COMMON[name] for name in ("max_iter", "tol", "shuffle", "warm_start", "random_state", "n_features")},
+        "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
+    }
+    contract = Contract(
+        exempt={
+            "the order of features does not matter": "the layer is random, feature by feature in the order of their "
+            "numbers",
+        },
+        plain={"n_hidden": 12},
+    )
+
+    def __init__(
+        self,
+        n_hidden: int = 100,
+        *,
+        activation: str = "sigmoid",
+        gamma: float = 1.0,
+        ridge: float = 0.01,
+        scale: bool = True,
+        max_iter: int | str = 1,
+        tol: float | None = None,
+        shuffle: bool | str = False,
+        class_weight: Any = None,
+        calibration: str = "sigmoid",
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.activation = activation
+        self.gamma = gamma
+        self.ridge = ridge
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+        self.verbose = verbose
+
+    def _rule_for(self, classes: int) -> Rule:
+        return HIDDEN
+
+    def _params_for(self, rule: Rule) -> HiddenParams:
+        kind, scale = ACTIVATIONS[self.activation], int(self.scale)
+        return HiddenParams(int(self.n_hidden), kind, float(self.gamma), float(self.ridge), scale, 0, 0, 0)
+
+    def _bound(self, model: Model, params: Any) -> Any:
+        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), **code_addresses())
+
+    def _check_change(self, state: Hidden) -> None:
+        if int(state.marks[UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):
+            raise ValueError(
+                f"n_hidden={self.n_hidden!r} with scale={self.scale!r} is not what has learned so far. Set them back, "
+                "or fit anew."
+            )
+
+    def _learns_at_once(self, state: Hidden, n: int) -> bool:
+        return n * state.P.size < FEW
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The hidden values of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        H : array of shape (n_samples, n_hidden)
+            The hidden values.
+        """
+        units = int(self.n_hidden)
+        return self._scores(X, more=units)[1][:, -units:].copy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names for the hidden units."""
+        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(int(self.n_hidden))], dtype=object)
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """The weights of the hidden units in the scores."""
+        model = self._attribute()
+        self._prepare(model)
+        with model.reading() as view:
+            shown = self._by_class(view.labels, view.state.B[:-1, : int(view.state.marks[UNITS])].T)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each unit's rise above what it is for a row at the means, shared out by what the features put into it."""
+        state, params = view.state, view.params
+        raw = np.zeros(state.order.shape[0])
+        raw[indices] = np.clip(values, -FAR, FAR)
+        z, _ = standardised(state.moments, int(state.marks[MEASURED]), raw)
+        z[state.order == 0] = 0.0
+        A, B = state.A[:, : int(state.marks[UNITS])], state.B[:-1, : int(state.marks[UNITS])]
+        if params.kind == SIGMOID:
+            inputs, start = z[:, None] * A[1:] / np.sqrt(max(int(np.count_nonzero(z)), 1)), A[0]
+        else:
+            per = params.gamma / max(int(state.marks[MET]), 1)
+            inputs, start = -per * (z[:, None] - 2.0 * A[1:]) * z[:, None], -per * A[0]
+        risen = inputs.sum(axis=0)
+        from_, to = activated(params.kind, start), activated(params.kind, start + risen)
+        safe = np.where(risen == 0.0, 1.0, risen)
+        parts = (inputs * np.where(risen == 0.0, 0.0, (to - from_) / safe)) @ B.T
+        shown = parts[indices]
+        return shown, from_ @ B.T + parts.sum(axis=0) - shown.sum(axis=0)
+
+
+def activated(kind: int, v: np.ndarray) -> np.ndarray:
+    """What a unit makes of its input."""
+    v = np.clip(v, -700.0, 700.0)
+    return 1.0 / (1.0 + np.exp(-v)) if kind == SIGMOID else np.exp(v)  # type: ignore[no-any-return]

@@ -1,0 +1,365 @@
+"""Local online learning as users type it. The rule is in ``learners.local.rule``.
+
+References
+----------
+Z. Zhou, W.-S. Zheng, J.-F. Hu, Y. Xu, J. You. One-pass online learning: A local approach. Pattern Recognition 51, 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.rule import SEEN, Rule
+from aggro.engine.steps import Step
+from aggro.learners.local.rule import LOCAL, MEASURED, USED, Local, LocalParams, code_addresses
+from aggro.learners.shared.contract import NO_C, Contract
+from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.learner import COMMON, NONE
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+
+STEPS = {"pa": Step.PA, "pa1": Step.PA1, "pa2": Step.PA2}
+POSITIVE = Number(0.0, open_low=True)
+BOTH: dict[str, Constraint] = {
+    "n_prototypes": Number(1, 2**16, integer=True),
+    "C": POSITIVE,
+    "step": Choice(tuple(STEPS)),
+    **COMMON,
+    "normalize": Flag(),
+    "scale": Either((Choice(("standard",)), Flag(), NONE)),
+    "class_weight": CLASS_WEIGHT,
+    "calibration": CALIBRATION,
+}
+FEW = 2**18  # distances in features, in less time than a copy takes
+LEAST = 1e-6  # of λ: below, the local hyperplanes would not move
+
+
+class Prototypes(Classifier):
+    """What both learners share."""
+
+    n_prototypes: int
+    C: float
+    step: str
+    fit_intercept: bool
+    normalize: bool
+    scale: str | bool | None
+    average: bool
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "a weight scales C": NO_C,
+            "a row of zeros teaches nothing": "it draws a prototype",
+            "an unknown feature is a zero": {
+                ("scale", none): "to the norm of a row, a feature counts that is known, though it was zero so far"
+                for none in (None, False)
+            },
+        },
+        plain={"n_prototypes": 5, "average": False},
+        tried=({"step": "pa2", "scale": None},),
+        apart=frozenset({"step"}),
+    )
+
+    def _common(self) -> float:
+        """1/λ."""
+        raise NotImplementedError
+
+    def _rule_for(self, classes: int) -> Rule:
+        return LOCAL
+
+    def _params_for(self, rule: Rule) -> LocalParams:
+        return LocalParams(
+            places=int(self.n_prototypes),
+            step=int(STEPS[self.step]),
+            C=float(self.C),
+            share=self._common(),
+            bias=float(self.fit_intercept),
+            normal=int(self.normalize),
+            average=int(self.average),
+            scale=int(bool(self.scale)),
+            score_at=0,
+            learn_at=0,
+        )
+
+    def _bound(self, model: Model, params: Any) -> Any:
+        return params._replace(**code_addresses())
+
+    def _check_change(self, state: Local) -> None:
+        if state.P.shape[0] != self.n_prototypes:
+            raise ValueError(
+                f"n_prototypes={self.n_prototypes!r} was set after learning began with {state.P.shape[0]}. "
+                "Set it back, or fit anew."
+            )
+        if bool(state.moments.shape[1]) != bool(self.scale):
+            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        if self.average and not state.U.shape[0]:
+            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+
+    def _learns_at_once(self, state: Local, n: int) -> bool:
+        return n * state.P.size < FEW
+
+    @property
+    def prototypes_(self) -> np.ndarray:
+        """The prototypes in use."""
+        with self._attribute().reading() as view:
+            return view.state.P[: int(view.state.marks[USED]), 1 : 1 + view.n_features].copy()  # type: ignore[no-any-return]
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By the hyperplane of the row's place; what the row lacks is in the intercept."""
+        state, params = view.state, view.params
+        D, used, rows = state.V.shape[2], int(state.marks[USED]), int(state.tally.rows[SEEN])
+        width = state.moments.shape[1] or D - 1
+        raw, z, inverse = np.zeros(D), np.zeros(D), np.zeros(D)
+        raw[1 + indices] = np.clip(values, -FAR, FAR)
+        z[1 : 1 + width], inverse[1 : 1 + width] = standardised(
+            state.moments, int(state.marks[MEASURED]), raw[1 : 1 + width]
+        )
+        z[0] = params.bias
+        norm = np.linalg.norm(z)
+        z = z / norm if params.normal and 1e-100 < norm < 1e150 else z
+        weights = state.V[0].copy()
+        lag = state.U[0].copy() if state.U.shape[0] else 0.0
+        if used:
+            place = 1 + int((((raw - state.P[:used]) * inverse) ** 2).sum(axis=1).argmin())
+            weights += state.V[place]
+            lag = lag + state.U[place] if state.U.shape[0] else 0.0
+        if params.average and rows:
+            weights -= lag / rows
+        parts = (z * weights).T
+        shown = parts[1 + indices]
+        return shown, parts.sum(axis=0) - shown.sum(axis=0)
+
+
+class LOLClassifier(Prototypes):
+    """Local online learning: hyperplanes of several places that learn together (LOL).
+
+    A row belongs to the nearest of some prototypes, k, and is scored by (w + u_k)·x: a common hyperplane and that of
+    the place. A row with loss ℓ = [1 − y(w + u_k)·x]₊ moves u_k by τ y x and w by (τ/λ) y x, with
+
+    - ``step="pa"``: τ = ℓ/q, q = (1 + 1/λ)‖x‖²; the row is right after the step;
+    - ``step="pa1"``: τ = min(C, ℓ/q);
+    - ``step="pa2"``: τ = ℓ/(q + 1/(2C)).
+
+    The prototypes follow the rows. Of several classes, the row's is learned against the best of the others. A row costs
+    the features times the prototypes.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=64
+        The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
+    C : float, default=1.0
+        Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
+        ``pa`` has no C.
+    step : {"pa", "pa1", "pa2"}, default="pa1"
+        The step: the row right afterwards, slack Cξ, slack Cξ².
+    lam : float, default=3.0
+        λ: how much more the common hyperplane stays as it is than those of the places. A large one makes places
+        independent, which is :class:`ILOLClassifier`; a small one makes them all the same.
+    fit_intercept : bool, default=True
+        Whether rows are extended by a constant 1.
+    normalize : bool, default=True
+        Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
+        the same whatever the features are. Prototypes are of the rows as they are.
+    scale : "standard", bool or None, default=True
+        True or "standard": features are standardised by their means and deviations so far.
+    average : bool, default=True
+        Predict with the mean of all iterates of the hyperplanes instead of the last.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+
+    Attributes
+    ----------
+    prototypes_ : array
+        The prototypes in use (at most n_prototypes, n_features), in units of the rows as they came.
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that moved a hyperplane, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import LOLClassifier, streams
+    >>> model = LOLClassifier(16)
+    >>> for chunk in streams.rotating_xor(2000, turn=0.0):
+    ...     model = model.learn_chunk(chunk)
+    >>> [int(model.predict_one(x)) for x in ([1, 1], [-1, 1], [-1, -1], [1, -1])]
+    [1, -1, 1, -1]
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {"lam": Number(LEAST), **BOTH}
+
+    def __init__(
+        self,
+        n_prototypes: int = 64,
+        *,
+        C: float = 1.0,
+        step: str = "pa1",
+        lam: float = 3.0,
+        fit_intercept: bool = True,
+        normalize: bool = True,
+        scale: str | bool | None = True,
+        average: bool = True,
+        max_iter: int | str = "auto",
+        tol: float | None = None,
+        shuffle: bool | str = "auto",
+        class_weight: Any = None,
+        calibration: str = "sigmoid",
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.C = C
+        self.step = step
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.scale = scale
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+        self.verbose = verbose
+
+    def _common(self) -> float:
+        return 1.0 / float(self.lam)
+
+
+class ILOLClassifier(Prototypes):
+    """Independent local online learning: a hyperplane for each place, and nothing in common (I-LOL).
+
+    As :class:`LOLClassifier` with λ = ∞: a row belongs to the nearest of some prototypes, k, is scored by u_k·x, and a
+    row with loss moves u_k by the passive-aggressive step. It is what LOL is measured against.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=64
+        The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
+    C : float, default=1.0
+        Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
+        ``pa`` has no C.
+    step : {"pa", "pa1", "pa2"}, default="pa1"
+        The step: the row right afterwards, slack Cξ, slack Cξ².
+    fit_intercept : bool, default=True
+        Whether rows are extended by a constant 1.
+    normalize : bool, default=True
+        Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
+        the same whatever the features are. Prototypes are of the rows as they are.
+    scale : "standard", bool or None, default=True
+        True or "standard": features are standardised by their means and deviations so far.
+    average : bool, default=True
+        Predict with the mean of all iterates of the hyperplanes instead of the last.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+    tol : float, default=None
+        Stop when a pass's mean loss is not better than the best by this much.
+    shuffle : bool or "auto", default="auto"
+        Whether ``fit`` goes over the rows in random order.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds the order of the rows with ``shuffle``.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+
+    Attributes
+    ----------
+    prototypes_ : array
+        The prototypes in use (at most n_prototypes, n_features), in units of the rows as they came.
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows that moved a hyperplane, rows predicted wrongly before they were learned.
+    history_ : structured array
+        Progressive mean loss and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import ILOLClassifier, streams
+    >>> model = ILOLClassifier(16)
+    >>> for chunk in streams.rotating_xor(2000, turn=0.0):
+    ...     model = model.learn_chunk(chunk)
+    >>> [int(model.predict_one(x)) for x in ([1, 1], [-1, 1], [-1, -1], [1, -1])]
+    [1, -1, 1, -1]
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = BOTH
+    contract = Contract(
+        exempt={
+            "check_class_weight_classifiers": "it has fewer rows than there are places, and one without a row of the "
+            "class that weighs more knows nothing of it",
+        }
+    )
+
+    def __init__(
+        self,
+        n_prototypes: int = 64,
+        *,
+        C: float = 1.0,
+        step: str = "pa1",
+        fit_intercept: bool = True,
+        normalize: bool = True,
+        scale: str | bool | None = True,
+        average: bool = True,
+        max_iter: int | str = "auto",
+        tol: float | None = None,
+        shuffle: bool | str = "auto",
+        class_weight: Any = None,
+        calibration: str = "sigmoid",
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.C = C
+        self.step = step
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.scale = scale
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+        self.verbose = verbose
+
+    def _common(self) -> float:
+        return 0.0

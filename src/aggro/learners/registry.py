@@ -40,6 +40,12 @@ LEARNERS = (
     Entry("KernelPAClassifier", "kernel", "classification"),
     Entry("KernelPARegressor", "kernel", "regression"),
     Entry("KernelPAUniclass", "kernel", "outlier"),
+    Entry("BPASClassifier", "kernel", "classification"),
+    Entry("BOGDClassifier", "kernel", "classification"),
+    Entry("BSGDClassifier", "kernel", "classification"),
+    Entry("RandomizedBudgetPerceptron", "kernel", "classification"),
+    Entry("Forgetron", "kernel", "classification"),
+    Entry("Projectron", "kernel", "classification"),
     Entry("PAMeansClassifier", "means", "classification"),
     Entry("PAMOClassifier", "maxout", "classification"),
 )

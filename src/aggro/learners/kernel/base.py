@@ -20,7 +20,7 @@ from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, SETTLED, all_members, members_table, only
-from aggro.learners.kernel.methods import Method
+from aggro.learners.kernel.methods import Method, method_code
 from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
 from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
@@ -359,6 +359,9 @@ class KernelLearner(WaitingRows):
             params = params._replace(members=ONE)
         # Where there are no addresses, what might be jumped to must be known, whether it is or not.
         code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
+        if params.method or not BY_ADDRESS:
+            method_at = method_code(model.state, params)
+            code = method_at if params.method else code
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _with_gamma(self, model: Model, state: Support) -> Support:

@@ -29,23 +29,27 @@ also learns from rows with 0 < y f < 1 if ℓ > ‖δ‖/η, by y τ times the p
     τ = min(ℓ/‖P‖², 2(ℓ − ‖δ‖/η)/‖P‖², 1),   ‖P‖² = k̃·d
 
 K̃ has 1e-5 more on its diagonal, as in ``learners.kernel.budget``, whose inverse this is.
+
+The pass jumps to all this (``engine.jit.jumps``), so that learners of other rules do not wait for it to be compiled.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, exact_part
+from aggro.engine.jit.compile import exact, exact_part, kernel
+from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.rows import HUGE, TINY
 from aggro.engine.rule import LIVE, SEEN
-from aggro.learners.kernel.budget import PROJECTED, add_to_inverse, place_for, rest_of, share, solve
+from aggro.learners.kernel.budget import PASSED_OVER, PROJECTED, add_to_inverse, place_for, rest_of, share, solve
 from aggro.learners.kernel.gives_way import draw, fade, forget, keep_within, let_smallest_go, replace_nearest
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.members import is_in
-from aggro.learners.kernel.scores import insert
-from aggro.learners.kernel.support_set import COUNT, members_of, pack_and_lane
+from aggro.learners.kernel.scores import insert, work_of
+from aggro.learners.kernel.support_set import COUNT, Support, members_of, pack_and_lane
 
 u8 = np.uint64
 
@@ -62,6 +66,7 @@ class Method(IntEnum):
     PROJECTRON = 6
 
 
+BEFORE, AFTER = np.int64(0), np.int64(1)  # the row is held
 _, BPAS, BOGD, BSGD, RANDOM_PERCEPTRON, FORGETRON, PROJECTRON = map(int, Method)
 
 
@@ -104,13 +109,52 @@ def what_is_left(state, params):
     return 1.0
 
 
-@exact_part
-def learn_on_budget(state, params, X, i, y, s, work, q):
+@exact
+def learn_on_budget(state, params, X, i, y, s, out, q):
     """The step of one of the methods; whether the row was learned from."""
-    moves, usual = work.own_scores, TINY < q < HUGE
+    slot = np.int64(PROJECTED)
+    for when in range(BEFORE, AFTER + 1):  # one place to jump from: each has a long list of arguments
+        found = jump(params.code, np.int64(0), (state, params, out, y, s, q, when))
+        if when == BEFORE:
+            slot = found
+            if slot < 0:
+                break
+            insert(state, params, X, i, slot, q)
+            if state.marks[COUNT] <= params.budget:
+                break
+    return slot != PASSED_OVER
+
+
+@kernel
+def method_step(state, params, out, y, s, q, when):
+    """What is jumped to."""
+    return np.int64(step_before_or_after(state, params, out, y, s, q, when))
+
+
+@exact_part
+def step_before_or_after(state, params, out, y, s, q, when):
+    """All of a step but to hold the row itself. BEFORE that: where it goes, PROJECTED or PASSED_OVER; AFTER it: 0."""
+    work = work_of(state, out)
+    if when == AFTER:
+        if params.method == FORGETRON:
+            forget(state, params, work.products)
+        else:
+            let_smallest_go(state, params, work.products)
+        return 0
     if params.method == PROJECTRON:
-        return usual and learn_projected(state, params, X, i, y, s, work, q)
-    moved = False
+        return step_projected(state, params, y, s, work, q) if TINY < q < HUGE else PASSED_OVER
+    return step_or_fade(state, params, y, s, work, q)
+
+
+def method_code(state: Support, params: Any) -> int:
+    """The address of the step."""
+    return address_of(method_step, state, params, np.zeros(1), 0.0, 0.0, 0.0, BEFORE)
+
+
+@exact_part
+def step_or_fade(state, params, y, s, work, q):
+    """The step of all methods but Projectron."""
+    moves, usual, moved = work.own_scores, TINY < q < HUGE, False
     for k in range(u8(state.coef.shape[1])):
         sign = sign_for(state, k, y)
         size = size_of_step(state, params, s, sign * moves[k], q) if usual and sign != 0.0 else 0.0
@@ -121,20 +165,15 @@ def learn_on_budget(state, params, X, i, y, s, work, q):
     left = what_is_left(state, params)
     if left < 1.0:
         fade(state, left)
-    if moved:
-        full = state.marks[COUNT] >= params.budget
-        slot = place_on_budget(state, params, moves, work.values, q, full)
-        if slot < 0:
-            return slot == PROJECTED
-        put(state, params, X, i, slot, moves, q, state.inverse.shape[0] > 0 or (full and params.method == BPAS))
+    if not moved:
+        return PASSED_OVER
+    full = state.marks[COUNT] >= params.budget
+    slot = place_on_budget(state, params, moves, work.values, q, full)
+    if slot >= 0:
+        put(state, slot, moves, state.inverse.shape[0] > 0 or (full and params.method == BPAS))
         if params.method == BOGD:
             keep_within(state, params.bound * params.eta)
-        if state.marks[COUNT] > params.budget:
-            if params.method == FORGETRON:
-                forget(state, params, work.products)
-            else:
-                let_smallest_go(state, params, work.products)
-    return moved
+    return slot
 
 
 @exact_part
@@ -153,10 +192,9 @@ def place_on_budget(state, params, moves, values, q, full):
 
 
 @exact_part
-def put(state, params, X, i, slot, moves, q, more):
-    """Hold row i at this place with these coefficients; with ``more``, there is a part of the lag already."""
+def put(state, slot, moves, more):
+    """The coefficients of the row that is to be held here; with ``more``, there is a part of the lag already."""
     g, lane = pack_and_lane(u8(slot))
-    insert(state, params, X, i, slot, q)
     for k in range(u8(state.coef.shape[1])):
         state.coef[g, k, lane] = moves[k]
         if state.late.shape[0]:
@@ -164,20 +202,20 @@ def put(state, params, X, i, slot, moves, q, more):
 
 
 @exact_part
-def learn_projected(state, params, X, i, y, s, work, q):
-    """The step of Projectron, and with ``plus`` that of Projectron++; whether the row was learned from."""
+def step_projected(state, params, y, s, work, q):
+    """The step of Projectron, and with ``plus`` that of Projectron++."""
     n, moves, shared, values = state.marks[COUNT], work.own_scores, work.means, work.values
     columns, asked = u8(state.coef.shape[1]), False
     for k in range(columns):
         margin = sign_for(state, k, y) * moves[k]
         asked |= sign_for(state, k, y) != 0.0 and (margin <= 0.0 or (params.plus and margin < params.edge))
     if not asked:
-        return False
+        return PASSED_OVER
     along = values[values.shape[0] // 3 :]
     product = solve(state.inverse, n, values, along)
     rest = rest_of(q, product)
     if not rest < HUGE:
-        return False
+        return PASSED_OVER
     far = np.sqrt(rest)
     has_room = n < params.budget and far > params.eta
     enters, moved = False, False
@@ -204,6 +242,6 @@ def learn_projected(state, params, X, i, y, s, work, q):
         moved = False
     if enters and add_to_inverse(state.inverse, n, values, q):
         state.marks[COUNT] = n + 1
-        put(state, params, X, i, n, moves, q, False)
-        moved = True
-    return moved
+        put(state, n, moves, False)
+        return n
+    return PROJECTED if moved else PASSED_OVER

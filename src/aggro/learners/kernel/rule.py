@@ -76,7 +76,7 @@ class KernelParams(NamedTuple):
     spare: int  # rows held beyond the budget, while a row is learned
     batch: int  # rows that are learned at once
     sliding: int
-    code: int  # the address of what learns a group
+    code: int  # the address of what learns a group, or of the method
     seed: int
     covered: int  # packs of support vectors that ``ahead`` covers
     ahead: np.ndarray  # (rows, sums) or (0, 0): see ``learners.kernel.scores``
@@ -158,7 +158,7 @@ def learn(state, params, X, i, y, s, out, q):
     if params.batch > 1:
         return learn_in_group(state, params, X, i, y, s, out, work.values, q) != 0
     if params.method:
-        moved = learn_on_budget(state, params, X, i, y, s, work, q)
+        moved = learn_on_budget(state, params, X, i, y, s, out, q)
     else:
         moved = step(state, params, X, i, y, s, work, q)
     settle_gamma(state, params)

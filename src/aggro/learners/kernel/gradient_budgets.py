@@ -53,9 +53,9 @@ class BPASClassifier(BudgetedLearner):
         The largest number of support vectors B.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -119,7 +119,7 @@ class BPASClassifier(BudgetedLearner):
         coef0: float = 0.0,
         budget: int = 100,
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
@@ -187,9 +187,9 @@ class BOGDClassifier(BudgetedLearner):
         The largest number of support vectors B.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -262,7 +262,7 @@ class BOGDClassifier(BudgetedLearner):
         coef0: float = 0.0,
         budget: int = 100,
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
@@ -343,9 +343,9 @@ class BSGDClassifier(BudgetedLearner):
         What is done when there is one too many, as above. "merge" needs one of the named kernels.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -414,7 +414,7 @@ class BSGDClassifier(BudgetedLearner):
         budget: int = 100,
         budget_policy: str = "merge",
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,

@@ -45,9 +45,9 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
         The largest number of support vectors B.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -111,7 +111,7 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
         coef0: float = 0.0,
         budget: int = 100,
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
@@ -170,9 +170,9 @@ class Forgetron(BudgetedLearner):
         The largest number of support vectors B.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -241,7 +241,7 @@ class Forgetron(BudgetedLearner):
         coef0: float = 0.0,
         budget: int = 100,
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,
@@ -311,9 +311,9 @@ class Projectron(BudgetedLearner):
         The largest number of support vectors B.
     fit_intercept : bool or "auto", default="auto"
         Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
-    average : bool or "auto", default=False
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not.
-        What the budget lets go of is lost to the mean, too.
+    average : bool or "auto", default="auto"
+        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
+        False. What the budget lets go of is lost to the mean, too.
     scale : {"auto", "standard", "rms"} or None, default="auto"
         Scale features on the way, as in :class:`KernelPAClassifier`.
     max_iter : int or "auto", default="auto"
@@ -385,7 +385,7 @@ class Projectron(BudgetedLearner):
         coef0: float = 0.0,
         budget: int = 100,
         fit_intercept: bool | str = "auto",
-        average: bool | str = False,
+        average: bool | str = "auto",
         scale: Any = "auto",
         max_iter: int | str = "auto",
         tol: float | None = None,

@@ -33,6 +33,7 @@ NEWER = {
     "scaled bank": ("PAClassifier", {}),
     "scaled groups": ("PAClassifier", {"batch_size": 4}),
     "scaled support set": ("KernelPAClassifier", {}),
+    "support set that forgets": ("Forgetron", {"budget": 9}),
 }
 
 

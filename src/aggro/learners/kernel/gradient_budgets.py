@@ -20,6 +20,7 @@ from aggro.learners.kernel.base import POSITIVE
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import ON_BUDGET, BudgetedLearner
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Number
 
 
@@ -240,7 +241,7 @@ class BOGDClassifier(BudgetedLearner):
     ['same', 'different', 'different', 'same']
     """
 
-    _method = Method.BOGD
+    _method, _random = Method.BOGD, True
     _constraints: ClassVar[dict[str, Constraint]] = {
         **ON_BUDGET,
         "eta": Number(0.0, 1e100, open_low=True),
@@ -402,6 +403,7 @@ class BSGDClassifier(BudgetedLearner):
         "lam": Number(1e-100, 1e100),
         "budget_policy": Choice(("merge", "project", "remove")),
     }
+    contract = Contract(tried=({"budget_policy": "remove"},))
 
     def __init__(
         self,

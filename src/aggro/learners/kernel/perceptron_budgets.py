@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from aggro.learners.kernel.base import NAMED, kernel_among
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import ON_BUDGET, ONE_GAMMA, BudgetedLearner
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 
 INNER = ("linear", "poly", "rbf", "cosine", "precomputed")
@@ -98,7 +99,7 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
     ['same', 'different', 'different', 'same']
     """
 
-    _method = Method.RANDOM_PERCEPTRON
+    _method, _random = Method.RANDOM_PERCEPTRON, True
     _constraints: ClassVar[dict[str, Constraint]] = ON_BUDGET
     budget_policy = "random"
 
@@ -229,6 +230,7 @@ class Forgetron(BudgetedLearner):
         "kernel": Choice(NAMED),
         "gamma": ONE_GAMMA,
     }
+    contract = Contract(apart=frozenset({"kernel"}))
     _own_kernel = False
     budget_policy = "oldest"
 

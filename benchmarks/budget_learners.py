@@ -1,16 +1,16 @@
 """Kernel learners with a budget: errors beside the published tables, and the time of a row.
 
-    AGGRO_DATA=folder python benchmarks/budget_learners.py mistakes [--quick] [--published]   (Table 2 of the PAMO paper)
-    AGGRO_DATA=folder python benchmarks/budget_learners.py test [--quick]                     (Table 1, the row of BSGD)
+    AGGRO_DATA=folder python benchmarks/budget_learners.py mistakes [--quick] [--published]  (PAMO's Table 2)
+    AGGRO_DATA=folder python benchmarks/budget_learners.py test [--quick]                    (Table 1, BSGD)
     python benchmarks/budget_learners.py time [--quick]
 
 ``mistakes``: progressive mistakes in % in one pass, mean ± standard deviation over 20 shuffles (``--quick``: 3;
-``--published``: of the learners in the table alone), RBF kernel, B = 100, rows as they are. By its numbers of rows the paper learned the training
-and test parts joined, for w7a the training part alone. What it set γ and the steps to, it does not say. Here γ and the
-main parameter (C, η or λ; none of RBP and Forgetron) are those with the fewest progressive mistakes over 10,000 rows of
-the training part, drawn and shuffled apart; they are chosen once, and these rows are among those that count after.
-``lam`` of BOGD is 1/T² for T rows, and ``bound`` is 10. "Nothing set": the learners' own defaults, which find γ and
-scale features on the way.
+``--published``: of the table's learners alone), RBF kernel, B = 100, rows as they are. By its numbers of rows the paper
+learned the training and test parts joined, for w7a the training part alone. What it set γ and the steps to, it does not
+say. Here γ and the main parameter (C, η or λ; none of RBP and Forgetron) are those with the fewest progressive mistakes
+over 10,000 rows of the training part, drawn and shuffled apart; they are chosen once, and these rows are among those
+that count after. ``lam`` of BOGD is 1/T² for T rows, and ``bound`` is 10. "Nothing set": the learners' own defaults,
+which find γ and scale features on the way.
 
 ``test``: errors on the test part after one pass over the training part, 20 shuffles. The paper has the row of BSGD from
 another one, and does not say its budget; here B is 100 and 500 (``--quick``: 100), with each way of maintenance.

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from aggro.learners.kernel.base import POSITIVE
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.methods import Method
-from aggro.learners.kernel.on_budget import ON_BUDGET, BudgetedLearner
+from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, BudgetedLearner
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Number
 
@@ -249,6 +249,7 @@ class BOGDClassifier(BudgetedLearner):
         "bound": Number(1.0, 1e100),
         "sampling": Choice(("uniform", "weighted")),
     }
+    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW}})
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ ON_BUDGET: dict[str, Constraint] = {
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
 }
+FEW = "with nine support vectors, of which any may go, the last iterate of three classes is not 83 % right"
 ONE_GAMMA: Constraint = Either((Choice(("auto",)), POSITIVE))
 
 

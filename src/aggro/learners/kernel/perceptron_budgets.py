@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from aggro.learners.kernel.base import NAMED, kernel_among
 from aggro.learners.kernel.methods import Method
-from aggro.learners.kernel.on_budget import ON_BUDGET, ONE_GAMMA, BudgetedLearner
+from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, ONE_GAMMA, BudgetedLearner
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 
@@ -102,6 +102,7 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
     _method, _random = Method.RANDOM_PERCEPTRON, True
     _constraints: ClassVar[dict[str, Constraint]] = ON_BUDGET
     budget_policy = "random"
+    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW}})
 
     def __init__(
         self,

@@ -54,6 +54,36 @@ def KernelPARegressor(*args: Any, **settings: Any) -> Any:
     return made("KernelPARegressor", KERNELS, "C", args, settings)
 
 
+def BPASClassifier(*args: Any, **settings: Any) -> Any:
+    """Budgeted passive-aggressive learning, simple: Wang and Vucetic 2010."""
+    return made("BPASClassifier", KERNELS, "C", args, settings)
+
+
+def BOGDClassifier(*args: Any, **settings: Any) -> Any:
+    """Bounded online gradient descent: Zhao and others 2012."""
+    return made("BOGDClassifier", KERNELS, "eta", args, settings)
+
+
+def BSGDClassifier(*args: Any, **settings: Any) -> Any:
+    """Budgeted stochastic gradient descent: Wang, Crammer and Vucetic 2012."""
+    return made("BSGDClassifier", KERNELS, "lam", args, settings)
+
+
+def RandomizedBudgetPerceptron(**settings: Any) -> Any:
+    """The randomized budget perceptron: Cavallanti, Cesa-Bianchi and Gentile 2007."""
+    return made("RandomizedBudgetPerceptron", KERNELS, "", (), settings)
+
+
+def Forgetron(**settings: Any) -> Any:
+    """The self-tuned Forgetron: Dekel, Shalev-Shwartz and Singer 2008."""
+    return made("Forgetron", KERNELS, "", (), settings)
+
+
+def Projectron(*args: Any, **settings: Any) -> Any:
+    """Projectron and Projectron++: Orabona, Keshet and Caputo 2009."""
+    return made("Projectron", KERNELS, "eta", args, settings)
+
+
 def PAMOClassifier(*args: Any, **settings: Any) -> Any:
     """The classifier with a max-out embedding: Jorge and Paredes 2018."""
     return made("PAMOClassifier", EMBEDDING, "n_units", args, settings)

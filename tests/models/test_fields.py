@@ -39,6 +39,7 @@ NEWER = {
     "scaled plane": ("ALMAClassifier", {}),
     "hidden layer": ("OSELMClassifier", {"n_hidden": 12}),
     "local": ("LOLClassifier", {"n_prototypes": 4}),
+    "support set that forgets": ("Forgetron", {"budget": 9}),
 }
 
 

@@ -21,6 +21,7 @@ from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, SETTLED, all_members, members_table, only
+from aggro.learners.kernel.methods import Method, method_code
 from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
 from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
@@ -118,6 +119,7 @@ class KernelLearner(WaitingRows):
     _auto_passes, _auto_rows = 3, 10_000  # scoring a row takes as long as there are support vectors
     _task: ClassVar[int]  # CLASSES, NUMBER or OUTLIER
     _edge: ClassVar[str]  # the parameter that is the margin, the insensitivity or the radius of that task
+    _method: ClassVar[Method] = Method.PA
 
     kernel: str | Callable[[Any, Any], Any]
     gamma: float | str | list[float] | tuple[float, ...]
@@ -190,7 +192,13 @@ class KernelLearner(WaitingRows):
             degree=int(self.degree),
             keeps=int(self.kernel != "precomputed"),
             budget=int(self.budget or 0),
-            policy=int(Policy[self.budget_policy.upper()]),
+            policy=int(self._policy()),
+            method=int(self._method),
+            eta=float(getattr(self, "eta", 0.0)),
+            lam=float(getattr(self, "lam", 0.0)),
+            bound=float(getattr(self, "bound", 1.0)),
+            plus=int(getattr(self, "plus", False)),
+            spare=int(self._spare()),
             batch=int(self.batch_size),
             sliding=int(self.window == "sliding"),
             code=0,
@@ -199,6 +207,14 @@ class KernelLearner(WaitingRows):
             ahead=np.empty((0, 0)),
             own=np.empty(0, np.int64),
         )
+
+    def _policy(self) -> Policy:
+        """What makes room in the budget."""
+        return Policy[self.budget_policy.upper()]
+
+    def _spare(self) -> bool:
+        """Whether a row is let go of after one was taken, and not before."""
+        return self._task == OUTLIER
 
     def _gammas(self) -> tuple[float, tuple[float, ...]]:
         """γ, or 0.0 where the stream says it, and what multiples of it learn side by side."""
@@ -345,6 +361,9 @@ class KernelLearner(WaitingRows):
             params = params._replace(members=ONE)
         # Where there are no addresses, what might be jumped to must be known, whether it is or not.
         code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
+        if params.method or not BY_ADDRESS:
+            method_at = method_code(model.state, params)
+            code = method_at if params.method else code
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
 
     def _with_gamma(self, model: Model, state: Support) -> Support:

@@ -32,7 +32,31 @@ from aggro.learners.shared.params import Constraint, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
 
-class KernelPAClassifier(KernelLearner, Classifier):
+class KernelClassifier(KernelLearner, Classifier):
+    """A kernel learner of classes."""
+
+    _task, _edge = CLASSES, "margin"
+    contract = Contract(
+        exempt={
+            "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
+            "which an RBF kernel has not"
+        }
+    )
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the predicting model: one row for two classes, else one a class."""
+        view, coef = self._support()
+        shown = self._by_class(view.labels, coef)
+        return shown[None, :] if shown.ndim == 1 else shown.T
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the predicting model, one for each row of ``dual_coef_``."""
+        return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))
+
+
+class KernelPAClassifier(KernelClassifier):
     """Passive-aggressive classifier with a kernel.
 
     For each row, with q = k(x, x) (+ 1 with an intercept) and ℓ = [m − y f]₊, the row becomes a support vector with
@@ -136,19 +160,12 @@ class KernelPAClassifier(KernelLearner, Classifier):
     ['same', 'different', 'different', 'same']
     """
 
-    _task, _edge = CLASSES, "margin"
     _constraints: ClassVar[dict[str, Constraint]] = {
         **PREDICTING,
         "margin": POSITIVE,
         "class_weight": CLASS_WEIGHT,
         "calibration": CALIBRATION,
     }
-    contract = Contract(
-        exempt={
-            "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
-            "which an RBF kernel has not"
-        }
-    )
 
     def __init__(
         self,
@@ -200,18 +217,6 @@ class KernelPAClassifier(KernelLearner, Classifier):
         self.random_state = random_state
         self.n_features = n_features
         self.verbose = verbose
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the predicting model: one row for two classes, else one a class."""
-        view, coef = self._support()
-        shown = self._by_class(view.labels, coef)
-        return shown[None, :] if shown.ndim == 1 else shown.T
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts of the predicting model, one for each row of ``dual_coef_``."""
-        return np.asarray(self._bias() * self.dual_coef_.sum(axis=1))
 
 
 class KernelPARegressor(KernelLearner, Regressor):

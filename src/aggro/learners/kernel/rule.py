@@ -25,6 +25,7 @@ from aggro.learners.kernel.budget import PROJECTED, place_for
 from aggro.learners.kernel.centre import distances, learn_centre
 from aggro.learners.kernel.mean import note_recent, predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import all_members, chosen, is_in, leave, only, set_gamma, settle_gamma, suffer
+from aggro.learners.kernel.methods import learn_on_budget
 from aggro.learners.kernel.minibatch import drop, group_space, learn_in_group
 from aggro.learners.kernel.scores import evaluate, insert, own_value, room_to_score, row_norm, work_of
 from aggro.learners.kernel.support_set import (
@@ -67,9 +68,15 @@ class KernelParams(NamedTuple):
     keeps: int  # whether rows themselves are held; not with a given matrix
     budget: int  # 0 for none
     policy: int
+    method: int  # 0 for the steps of this file, else see ``learners.kernel.methods``
+    eta: float  # the step of gradient descent, or how far a row may be from the others' span
+    lam: float  # how strongly gradient descent shrinks
+    bound: float  # of coefficients, in steps
+    plus: int  # whether rows within the margin are learned from, too
+    spare: int  # rows held beyond the budget, while a row is learned
     batch: int  # rows that are learned at once
     sliding: int
-    code: int  # the address of what learns a group
+    code: int  # the address of what learns a group, or of the method
     seed: int
     covered: int  # packs of support vectors that ``ahead`` covers
     ahead: np.ndarray  # (rows, sums) or (0, 0): see ``learners.kernel.scores``
@@ -150,7 +157,10 @@ def learn(state, params, X, i, y, s, out, q):
         set_gamma(state, params, row_norm(X, i))
     if params.batch > 1:
         return learn_in_group(state, params, X, i, y, s, out, work.values, q) != 0
-    moved = step(state, params, X, i, y, s, work, q)
+    if params.method:
+        moved = learn_on_budget(state, params, X, i, y, s, out, q)
+    else:
+        moved = step(state, params, X, i, y, s, work, q)
     settle_gamma(state, params)
     if params.counts and leave(state, params):
         drop(state, u8(0), u8(state.marks[COUNT]))

@@ -59,7 +59,7 @@ def values_size(state):
     """Where the state has an ``inverse`` there is room for twice as many numbers behind the kernel values."""
     if state.inverse.shape[0]:
         return 3 * state.born.shape[0]
-    return state.born.shape[0] if state.gram.shape[0] else PACK
+    return state.born.shape[0] if state.gram.shape[0] or state.ledger.shape[0] else PACK
 
 
 @python_too
@@ -269,7 +269,7 @@ def tile(state, params, X, i, q, first, last, asked, sums, products, values, pla
     members, problems = u8(members_of(state)), u8(problems_of(state))
     columns = members * problems
     both = state.late.shape[0] > 0
-    keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0
+    keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0 or state.ledger.shape[0] > 0
     count = u8(state.marks[COUNT])
     kind = params.kind
     sparse = kind != GIVEN and state.dense.shape[1] == 0

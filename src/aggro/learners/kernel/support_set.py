@@ -179,6 +179,8 @@ class Support(NamedTuple):
     ] = np.zeros((0, 0))  # (3, width)
     listed: Annotated[np.ndarray, Whole(0, last_feature)] = np.zeros(0, np.int64)  # (width,)
     places: Annotated[np.ndarray, Whole(0, lambda state: state.listed.shape[0]), stands] = np.zeros(0, np.int64)
+    # (2,), or (0,): of learners with a method of their own, see ``learners.kernel.methods``
+    ledger: Annotated[np.ndarray, Each(Numbers(), Numbers(0.0))] = np.zeros(0)
 
 
 def scaling_of(state: Support) -> Scaling:
@@ -195,6 +197,7 @@ class Parts(NamedTuple):
     recent: bool
     answers: bool
     scaled: bool
+    ledger: bool
 
 
 def parts_for(params: Any) -> Parts:
@@ -207,14 +210,15 @@ def parts_for(params: Any) -> Parts:
         params.average == WEIGHTED,
         bool(params.scale) and params.task == NUMBER,
         bool(params.scale),
+        bool(params.method),
     )
 
 
 def parts_of(state: Support) -> Parts:
     """Those that it has."""
-    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts]
-    late, inverse, members, recent, answers, scaled = (part.shape[0] for part in has)
-    return Parts(late > 0, inverse > 0, members, recent > 0, answers > 0, scaled > 0)
+    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts, state.ledger]
+    late, inverse, members, *others = (part.shape[0] for part in has)
+    return Parts(late > 0, inverse > 0, members, *(size > 0 for size in others))
 
 
 def sizes(
@@ -255,6 +259,7 @@ def sizes(
         "moments": (np.float64, (3, width) if parts.scaled else (0, 0)),
         "listed": (np.int64, (width if parts.scaled else 0,)),
         "places": (np.int64, (width if parts.scaled else 0,)),
+        "ledger": (np.float64, (2 if parts.ledger else 0,)),
     }
 
 
@@ -296,7 +301,7 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
     if models > 2 and problems_of(state) == 1:
         # 0 − 0 is 0, and −0 would be another bit
         coef, late, told = (np.concatenate([0.0 - part, part], axis=1) for part in (state.coef, state.late, state.told))
-        state = state._replace(coef=coef, late=late, told=told)
+        state = state._replace(coef=coef, late=late, told=told, ledger=2.0 * state.ledger)
     if params.keeps and width > WIDE and state.dense.shape[1]:
         state = as_sparse(state)
     state = resized(state, params, width, models, state.coef.shape[0], state.values.shape[0])
@@ -326,7 +331,7 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
     """The state with room for so many more rows, which have so many entries; itself if it has it."""
     count, used = int(state.marks[COUNT]), int(state.marks[HEAP])
     needed = count + rows
-    most = int(params.budget) + (params.task == OUTLIER)  # a centre lets go of a row after it has taken one
+    most = int(params.budget) + int(params.spare)
     if params.budget:
         needed = min(needed, max(most, count))
     packs, heap = state.coef.shape[0], state.values.shape[0]

@@ -1,0 +1,63 @@
+"""What kernel learners with a method and a budget of their own share: see ``learners.kernel.methods``.
+
+They are classifiers whose support set has at most ``budget`` rows. Their steps, and what they do when the set is full,
+are those of their papers; kernels, γ, scaled rows, averages, several classes and the rest are those of the family.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from aggro.learners.kernel.base import MOST_PROJECTED, NAMED, POSITIVE, PREDICTING
+from aggro.learners.kernel.estimators import KernelClassifier
+from aggro.learners.kernel.rule import KernelParams
+from aggro.learners.kernel.support_set import Support, enlarged
+from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
+
+ABSENT = ("C", "step", "batch_size", "window", "budget_policy")
+ON_BUDGET: dict[str, Constraint] = {
+    **{name: constraint for name, constraint in PREDICTING.items() if name not in ABSENT},
+    "budget": Number(1, 2**31 - 1, integer=True),
+    "class_weight": CLASS_WEIGHT,
+    "calibration": CALIBRATION,
+}
+FEW = "with nine support vectors, of which any may go, the last iterate of three classes is not 83 % right"
+ONE_GAMMA: Constraint = Either((Choice(("auto",)), POSITIVE))
+
+
+class BudgetedLearner(KernelClassifier):
+    """A kernel classifier with a budget, and a method of its own."""
+
+    _own_kernel: ClassVar[bool] = True  # whether kernel values may come from outside compiled code
+    _constraints: ClassVar[dict[str, Constraint]] = ON_BUDGET
+    contract = Contract(plain={"budget": 9})
+    margin = 1.0
+    C: float = 1.0
+    step = "pa1"
+    batch_size = 1
+    window = "disjoint"
+    budget_policy = "smallest"
+
+    def _with_room_for(self, state: Support, params: KernelParams, n: int, entries: int) -> Support:
+        """The new row may itself be one of two that are merged."""
+        return enlarged(state, params, n, 2 * (entries + int(state.spans[:, 1].max(initial=0))) if n else 0)
+
+    def _check_budget(self, owner: str, budget: int) -> None:
+        """Refuse settings that do not go with what is done in a full set."""
+        if self._is_given() and (self.budget_policy == "merge" or not self._own_kernel):
+            raise ValueError(
+                f"{owner} needs the kernel of its support vectors in compiled code: one of "
+                f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}."
+            )
+        if self.budget_policy == "project" and self.kernel == "sigmoid":
+            raise ValueError(
+                f"{owner} projects rows onto its support vectors, which needs a kernel that is an inner product, and "
+                "'sigmoid' is none. Choose another kernel."
+            )
+        if self.budget_policy == "project" and budget > MOST_PROJECTED:
+            raise ValueError(
+                f"{owner} projects rows onto its support vectors and keeps a matrix of budget × budget numbers for it: "
+                f"it takes at most budget={MOST_PROJECTED}. Got {budget}."
+            )

@@ -40,6 +40,9 @@ NEWER = {
     "hidden layer": ("OSELMClassifier", {"n_hidden": 12}),
     "local": ("LOLClassifier", {"n_prototypes": 4}),
     "support set that forgets": ("Forgetron", {"budget": 9}),
+    "mapped line": ("PARegressor", {"C": 1.0, "average": False, "features": "fourier", "n_components": 24}),
+    "mapped grid": ("PARegressor", {"features": "nystroem", "n_components": 9}),
+    "mapped bank": ("PAClassifier", {"features": "fourier", "n_components": 16}),
 }
 
 

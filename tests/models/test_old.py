@@ -50,8 +50,10 @@ def test_pickles(version, protocol):
 
 
 # Learners that version 0.1.0 did not have.
-NEWER = {"AROWClassifier", "AROWRegressor", "CWClassifier", "SCWClassifier"}
-NEWER = {"ALMAClassifier", "ILOLClassifier", "LOLClassifier", "OSELMClassifier", "Perceptron", "ROMMAClassifier"}
+NEWER_FAMILIES = ("second_order", "first_order", "feature_maps", "local")
+PERCEPTRONS = {"Forgetron", "Projectron", "RandomizedBudgetPerceptron"}
+ON_BUDGET = {"BOGDClassifier", "BPASClassifier", "BSGDClassifier"} | PERCEPTRONS
+NEWER = ON_BUDGET | {entry.name for entry in LEARNERS if entry.module in NEWER_FAMILIES}
 
 
 def test_no_learner_was_left_out():

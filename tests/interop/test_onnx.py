@@ -64,6 +64,18 @@ KINDS = {
     "linear kernel": lambda: aggro.KernelPAClassifier(kernel="linear", budget=20).fit(X, TWO),
     "max-out": lambda: aggro.PAMOClassifier(8).fit(X, THREE),
     "max-out, rare features": lambda: aggro.PAMOClassifier(8, scale="auto", fit_intercept=False).fit(X, TWO),
+    "first order": lambda: aggro.ALMAClassifier().fit(X, THREE),
+    "second order": lambda: aggro.AROWClassifier().fit(X, TWO),
+    "second order, numbers": lambda: aggro.AROWRegressor().fit(X, SUM),
+    "places": lambda: aggro.LOLClassifier().fit(X, THREE),
+    "places, raw": lambda: aggro.ILOLClassifier(scale=False, fit_intercept=False, average=True).fit(X, TWO),
+    "hidden sigmoids": lambda: aggro.OSELMClassifier(20).fit(X, THREE),
+    "hidden rbf": lambda: aggro.OSELMClassifier(20, activation="rbf").fit(X, TWO),
+    "fourier": lambda: aggro.PAClassifier(features="fourier", n_components=20).fit(X, THREE),
+    "fourier, numbers": lambda: aggro.PARegressor(features="fourier", n_components=20).fit(X, SUM),
+    "nyström": lambda: aggro.PAClassifier(features="nystroem", n_components=12).fit(X, TWO),
+    "nyström, raw": lambda: aggro.PAClassifier(features="nystroem", n_components=12, scale=None, gamma=0.1).fit(X, TWO),
+    "budget": lambda: aggro.Forgetron().fit(X, TWO),
     "asking": lambda: aggro.ActiveLearner(aggro.PAClassifier(), target_rate=0.5, random_state=0).fit(X, THREE),
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.scaling import FAR, STILL, Scale
-from aggro.export.graph import DOUBLE, FLOAT, Graph, Value
+from aggro.export.graph import DOUBLE, FLOAT, INT, Graph, Value
 from aggro.learners.shared.formula import (
     Cosines,
     Distance,
@@ -23,7 +23,9 @@ from aggro.learners.shared.formula import (
     KernelValues,
     LargestPieces,
     Linear,
+    Places,
     Scaled,
+    Sigmoids,
     UnitRows,
 )
 
@@ -183,6 +185,43 @@ def cosines(g: Graph, x: Value, stage: Cosines) -> Value:
     return g.op("Mul", turned, np.full(stage.phases.shape, stage.factor))
 
 
+def sigmoids(g: Graph, x: Value, stage: Sigmoids) -> Value:
+    entries = g.cast(g.op("Not", g.op("Equal", x, np.zeros(1))), x.dtype)
+    count = g.op("Max", g.op("ReduceSum", entries, g.shape(1), keepdims=1), np.ones(1))
+    risen = g.op("Div", g.op("MatMul", x, stage.weights), g.op("Sqrt", count))
+    return g.op("Sigmoid", g.op("Add", risen, stage.intercepts))
+
+
+def places(g: Graph, x: Value, stage: Places) -> Value:
+    """The scores of all places, of which those of the nearest are kept."""
+    n, columns, scores = stage.weights.shape
+    z = x if stage.scaled is None else scaled(g, x, stage.scaled)
+    if stage.normal:
+        z = unit_rows(g, z, UnitRows(stage.constant))
+    elif stage.constant:
+        z = g.op("Pad", z, g.shape(0, 1, 0, 0), np.array(stage.constant))
+    every = g.op("MatMul", z, stage.weights.transpose(1, 0, 2).reshape(columns, n * scores))
+    here = g.op("Equal", g.op("ArgMax", nearness(g, x, stage), dtype=INT, axis=1, keepdims=1), np.arange(n))
+    mask = g.op("Unsqueeze", g.cast(here, x.dtype), g.shape(2))
+    kept = g.op("Mul", g.op("Reshape", every, g.shape(0, n, scores)), mask)
+    return g.op("ReduceSum", kept, g.shape(1), keepdims=0)
+
+
+def nearness(g: Graph, x: Value, stage: Places) -> Value:
+    """−‖(x − p)/σ‖² for each prototype p, without what is the same for all of them."""
+    if stage.scaled is None:
+        product = g.op("MatMul", g.cast(x, DOUBLE), 2.0 * stage.prototypes.T)
+        return g.op("Sub", product, (stage.prototypes**2).sum(axis=1))
+    moved, share = stage.prototypes - stage.scaled.means, 1.0 / (stage.scaled.rows + 1.0)
+    gap = gaps(g, x, stage.scaled.means)
+    grown = g.op("Mul", g.op("Mul", gap, gap), stage.scaled.rows * share)
+    variance = g.op("Mul", g.op("Add", grown, stage.scaled.squares), share)
+    varies = g.op("Greater", variance, np.array(STILL))
+    inverse = g.op("Where", varies, g.op("Div", np.ones(1), g.op("Max", variance, np.array(STILL))), np.zeros(1))
+    product = g.op("MatMul", g.op("Mul", gap, inverse), 2.0 * moved.T)
+    return g.op("Sub", product, g.op("MatMul", inverse, (moved**2).T))
+
+
 WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
     Scaled: scaled,
     Linear: linear,
@@ -192,6 +231,8 @@ WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
     UnitRows: unit_rows,
     LargestPieces: largest_pieces,
     Cosines: cosines,
+    Sigmoids: sigmoids,
+    Places: places,
 }
 
 

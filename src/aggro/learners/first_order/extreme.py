@@ -26,6 +26,7 @@ from aggro.learners.first_order.hidden_layer import (
 )
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.formula import Formula, KernelValues, Linear, Sigmoids, Stage, columns_kept, standardised_by
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
@@ -197,6 +198,18 @@ class OSELMClassifier(Classifier):
         with model.reading() as view:
             shown = self._by_class(view.labels, view.state.B[:-1, : int(view.state.marks[UNITS])].T)
         return shown[None, :] if shown.ndim == 1 else shown.T
+
+    def _formula(self, view: View) -> Formula:
+        state, params, n, units = view.state, view.params, view.n_features, int(view.state.marks[UNITS])
+        met = state.order[:n] != 0
+        A, B = state.A[:, :units], state.B[:-1, :units]
+        weights = A[1 : 1 + n][met]
+        scaled = (standardised_by(state.moments, int(state.marks[MEASURED]), n),) if state.moments.shape[1] else ()
+        if params.kind == SIGMOID:
+            hidden: Stage = Sigmoids(weights, A[0].copy())
+        else:
+            hidden = KernelValues("rbf", params.gamma / max(int(state.marks[MET]), 1), 0.0, 1, weights.T)
+        return (*scaled, *columns_kept(met), hidden, Linear(B.T, np.zeros(B.shape[0])))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each unit's rise above what it is for a row at the means, shared out by what the features put into it."""

@@ -32,6 +32,7 @@ from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Sett
 from aggro.learners.shared.formula import Formula, behind_scaling
 from aggro.learners.shared.formula import Linear as Affine
 from aggro.learners.shared.learner import NONE
+from aggro.learners.shared.map_formula import map_formula
 from aggro.learners.shared.map_parts import parts_of_features
 from aggro.learners.shared.mapped import FEATURES, map_params, params_of, sow
 from aggro.learners.shared.model import Model, View
@@ -314,7 +315,11 @@ class Linear(WaitingRows, Weights):
 
     def _formula(self, view: View) -> Formula:
         n = view.n_features
-        return behind_scaling(view.state, n, (Affine(*self._learned(view, slice(0, n))),))
+        if hasattr(view.state, "map"):
+            scores = map_formula(view.state.map, n, *self._learned(view, slice(None)))
+        else:
+            scores = (Affine(*self._learned(view, slice(0, n))),)
+        return behind_scaling(view.state, n, scores)
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""

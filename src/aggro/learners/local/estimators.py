@@ -16,6 +16,7 @@ from aggro.engine.steps import Step
 from aggro.learners.local.rule import LOCAL, MEASURED, USED, Local, LocalParams, code_addresses
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.formula import Formula, Linear, Places, standardised_by
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
@@ -104,6 +105,15 @@ class Prototypes(Classifier):
         """The prototypes in use."""
         with self._attribute().reading() as view:
             return view.state.P[: int(view.state.marks[USED]), 1 : 1 + view.n_features].copy()  # type: ignore[no-any-return]
+
+    def _formula(self, view: View) -> Formula:
+        state, params, n = view.state, view.params, view.n_features
+        used, rows = int(state.marks[USED]), int(state.tally.rows[SEEN])
+        V = state.V - state.U / rows if params.average and rows else state.V
+        planes = (V[:1] + V[1 : 1 + used])[:, :, 0 if params.bias else 1 : 1 + n].transpose(0, 2, 1)
+        scaled = standardised_by(state.moments, int(state.marks[MEASURED]), n) if state.moments.shape[1] else None
+        places = Places(scaled, float(params.bias), bool(params.normal), state.P[:used, 1 : 1 + n].copy(), planes)
+        return places, Linear(np.eye(planes.shape[2]), np.zeros(planes.shape[2]))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By the hyperplane of the row's place; what the row lacks is in the intercept."""

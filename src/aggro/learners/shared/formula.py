@@ -103,7 +103,29 @@ class Cosines(NamedTuple):
     factor: float
 
 
-Stage = Scaled | Linear | KernelValues | KernelDistance | Distance | UnitRows | LargestPieces | Cosines
+class Sigmoids(NamedTuple):
+    """1/(1 + exp(−(x·A/√m + b))), m the entries of x that are not 0."""
+
+    weights: np.ndarray  # (columns in, units)
+    intercepts: np.ndarray  # (units,)
+
+
+class Places(NamedTuple):
+    """z·W_k, where k is the prototype nearest to the row, and z the row standardised, perhaps of norm 1.
+
+    Distances are in the deviations of the row's features, itself counted.
+    """
+
+    scaled: Scaled | None  # how rows are standardised, if they are
+    constant: float  # in front of z, if it is not 0
+    normal: bool  # whether z is divided by its norm
+    prototypes: np.ndarray  # (places, columns)
+    weights: np.ndarray  # (places, columns of z, scores)
+
+
+Stage = (
+    Scaled | Linear | KernelValues | KernelDistance | Distance | UnitRows | LargestPieces | Cosines | Sigmoids | Places
+)
 Formula = tuple[Stage, ...]
 
 
@@ -121,15 +143,25 @@ def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
     scaling = getattr(state, "scaling", None)
     if scaling is None:
         return scores
-    if state._fields[-1] != "scaling":  # something else stands between scaled rows and weights
-        raise NotImplementedError
     target = as_target(unit_of(scaling), scaling.target[1]) if scaling.target.shape[0] else ()
-    return (scaled_by(scaling, n), *scores, *target)
+    before = (scaled_by(scaling, n),) if scaling.facts[0] else ()  # rows that are mapped may be as they come
+    return (*before, *scores, *target)
 
 
 def as_target(unit: float, mean: float) -> Formula:
     """From scores to numbers in units of the targets."""
     return (Linear(np.array([[float(unit)]]), np.array([float(mean)])),)
+
+
+def standardised_by(moments: np.ndarray, measured: int, n: int) -> Scaled:
+    """How the first n features are standardised by means and squared deviations over so many rows."""
+    rows = np.full(n, float(measured))
+    return Scaled(STANDARD, rows, rows, moments[0, :n].copy(), moments[1, :n].copy())
+
+
+def columns_kept(kept: np.ndarray) -> Formula:
+    """These columns alone; nothing to do where that is all of them."""
+    return () if kept.all() else (Linear(np.eye(kept.shape[0])[:, kept], np.zeros(int(kept.sum()))),)
 
 
 def scaled_rows(stage: Scaled, X: np.ndarray) -> np.ndarray:

@@ -122,8 +122,8 @@ def member_moves(params, g, f, aim, s, q):
     members = params.members
     span = u8(members.shape[1])
     cap = load(members, CAP * span + g) * spread(s)
-    ridge = load(members, RIDGE * span + g) * spread(1.0 / s)
-    bend = madd(spread(q), load(members, SHARE * span + g), ridge)
+    own = spread(q) * load(members, SHARE * span + g)
+    bend = madd(load(members, RIDGE * span + g), spread(1.0 / s), own)
     edge = load(members, EDGE * span + g)
     if params.problem == NUMBER:
         residual = aim - f
@@ -149,8 +149,8 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
     for g in range(u8(0), span, u8(LANES)):
         best = rivals(state, params, y, scores, g)
         gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE * span + g))
-        ridge = load(members, RIDGE * span + g) * spread(1.0 / s)
-        bend = madd(spread(2.0 * q), load(members, SHARE * span + g), ridge)
+        own = spread(2.0 * q) * load(members, SHARE * span + g)
+        bend = madd(load(members, RIDGE * span + g), spread(1.0 / s), own)
         step = most(load(members, FLOOR * span + g), gap) / bend
         step = least(load(members, CAP * span + g) * spread(s), step)
         if live < u8(2):

@@ -38,11 +38,26 @@ class Good(NamedTuple):
     state: Any
 
 
+# Learners with a budget of their own.
+BUDGETED: dict[str, tuple[str, dict[str, Any]]] = {
+    "Support-bpas": ("BPASClassifier", {"budget": 4, "average": True}),
+    "Support-bogd": ("BOGDClassifier", {"budget": 4, "sampling": "weighted", "random_state": 0}),
+    "Support-bsgd": ("BSGDClassifier", {"budget": 4}),
+    "Support-bsgd-project": ("BSGDClassifier", {"budget": 4, "budget_policy": "project"}),
+    "Support-random": ("RandomizedBudgetPerceptron", {"budget": 4, "random_state": 0}),
+    "Support-forgetron": ("Forgetron", {"budget": 4}),
+    "Support-projectron": ("Projectron", {"budget": 4, "plus": True}),
+}
+
+
 def extra(title: str) -> Any:
     """Models that are too large, or too special, to be kept as files."""
     X, y = recipes.X, recipes.THREE
     if title in LATER:
         return forge.fitted(title)
+    if title in BUDGETED:
+        name, settings = BUDGETED[title]
+        return getattr(aggro, name)(**settings).partial_fit(X, y)
     if title == "Maxout-ahead":
         wide = np.tile(X, (2, 7))
         return aggro.PAMOClassifier(n_units=24, n_pieces=8, random_state=0).fit(wide, np.tile(recipes.TWO, 2))
@@ -59,6 +74,7 @@ EXTRAS = {
     "Support-given": "KernelPAClassifier",
     "Support-window": "KernelPARegressor",
     "Groups-joint": "PAClassifier",
+    **{title: name for title, (name, _) in BUDGETED.items()},
 }
 SPECIAL = {recipes.SPARSE: "KernelPAClassifier", recipes.ACTIVE: ACTIVE.name}
 LEARNER = {title: made[0] for title, made in recipes.RECIPES.items()} | SPECIAL | EXTRAS

@@ -367,3 +367,13 @@ def test_projectron_moves_by_the_projection():
         moved = model.dual_coef_[0] - before
         wanted = target * np.linalg.solve(K, gaussian(rows, x[None])[:, 0]) if wrong else np.zeros(9)
         np.testing.assert_allclose(moved, wanted, atol=1e-2)
+
+
+def test_a_row_is_explained_before_gamma_is_known():
+    """As long as all rows held are zeros, γ is that of the row that is asked about."""
+    for name in ("KernelPAClassifier", "BPASClassifier"):
+        model = getattr(aggro, name)(scale=None, average=False).partial_fit(np.zeros((3, 3)), ["a", "b", "b"])
+        for x in ([1.0, 2.0, 3.0], [0.0, 0.0, 0.1], [0.0, 0.0, 0.0]):
+            explanation = model.explain_one(x, "b")
+            assert sum(explanation.values()) + explanation.intercept == pytest.approx(model.decision_one(x), abs=1e-9)
+            assert model.decision_one(x) > 0.1

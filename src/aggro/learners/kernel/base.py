@@ -100,10 +100,11 @@ def member_of(state: Support) -> int:
     return int(state.choice[0]) if state.choice.shape[0] else 0
 
 
-def gamma_of(view: View) -> float:
-    """The γ that predicts."""
+def gamma_of(view: View, q: float = 1.0) -> float:
+    """The γ that predicts; as long as nothing has set it, that for a row with ‖x‖² = q."""
     state, params = view.state, view.params
-    return float((params.gamma or state.gamma[0] or 1.0) * params.members[0, member_of(state)])
+    first = 1.0 / max(q, 1e-150) if 0.0 < q < HUGE else 1.0  # as in ``learners.kernel.members``
+    return float((params.gamma or state.gamma[0] or first) * params.members[0, member_of(state)])
 
 
 def predicting(view: View) -> np.ndarray:
@@ -602,8 +603,9 @@ class KernelLearner(WaitingRows):
             elif callable(self.kernel):
                 k = called(self.kernel, asked, support_rows(state, view.width))
             else:
-                gamma = gamma_of(view)
-                settings = params.kind, gamma, params.coef0, params.degree
+                with np.errstate(over="ignore"):
+                    q = float((asked.multiply(asked) if sparse else asked * asked).sum())
+                settings = params.kind, gamma_of(view, q), params.coef0, params.degree
                 k = kernel_matrix(*settings, asked, support_rows(state, view.width))
             with np.errstate(over="ignore"):
                 values = row.data if isinstance(row, CSR) else row

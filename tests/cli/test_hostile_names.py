@@ -60,7 +60,17 @@ def model(home, data):
 
 
 @pytest.fixture(scope="module")
-def regular(home, data, model):
+def of_numbers(home):
+    """A model of numbers alone, which can be exported."""
+    path, made = home / f"numbers{NAME}.jsonl", home / f"of numbers{NAME}.aggro"
+    rows = [{NAME: i % 3, "other": i / 7, "label": f"{i % 3}{LABEL}"} for i in range(40)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    good("train", path, "--model", made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def regular(home, data, model, of_numbers):
     """For each command, arguments with which it succeeds."""
     return {
         ("demo",): None,  # there is nothing in it from outside but the page's name, which the others have too
@@ -69,6 +79,7 @@ def regular(home, data, model):
         ("predict",): ["predict", model, data],
         ("compare",): ["compare", data, "--learners", "pa,pa2", "--plot", home / f"c{NAME}.html"],
         ("show",): ["show", model],
+        ("export",): ["export", of_numbers, home / f"e{NAME}.onnx"],
         ("data", "describe"): ["data", "describe", data],
         ("data", "list"): ["data", "list", "--data", home],
         ("data", "path"): ["data", "path", "--data", home],

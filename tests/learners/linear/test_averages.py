@@ -7,6 +7,7 @@ import pytest
 
 from aggro import KernelPAUniclass, PAUniclass
 from aggro.learners.registry import LEARNERS
+from aggro.testing.variants import plain_settings
 
 ENTRIES = [entry for entry in LEARNERS if "average" in entry.load()._constraints]
 
@@ -26,8 +27,7 @@ def scores(model, X):
 def test_the_iterates_are_those_without_an_average(entry):
     kind = entry.load()
     X, y = stream(entry.task)
-    settings = {name: value for name, value in kind.contract.plain.items() if name in kind._constraints}
-    settings |= {"random_state": 0}
+    settings = {**plain_settings(entry), "random_state": 0}
     settings.pop("average", None)
     plain, mean = (kind(average=average, **settings).partial_fit(X, y) for average in (False, True))
     assert mean.n_updates_ == plain.n_updates_ > 1

@@ -83,7 +83,7 @@ class FeatureMap(NamedTuple):
         np.ndarray,
         Each(
             exactly(lambda state: NYSTROEM if state.map.mix.shape[0] else FOURIER),
-            Whole(-(2.0**63), 2.0**63),
+            Whole(0, MOST_COUNTED),
             Whole(1, lambda state: state.map.table.shape[1]),
             Whole(0, lambda state: state.map.table.shape[0]),
             Whole(0, WARM),

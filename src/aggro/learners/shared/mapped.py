@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
 
-import numpy as np
-
 from aggro.engine.feature_maps.parts import (
     GIVEN,
     KIND,
@@ -25,6 +23,7 @@ from aggro.engine.feature_maps.parts import (
     columns_of,
     new_map,
 )
+from aggro.engine.fields import COUNTED
 from aggro.engine.rule import Rule, grown_into
 from aggro.engine.scaling import MODE, Scale, Scaling, new_scaling
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
@@ -52,7 +51,7 @@ def params_of(map_: FeatureMap) -> MapParams:
 
 def sow(map_: FeatureMap, seed: int) -> None:
     """Let random numbers be those of this seed."""
-    map_.facts[SEED] = np.uint64(seed).astype(np.int64)
+    map_.facts[SEED] = int(seed) % COUNTED
 
 
 def mapped(rule: Rule, module: str) -> Rule:

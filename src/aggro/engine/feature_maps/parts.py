@@ -28,6 +28,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.fields import COUNTED as MOST_COUNTED
 from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact
 from aggro.engine.rule import eights, zeros

@@ -23,7 +23,7 @@ ON_BUDGET: dict[str, Constraint] = {
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
 }
-FEW = "with nine support vectors, of which any may go, the last iterate of three classes is not 83 % right"
+FEW = "nine support vectors that give way, whatever they are worth, are too few to be 83 % right about three classes"
 ONE_GAMMA: Constraint = Either((Choice(("auto",)), POSITIVE))
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from aggro.engine.prepared_rows import Alone, most_entries, scale_dense, scale_sparse
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import LISTED, Alone, Scale, most_entries, new_scaling, scale_dense, scale_sparse
+from aggro.engine.scaling import LISTED, Scale, new_scaling
 from aggro.learners.shared.features import frozen
 
 MODES = [Scale.STANDARD, Scale.RMS, Scale.AUTO]

@@ -46,7 +46,7 @@ from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, secon
 from aggro.encoding.layout import PARTS, Layout, Slot, key_of_text, layout_of, seed_of_column
 from aggro.encoding.rows import Cells, encode_rows, room_needed
 from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
-from aggro.engine.scaling import Moments, standardise
+from aggro.engine.column_moments import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.parse.words64 import PADDING
 from aggro.streams.tables.roles import (

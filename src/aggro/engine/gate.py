@@ -43,9 +43,9 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel, python_too, quick
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
+from aggro.engine.prepared_rows import bring, marks_for, rows_for
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
-from aggro.engine.scaling import bring, marks_for, rows_for
 
 u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent

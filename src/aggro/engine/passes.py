@@ -28,6 +28,7 @@ from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
+from aggro.engine.prepared_rows import bring, marks_for, rows_for
 from aggro.engine.rows import HUGE, n_rows
 from aggro.engine.rule import (
     LIVE,
@@ -45,16 +46,7 @@ from aggro.engine.rule import (
     room,
     steady,
 )
-from aggro.engine.scaling import (
-    bring,
-    count_target,
-    marks_for,
-    predicted,
-    rows_for,
-    scales_targets,
-    target_unit,
-    wanted,
-)
+from aggro.engine.scaled_targets import count_target, predicted, scales_targets, target_unit, wanted
 
 u8 = np.uint64
 START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
@@ -136,7 +128,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     have been seen; before that the only class is predicted, and for the first row nothing. So the first row of a class
     is always one.
 
-    Rows are read from ``Z``, which is X, or the one row that was scaled last: see ``engine.scaling``.
+    Rows are read from ``Z``, which is X, or the one row that was scaled last: see ``engine.prepared_rows``.
 
     Scores with their labels are counted, and what was wrong, for what ``tend_at`` points to: that is called at the end
     of each block of rows (``engine.tending``). If it is -1, nothing of the kind is counted.

@@ -24,13 +24,8 @@ category, whose values are all 1, keeps them as they are. No mode depends on whe
 A row is scaled as if it had just been counted, whether it is predicted or learned. So a prediction changes nothing,
 what is learned does not depend on how a stream is cut, and no value is above √t.
 
-Numbers to predict are scaled too: y is learned as (y − m)/√v with itself counted, and a score f is the prediction
-m + √v·f, by the rows before.
-
-A state may have a map beside the scale (``engine.feature_maps``): its rows are scaled, or left as they are (mode
-``none``), and then mapped.
-
-``Moments`` is the same for columns of a table that are all numbers and may be missing (NaN): see ``aggro.encoding``.
+Numbers to predict are in ``engine.scaled_targets``, columns of tables in ``engine.column_moments``, and how passes come
+to their rows in ``engine.prepared_rows``.
 """
 
 from __future__ import annotations
@@ -40,13 +35,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.feature_maps.carry import carry
-from aggro.engine.feature_maps.parts import map_columns
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole
-from aggro.engine.jit.compile import allocating, exact, exact_part, inline, kernel
+from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.jit.lane_math import GUESS, near_inverse_root
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, most, not_positive, size, spread, store, where_equal
-from aggro.engine.rows import CSR, cut, entry, n_rows, stored
+from aggro.engine.rows import entry, stored
 
 FAR = 1e140  # values beyond count as this: their squares can be summed
 STILL = 1e-280  # a variance up to this is none
@@ -194,53 +187,6 @@ def list_room(scaling, X, start, stop):
     if scaling.facts[MODE] == STANDARD or scaling.facts[DENSE] == 1:
         listed = width
     return listed, max(min(width, listed + n), 1)
-
-
-@allocating
-def rows_for(state, X, start, stop):
-    """What rows ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""
-    if hasattr(state, "map"):
-        return np.empty((1, map_columns(state.map)))
-    else:
-        return scaled_rows_for(state, X, start, stop)
-
-
-@allocating
-def scaled_rows_for(state, X, start, stop):
-    """The same, of rows that no map is before."""
-    if hasattr(state, "scaling"):
-        if hasattr(X, "indptr"):
-            _, entries = list_room(state.scaling, X, start, stop)
-            return CSR(np.zeros(2, np.int64), np.empty(entries, np.uint32), np.empty(entries), X.n_cols)
-        else:
-            return np.empty((1, state.scaling.moments.shape[1]))
-    else:
-        return X
-
-
-class MapSpace(NamedTuple):
-    """Work space for rows that are mapped."""
-
-    row: Any  # the one row as it is scaled
-    marks: np.ndarray
-    values: np.ndarray
-
-
-@allocating
-def marks_for(state, X, start, stop):
-    """Work space for scaling them, and for mapping them."""
-    if hasattr(state, "map"):
-        values = np.empty(state.map.table.shape[1])
-        return MapSpace(scaled_rows_for(state, X, start, stop), scaling_marks_for(state, X, start, stop), values)
-    else:
-        return scaling_marks_for(state, X, start, stop)
-
-
-@allocating
-def scaling_marks_for(state, X, start, stop):
-    if hasattr(state, "scaling") and hasattr(X, "indptr"):
-        return np.empty(max(list_room(state.scaling, X, start, stop)[0], 1))
-    return np.empty(0)
 
 
 @exact_part
@@ -448,78 +394,6 @@ def bring_sparse(scaling, X, i, out, marks, counting):
     out.indptr[1] = np.int64(count)
 
 
-@inline
-def bring(state, X, i, rows, marks, counting):
-    """Make ``rows`` ready, which ``rows_for`` made, for reading row i of X; returns where in them it is.
-
-    With ``counting`` the row is among those counted from now on. One that is not finite counts for nothing, and is read
-    as a NaN.
-    """
-    if hasattr(state, "map"):
-        bring_mapped(state, X, i, rows, marks, counting)
-        return u8(0)
-    elif hasattr(state, "scaling"):
-        if hasattr(X, "indptr"):
-            finite = is_finite_row(X, i)
-            if finite:
-                bring_sparse(state.scaling, X, i, rows, marks, counting)
-                if hasattr(state, "group"):
-                    put_in_order(rows)
-        else:
-            finite = bring_dense(state.scaling, X, i, rows, counting)
-        if not finite:
-            spoil(rows)
-        elif counting:
-            state.scaling.facts[ROWS] += 1
-        return u8(0)
-    else:
-        return i
-
-
-@exact_part
-def bring_mapped(state, X, i, rows, space, counting):
-    """The same for a state that has a map."""
-    scaling, row = state.scaling, space.row
-    if hasattr(X, "indptr"):
-        finite = is_finite_row(X, i)
-        if finite:
-            if scaling.facts[MODE] == NONE:
-                copy_sparse(X, i, row)
-            else:
-                bring_sparse(scaling, X, i, row, space.marks, counting)
-                put_in_order(row)
-    elif scaling.facts[MODE] == NONE:
-        finite = is_finite_row(X, i)
-        if finite:
-            copy_dense(X, i, row)
-    else:
-        finite = bring_dense(scaling, X, i, row, counting)
-    if finite:
-        carry(state.map, X, i, row, rows, space.values, counting)
-        if counting:
-            scaling.facts[ROWS] += 1
-    else:
-        spoil(rows)
-
-
-@exact_part
-def copy_dense(X, i, row):
-    """The row as it came, but for values that are too far."""
-    for j in range(u8(row.shape[1])):
-        row[0, j] = min(max(np.float64(X[i, j]), -FAR), FAR) if j < u8(X.shape[1]) else 0.0
-
-
-@exact_part
-def copy_sparse(X, i, row):
-    count = u8(0)
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        row.indices[count] = np.uint32(j)
-        row.data[count] = min(max(x, -FAR), FAR)
-        count += u8(1)
-    row.indptr[1] = np.int64(count)
-
-
 @exact_part
 def put_in_order(rows):
     """Let the features ascend, for states that keep rows."""
@@ -531,176 +405,3 @@ def put_in_order(rows):
             indices[u8(p + 1)], data[u8(p + 1)] = indices[u8(p)], data[u8(p)]
             p -= 1
         indices[u8(p + 1)], data[u8(p + 1)] = j, x
-
-
-@exact_part
-def spoil(rows):
-    """A row that is not finite."""
-    if hasattr(rows, "indptr"):
-        rows.indptr[1] = 1
-        rows.indices[0] = 0
-        rows.data[0] = np.nan
-    else:
-        rows[0, 0] = np.nan
-
-
-# Numbers to predict -----------------------------------------------------------------------------------------
-
-
-@inline
-def scales_targets(state):
-    """Whether numbers to predict are scaled."""
-    if hasattr(state, "scaling"):
-        return state.scaling.target.shape[0] > 0
-    else:
-        return False
-
-
-@exact
-def target_unit(state):
-    """√v of the numbers so far; 1 as long as they have not varied."""
-    if hasattr(state, "scaling"):
-        target = state.scaling.target
-        if target.shape[0] and target[N] > 0.0:
-            v = target[SQUARES] / target[N]
-            return np.sqrt(v) if v > STILL else 1.0
-        return 1.0
-    else:
-        return 1.0
-
-
-@exact
-def wanted(state, y):
-    """What a score should be for the number y, by the numbers so far."""
-    if hasattr(state, "scaling"):
-        target = state.scaling.target
-        return (y - target[MEAN]) / target_unit(state) if target.shape[0] else y
-    else:
-        return y
-
-
-@exact
-def predicted(state, f):
-    """The number that a score says."""
-    if hasattr(state, "scaling"):
-        target = state.scaling.target
-        return cut(target[MEAN] + f * target_unit(state)) if target.shape[0] else f
-    else:
-        return f
-
-
-@exact
-def count_target(state, y):
-    """Let a number be among those that the mean and deviation are of."""
-    if hasattr(state, "scaling"):
-        target = state.scaling.target
-        if target.shape[0]:
-            y = min(max(y, -FAR), FAR)
-            target[N] += 1.0
-            gap = y - target[MEAN]
-            target[MEAN] += gap / target[N]
-            target[SQUARES] += gap * (y - target[MEAN])
-    else:
-        pass
-
-
-# From Python ------------------------------------------------------------------------------------------------
-
-
-class Alone(NamedTuple):
-    """A scaling by itself, as the functions here read it from a state."""
-
-    scaling: Scaling
-
-
-@kernel
-def scale_dense(alone, X, Z, counting):
-    """Scale rows in order, into Z; -1, or the first row that is not finite."""
-    start, stop = np.int64(0), np.int64(X.shape[0])
-    rows, marks = rows_for(alone, X, start, stop), marks_for(alone, X, start, stop)
-    for i in range(u8(X.shape[0])):
-        bring(alone, X, i, rows, marks, counting)
-        if not is_finite_row(rows, u8(0)):
-            return np.int64(i)
-        for j in range(u8(Z.shape[1])):
-            Z[i, j] = rows[0, j]
-    return np.int64(-1)
-
-
-@kernel
-def most_entries(alone, X):
-    """The most entries that rows of X may have together, scaled."""
-    _, entries = list_room(alone.scaling, X, np.int64(0), np.int64(n_rows(X)))
-    return np.int64(n_rows(X)) * entries
-
-
-@kernel
-def scale_sparse(alone, X, indptr, indices, data, counting):
-    """The same for CSR rows; there is room in ``indices`` and ``data``, where each row's indices ascend."""
-    start, stop = np.int64(0), np.int64(n_rows(X))
-    rows, marks = rows_for(alone, X, start, stop), marks_for(alone, X, start, stop)
-    at = u8(0)
-    for i in range(u8(n_rows(X))):
-        bring(alone, X, i, rows, marks, counting)
-        if not is_finite_row(rows, u8(0)):
-            return np.int64(i)
-        n = u8(rows.indptr[1])
-        order = np.argsort(rows.indices[:n])
-        for k in range(n):
-            indices[at + k] = rows.indices[u8(order[k])]
-            data[at + k] = rows.data[u8(order[k])]
-        at += n
-        indptr[i + u8(1)] = np.int64(at)
-    return np.int64(-1)
-
-
-# Columns of a table -------------------------------------------------------------------------------------------
-
-
-class Moments(NamedTuple):
-    """What is known of columns of numbers: how many values, their mean, their squared deviations from it."""
-
-    counts: np.ndarray
-    means: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, columns: int) -> Moments:
-        """Of columns that nothing is known of."""
-        return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns))
-
-    def copy(self) -> Moments:
-        """The same, apart."""
-        return Moments(*(array.copy() for array in self))
-
-    def widened(self, columns: int) -> Moments:
-        """The same, with so many new columns at the end."""
-        return Moments(*(np.append(array, np.zeros(columns)) for array in self))
-
-
-@exact_part
-def standardise_row(moments, learning, x, z):
-    """Write the standardised row; ``learning`` 1.0 counts it for good, 0.0 leaves everything as it is.
-
-    With t values of a column that were there (NaN is none), this one counted, z = (x − m_t)/√(q_t/t), and 0 where
-    nothing has varied.
-    """
-    counts, means, squares = moments.counts, moments.means, moments.squares
-    for j in range(u8(x.shape[0])):
-        there = x[j] == x[j]
-        share = 1.0 / (counts[j] + 1.0)
-        rest = counts[j] * share
-        gap = min(max(x[j], -FAR), FAR) - means[j]
-        total = squares[j] + gap * gap * rest
-        z[j] = (gap * rest / np.sqrt(total * share) if total > 0.0 else 0.0) if there else np.nan
-        counted = learning if there else 0.0
-        counts[j] += counted
-        means[j] += gap * share if counted > 0.0 else 0.0
-        squares[j] = total if counted > 0.0 else squares[j]
-
-
-@kernel
-def standardise(moments, learning, X, Z):
-    """The same for rows, in order."""
-    for i in range(u8(X.shape[0])):
-        standardise_row(moments, learning, X[i], Z[i])

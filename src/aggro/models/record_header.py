@@ -15,8 +15,8 @@ from aggro.encoding.dates import CHOICES, NUMBERS
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
 from aggro.encoding.vocabulary import ABSENT, NUMBER, PART, Vocabulary
+from aggro.engine.column_moments import Moments
 from aggro.engine.fields import COUNTED
-from aggro.engine.scaling import Moments
 from aggro.learners.records.learner import RecordLearner
 from aggro.learners.shared.inside import constraints_of, parameters_of
 from aggro.models.codec import decode, encode

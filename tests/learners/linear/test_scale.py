@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro.engine.scaling import Alone, Scale, new_scaling, scale_dense
+from aggro.engine.prepared_rows import Alone, scale_dense
+from aggro.engine.scaling import Scale, new_scaling
 from aggro.learners.shared.features import frozen
 from aggro.published import PAClassifier, PARegressor
 from aggro.theory import hinge_bound

@@ -13,8 +13,9 @@ import numpy as np
 from aggro.engine.jit.compile import kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.passes import run
+from aggro.engine.prepared_rows import Alone, bring, marks_for, most_entries, scale_dense, scale_sparse
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import Alone, bring, marks_for, most_entries, put_in_order, scale_dense, scale_sparse
+from aggro.engine.scaling import put_in_order
 from aggro.learners.kernel.support_set import Support, scaling_of
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.model import NO_ORDER

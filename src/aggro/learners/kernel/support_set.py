@@ -21,8 +21,9 @@ from scipy.sparse import csr_matrix
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, python_too
+from aggro.engine.prepared_rows import Alone
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
-from aggro.engine.scaling import FAR, Alone, Scaling, fits_list, most_rows
+from aggro.engine.scaling import FAR, Scaling, fits_list, most_rows
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 

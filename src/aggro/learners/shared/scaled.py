@@ -13,21 +13,10 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
+from aggro.engine.prepared_rows import Alone, most_entries, scale_sparse
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule, grown_into
-from aggro.engine.scaling import (
-    FAR,
-    MODE,
-    RMS,
-    STANDARD,
-    STILL,
-    Alone,
-    Scale,
-    Scaling,
-    most_entries,
-    new_scaling,
-    scale_sparse,
-)
+from aggro.engine.scaling import FAR, MODE, RMS, STANDARD, STILL, Scale, Scaling, new_scaling
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 
 NONE = Kind(None, "None")
@@ -94,7 +83,7 @@ def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.
 
 
 def unit_of(scaling: Scaling) -> float:
-    """What a score of 1 is in units of the target: ``engine.scaling.target_unit`` in Python."""
+    """What a score of 1 is in units of the target: ``engine.scaled_targets.target_unit`` in Python."""
     n, _, squares = scaling.target
     v = squares / max(n, 1.0)
     return float(np.sqrt(v)) if v > STILL else 1.0

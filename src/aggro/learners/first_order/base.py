@@ -8,18 +8,18 @@ import numpy as np
 
 from aggro.engine.rule import LIVE, SEEN, Rule
 from aggro.learners.first_order.corrections import NORM, ROMMA, SCALE, SINCE, SUM
-from aggro.learners.first_order.planes import PLANE, SCALED_PLANE, PlaneParams
+from aggro.learners.first_order.planes import MAPPED_PLANE, PLANE, SCALED_PLANE, PlaneParams
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.model import View
-from aggro.learners.shared.scaled import divisors, mode_of, scaled_row
+from aggro.learners.shared.prepared_weights import PreparedWeights
+from aggro.learners.shared.scaled import mode_of
 from aggro.learners.shared.tasks import Classifier
 from aggro.learners.shared.weights import ClassWeights
 
 
-class FirstOrder(ClassWeights, Classifier):
+class FirstOrder(PreparedWeights, ClassWeights, Classifier):
     """A linear classifier of this family."""
 
-    scale: Any
     fit_intercept: bool
     average: bool
     contract: ClassVar[Contract] = Contract(
@@ -30,7 +30,7 @@ class FirstOrder(ClassWeights, Classifier):
             }
         },
         plain={"scale": None, "average": False},
-        tried=({"scale": "standard", "average": True},),
+        tried=({"scale": "standard", "average": True}, {"features": "fourier", "n_components": 8}),
     )
 
     def _algorithm(self) -> PlaneParams:
@@ -38,15 +38,16 @@ class FirstOrder(ClassWeights, Classifier):
         raise NotImplementedError
 
     def _rule_for(self, classes: int) -> Rule:
+        if self.features is not None:
+            return MAPPED_PLANE
         return SCALED_PLANE if mode_of(self.scale) else PLANE
 
     def _params_for(self, rule: Rule) -> PlaneParams:
-        bias, average = float(self.fit_intercept), int(self.average)
-        return self._algorithm()._replace(bias=bias, average=average, scale=mode_of(self.scale))
+        bias, average, scale = float(self.fit_intercept), int(self.average), mode_of(self.scale)
+        return self._algorithm()._replace(bias=bias, average=average, scale=scale, map=self._map())
 
     def _check_change(self, state: Any) -> None:
-        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        self._check_preparation(state)
         if self.average and not state.U.shape[0]:
             raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
 
@@ -60,21 +61,3 @@ class FirstOrder(ClassWeights, Classifier):
             return state.W[which] * (facts[SCALE] / length), state.b[0] * facts[SCALE] / length
         share, per = facts[SUM] + facts[SCALE] * (rows - facts[SINCE]), 1.0 / (rows * length)
         return (state.W[which] * share + state.U[which]) * per, (state.b[0] * share + state.b[1]) * per
-
-    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights in units of the features as they came, by the moments so far."""
-        if not hasattr(view.state, "scaling"):
-            return self._learned(view, which)
-        weights, intercepts = self._learned(view, slice(None))
-        centre, divided = divisors(view.state.scaling, slice(None))
-        weights = weights / divided[:, None]
-        return weights[which], intercepts - centre @ weights
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
-        if not hasattr(view.state, "scaling"):
-            return super()._contributions(view, indices, values)
-        every, scaled_values = scaled_row(view.state, indices, values)
-        weights, intercepts = self._learned(view, every)
-        parts, n = scaled_values[:, None] * weights, indices.shape[0]
-        return parts[:n], intercepts + parts[n:].sum(axis=0)

@@ -19,6 +19,7 @@ from aggro.learners.first_order.corrections import ALMA, PERCEPTRON, ROMMA
 from aggro.learners.first_order.planes import PlaneParams
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
+from aggro.learners.shared.mapped import FEATURES
 from aggro.learners.shared.params import Constraint, Either, Flag, Number
 from aggro.learners.shared.scaled import SCALE
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
@@ -26,6 +27,7 @@ from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 MOST = np.finfo(np.float64).max
 ALL_THREE: dict[str, Constraint] = {
     "scale": SCALE,
+    **FEATURES,
     **COMMON,
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
@@ -43,6 +45,15 @@ class Perceptron(FirstOrder):
     ----------
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
         How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
     average : bool, default=True
@@ -61,7 +72,8 @@ class Perceptron(FirstOrder):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -101,6 +113,9 @@ class Perceptron(FirstOrder):
         self,
         *,
         scale: str | bool | None = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         fit_intercept: bool = True,
         average: bool = True,
         max_iter: int | str = "auto",
@@ -114,6 +129,9 @@ class Perceptron(FirstOrder):
         verbose: int = 0,
     ) -> None:
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.fit_intercept = fit_intercept
         self.average = average
         self.max_iter = max_iter
@@ -147,6 +165,15 @@ class ALMAClassifier(FirstOrder):
         The length of the first move; a weight on the row scales it.
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
         How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
     average : bool, default=True
@@ -165,7 +192,8 @@ class ALMAClassifier(FirstOrder):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -208,6 +236,9 @@ class ALMAClassifier(FirstOrder):
         B: float | None = None,
         C: float = 2**0.5,
         scale: str | bool | None = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         fit_intercept: bool = True,
         average: bool = True,
         max_iter: int | str = "auto",
@@ -224,6 +255,9 @@ class ALMAClassifier(FirstOrder):
         self.B = B
         self.C = C
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.fit_intercept = fit_intercept
         self.average = average
         self.max_iter = max_iter
@@ -254,6 +288,15 @@ class ROMMAClassifier(FirstOrder):
         Whether rows that are predicted rightly, but with y w·x < 1, are learned too.
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
         How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as a constant feature 1.
     average : bool, default=True
@@ -272,7 +315,8 @@ class ROMMAClassifier(FirstOrder):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -312,6 +356,9 @@ class ROMMAClassifier(FirstOrder):
         *,
         aggressive: bool = False,
         scale: str | bool | None = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         fit_intercept: bool = True,
         average: bool = True,
         max_iter: int | str = "auto",
@@ -326,6 +373,9 @@ class ROMMAClassifier(FirstOrder):
     ) -> None:
         self.aggressive = aggressive
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.fit_intercept = fit_intercept
         self.average = average
         self.max_iter = max_iter

@@ -29,6 +29,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import HUGE, TINY, cut, dots_norm_over, entry, largest, stored
@@ -49,6 +50,7 @@ from aggro.learners.first_order.corrections import (
     squared_length,
 )
 from aggro.learners.shared.contest import is_mistaken, rival
+from aggro.learners.shared.mapped import mapped
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
@@ -91,6 +93,7 @@ class PlaneParams(NamedTuple):
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
 
     @property
     def to_number(self) -> bool:
@@ -359,4 +362,5 @@ PLANE = Rule(
     room=room,
 )
 SCALED_PLANE = scaled(PLANE, __name__)
-ScaledPlane = SCALED_PLANE.state
+MAPPED_PLANE = mapped(PLANE, __name__)
+ScaledPlane, MappedPlane = SCALED_PLANE.state, MAPPED_PLANE.state

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import real_columns
 from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
 from aggro.engine.steps import PASSIVE_AGGRESSIVE, Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
@@ -29,17 +28,13 @@ from aggro.learners.linear.grid import Problem, is_squared, members_table
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, mapped_rule, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
-from aggro.learners.shared.formula import Formula, behind_scaling
-from aggro.learners.shared.formula import Linear as Affine
 from aggro.learners.shared.learner import NONE
-from aggro.learners.shared.map_formula import map_formula
-from aggro.learners.shared.map_parts import parts_of_features
-from aggro.learners.shared.mapped import FEATURES, map_params, params_of, sow
+from aggro.learners.shared.mapped import FEATURES
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
-from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
+from aggro.learners.shared.prepared_weights import PreparedWeights
+from aggro.learners.shared.scaled import SCALE, mode_of
 from aggro.learners.shared.waiting_rows import WaitingRows
-from aggro.learners.shared.weights import Weights
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups
@@ -67,7 +62,6 @@ def c_grid(scaled: bool, mapped: bool = False) -> tuple[float, ...]:
     return tuple(10.0 ** (k / 2) for k in (range(-4, 4) if mapped else range(-7, 1) if scaled else range(-10, 6)))
 
 
-MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
 ONE_C = 1.0  # C="auto" of mini-batches, which learn with one
 
 SCALED: dict[Setting, str] = {("scale", mode): "every row counts for the scale" for mode in ("auto", "standard", "rms")}
@@ -78,7 +72,7 @@ SEVERAL: dict[Setting, str] = {
 }
 
 
-class Linear(WaitingRows, Weights):
+class Linear(WaitingRows, PreparedWeights):
     """The weights of linear models, as users see them."""
 
     C: Any
@@ -86,20 +80,11 @@ class Linear(WaitingRows, Weights):
     half_life: float | str | None
     batch_size: int
     window: str
-    # Of files and pickles that are older than these parameters:
-    scale: Any = None
-    features: str | None = None
-    n_components: int = 400
-    gamma: float | str = "auto"
     fit_intercept: bool
     average: bool | str
     contract: ClassVar[Contract] = Contract(
         exempt={
             "a weight scales C": {**NO_C, **SEVERAL},
-            "the order of features does not matter": {
-                ("features", "fourier"): "a feature's frequencies depend on those met before it"
-            },
-            "a row of zeros teaches nothing": {"features": "a row of zeros is a place like any other"},
             "a_row_without_loss_changes_no_bit": {
                 **LEARNS_FROM_ALL,
                 "half_life": "every row makes the weights fade",
@@ -182,8 +167,7 @@ class Linear(WaitingRows, Weights):
 
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), self._averaging(), keep_of(self._half_life())
-        members, scale = self._members(), mode_of(self.scale)
-        mapping = map_params(self.features, self.n_components, self.gamma)
+        members, scale, mapping = self._members(), mode_of(self.scale), self._map()
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
@@ -202,12 +186,6 @@ class Linear(WaitingRows, Weights):
         judged = keep_of(JUDGED) if average >= CHOSEN else keep
         squared = int(is_squared(members, problem))
         return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
-
-    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
-        model = super()._new_model(width, seed)
-        if self.features is not None and self.__dict__["random_state"] is not None:
-            sow(model.state.map, model.seed)
-        return model
 
     def _rule(self, rule: Rule) -> Rule:
         """The rule, or that of scaled or mapped rows."""
@@ -245,14 +223,7 @@ class Linear(WaitingRows, Weights):
 
     def _check_change(self, state: Any) -> None:
         self._check_group(state)
-        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
-        asked = map_params(self.features, self.n_components, self.gamma)
-        if asked != (params_of(state.map) if hasattr(state, "map") else map_params(None, 0, 0.0)):
-            raise ValueError(
-                f"features={self.features!r} with n_components={self.n_components!r} and gamma={self.gamma!r} is not "
-                "what has learned so far. Set them back, or fit anew."
-            )
+        self._check_preparation(state)
         weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
         averaging, half_life = self._averaging(), self._half_life()
         if averaging and kept.shape[0] < weights.shape[0]:
@@ -276,55 +247,6 @@ class Linear(WaitingRows, Weights):
                 f"average={self.average!r} with half_life={self.half_life!r} keeps other means than those of the "
                 "iterates so far. Set them back, or fit anew."
             )
-
-    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights in units of the features as they came, by the moments so far; of a map, those of its features."""
-        if hasattr(view.state, "map"):
-            return self._in_units(view, *self._learned(view, real_columns(view.state.map)))
-        weights, intercepts = self._learned(view, slice(None) if hasattr(view.state, "scaling") else which)
-        if not hasattr(view.state, "scaling"):
-            return weights, intercepts
-        scaling = view.state.scaling
-        centre, divided = divisors(scaling, slice(None))
-        weights = weights / divided[:, None]
-        intercepts = intercepts - centre @ weights
-        weights, intercepts = self._in_units(view, weights, intercepts)
-        return weights[which], intercepts
-
-    def _in_units(self, view: View, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights, or parts of scores, and intercepts in units of the numbers to predict."""
-        scaling = view.state.scaling
-        if not scaling.target.shape[0]:
-            return weights, intercepts
-        unit = unit_of(scaling)
-        return weights * unit, intercepts * unit + scaling.target[1]
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
-        if not hasattr(view.state, "scaling"):
-            return super()._contributions(view, indices, values)
-        every, scaled_values = scaled_row(view.state, indices, values)
-        if hasattr(view.state, "map"):
-            weights, intercepts = self._learned(view, slice(None))
-            parts, start = parts_of_features(view.state.map, every, scaled_values, weights)
-            intercepts = intercepts + start
-        else:
-            weights, intercepts = self._learned(view, every)
-            parts = scaled_values[:, None] * weights
-        n = indices.shape[0]
-        return self._in_units(view, parts[:n], intercepts + parts[n:].sum(axis=0))
-
-    def _learns_at_once(self, state: Any, n: int) -> bool:
-        """To map many rows takes longer than to copy the state."""
-        return not hasattr(state, "map") or n * state.map.table.shape[1] < MAPPED_AT_ONCE
-
-    def _formula(self, view: View) -> Formula:
-        n = view.n_features
-        if hasattr(view.state, "map"):
-            scores = map_formula(view.state.map, n, *self._learned(view, slice(None)))
-        else:
-            scores = (Affine(*self._learned(view, slice(0, n))),)
-        return behind_scaling(view.state, n, scores)
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""

@@ -38,8 +38,8 @@ class AROWClassifier(ClassBelief):
     ----------
     r : float or "auto", default="auto"
         How little one row says: the larger, the smaller are steps, and the longer they stay so. With "auto"
-        eight values from 0.03 to 100 learn side by side in one pass, and the one with the fewest progressive mistakes
-        predicts.
+        eight values from 0.03 to 100 (with ``features``, from 0.001 to 3) learn side by side in one pass, and
+        the one with the fewest progressive mistakes predicts.
     covariance : {"diagonal", "full"}, default="diagonal"
         Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
         of the width.
@@ -52,6 +52,15 @@ class AROWClassifier(ClassBelief):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -66,7 +75,8 @@ class AROWClassifier(ClassBelief):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -98,6 +108,7 @@ class AROWClassifier(ClassBelief):
     """
 
     _main = "r"
+    _unit = -1
     _grid = tuple(10.0 ** (k / 2) for k in range(-3, 5))
     _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **CLASSES}
     contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},), apart=frozenset({"r"}))
@@ -110,6 +121,9 @@ class AROWClassifier(ClassBelief):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -125,6 +139,9 @@ class AROWClassifier(ClassBelief):
         self.fit_intercept = fit_intercept
         self.average = average
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -158,8 +175,8 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
     ----------
     r : float or "auto", default="auto"
         How little one row says: the larger, the smaller are steps, and the longer they stay so. With "auto"
-        eight values from 0.03 to 100 learn side by side in one pass, and the one with the least progressive squared
-        error predicts.
+        eight values from 0.03 to 100 (with ``features``, from 0.001 to 3) learn side by side in one pass, and
+        the one with the least progressive squared error predicts.
     covariance : {"diagonal", "full"}, default="diagonal"
         Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
         of the width.
@@ -173,6 +190,15 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. Targets are scaled too, so that r is in units of their
         variance; predictions and ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for curves;
+        made in the pass, row by row. "fourier": random cosines and sines. "nystroem": kernel values with rows
+        of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -182,7 +208,8 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -210,6 +237,7 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
     """
 
     _main = "r"
+    _unit = -1
     _grid = tuple(10.0 ** (k / 2) for k in range(-3, 5))
     _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **SECOND_ORDER}
     contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},), apart=frozenset({"r"}))
@@ -222,6 +250,9 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -235,6 +266,9 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
         self.fit_intercept = fit_intercept
         self.average = average
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

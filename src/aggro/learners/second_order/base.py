@@ -8,38 +8,46 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import MISTAKES, RULES, SEEN, Rule
-from aggro.learners.second_order.rule import BELIEF, SCALED_BELIEF, Belief
+from aggro.learners.second_order.rule import BELIEF, MAPPED_BELIEF, SCALED_BELIEF, Belief
 from aggro.learners.second_order.step import BeliefParams, Method
 from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
+from aggro.learners.shared.mapped import FEATURES
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Number
-from aggro.learners.shared.scaled import SCALE, divisors, mode_of, scaled_row, unit_of
+from aggro.learners.shared.prepared_weights import PreparedWeights
+from aggro.learners.shared.scaled import SCALE, mode_of, unit_of
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
-from aggro.learners.shared.weights import ClassWeights, Weights
+from aggro.learners.shared.weights import ClassWeights
 
 POSITIVE = Number(0.0, open_low=True)
 POSITIVE_OR_AUTO = Either((POSITIVE, Choice(("auto",))))
 ETA = Number(0.5, 1.0 - 1e-9, open_low=True)
-SECOND_ORDER: dict[str, Constraint] = {"covariance": Choice(("diagonal", "full")), "scale": SCALE, **COMMON}
+SECOND_ORDER: dict[str, Constraint] = {
+    "covariance": Choice(("diagonal", "full")),
+    "scale": SCALE,
+    **FEATURES,
+    **COMMON,
+}
+MAPPED_UNIT = 30.0  # how much less the squared norm of mapped rows is, which is 1, than that of most scaled ones
 CLASSES: dict[str, Constraint] = {**SECOND_ORDER, "class_weight": CLASS_WEIGHT, "calibration": CALIBRATION}
 
 
-class SecondOrder(Weights):
+class SecondOrder(PreparedWeights):
     """A belief about weights: its mean, which predicts, and its covariance."""
 
     covariance: str
-    scale: Any
     fit_intercept: bool
     average: bool
     _main: ClassVar[str]  # the parameter that may be "auto"
     _grid: ClassVar[tuple[float, ...]]  # and what it is then
+    _unit: ClassVar[int]  # the power of 1/‖x‖² that it is measured in
     contract: ClassVar[Contract] = Contract(
         plain={"scale": None, "average": False},
-        tried=({"covariance": "full", "average": True},),
-        apart=frozenset({"covariance"}),
+        tried=({"covariance": "full", "average": True}, {"features": "fourier", "n_components": 8, "average": True}),
+        apart=frozenset({"covariance", "gamma"}),
     )
 
     def _method(self) -> Method:
@@ -49,7 +57,10 @@ class SecondOrder(Weights):
     def _values(self) -> tuple[float, ...]:
         """The values of the main parameter that learn side by side."""
         value = getattr(self, self._main)
-        return self._grid if isinstance(value, str) else (float(value),)
+        if not isinstance(value, str):
+            return (float(value),)
+        unit = 1.0 if self.features is None else MAPPED_UNIT**self._unit
+        return tuple(value * unit for value in self._grid)
 
     def _settings(self) -> dict[str, tuple[float, ...]]:
         """The parameters of each member."""
@@ -58,6 +69,8 @@ class SecondOrder(Weights):
         return {self._main: values} | {name: (value,) * len(values) for name, value in given.items()}
 
     def _rule_for(self, classes: int) -> Rule:
+        if self.features is not None:
+            return MAPPED_BELIEF
         return SCALED_BELIEF if mode_of(self.scale) else BELIEF
 
     def _params_for(self, rule: Rule) -> BeliefParams:
@@ -66,11 +79,10 @@ class SecondOrder(Weights):
         members = frozen(np.array([phi, settings["r"], settings["C"]], np.float64))
         full, bias = int(self.covariance == "full"), float(self.fit_intercept)
         method, scale = int(self._method()), mode_of(self.scale)
-        return BeliefParams(method, members.shape[1], members, bias, int(self.average), full, scale)
+        return BeliefParams(method, members.shape[1], members, bias, int(self.average), full, scale, self._map())
 
     def _check_change(self, state: Any) -> None:
-        if mode_of(self.scale) != (int(state.scaling.facts[0]) if hasattr(state, "scaling") else 0):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        self._check_preparation(state)
         if (self.covariance == "full") != is_full(state):
             raise ValueError(
                 f"covariance={self.covariance!r} is not what has learned so far. Set it back, or fit anew."
@@ -85,39 +97,14 @@ class SecondOrder(Weights):
 
     # Weights --------------------------------------------------------------------------------------
 
-    def _learned(self, view: View) -> np.ndarray:
-        """The weights that predict, as they are in the state: (scores, 1 + width)."""
+    def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Those of the member that predicts."""
         state = view.state
         g = int(state.choice[0])
-        W: np.ndarray = state.W[:, g]
-        return mean_of(state, W, state.U[:, g]) if view.params.average and state.tally.rows[SEEN] else W
-
-    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """In units of the features as they came, by the moments so far."""
-        learned = self._learned(view)
-        weights, intercepts = learned[:, 1:].T, learned[:, 0]
-        if hasattr(view.state, "scaling"):
-            scaling = view.state.scaling
-            centre, divided = divisors(scaling, slice(None))
-            weights = weights / divided[:, None]
-            intercepts = intercepts - centre @ weights
-            if scaling.target.shape[0]:
-                unit = unit_of(scaling)
-                weights, intercepts = weights * unit, intercepts * unit + scaling.target[1]
-        return weights[which].copy(), intercepts.copy()
-
-    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
-        if not hasattr(view.state, "scaling"):
-            return super()._contributions(view, indices, values)
-        scaling, learned = view.state.scaling, self._learned(view)
-        every, scaled_values = scaled_row(view.state, indices, values)
-        parts, n = scaled_values[:, None] * learned[:, 1:].T[every], indices.shape[0]
-        intercepts = learned[:, 0] + parts[n:].sum(axis=0)
-        if scaling.target.shape[0]:
-            unit = unit_of(scaling)
-            return parts[:n] * unit, intercepts * unit + scaling.target[1]
-        return parts[:n], intercepts
+        W = state.W[:, g].copy()  # (scores, 1 + width)
+        if view.params.average and state.tally.rows[SEEN]:
+            W = mean_of(state, W, state.U[:, g])
+        return W[:, 1:].T[which], W[:, 0]
 
     # Confidence -----------------------------------------------------------------------------------
 

@@ -54,6 +54,15 @@ class CWClassifier(ClassBelief):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -69,7 +78,8 @@ class CWClassifier(ClassBelief):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -101,6 +111,7 @@ class CWClassifier(ClassBelief):
     """
 
     _main = "eta"
+    _unit = 0
     _grid = (0.51, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95)
     _constraints: ClassVar[dict[str, Constraint]] = {
         "eta": Either((ETA, Choice(("auto",)))),
@@ -126,6 +137,9 @@ class CWClassifier(ClassBelief):
         fit_intercept: bool = True,
         average: bool = True,
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -142,6 +156,9 @@ class CWClassifier(ClassBelief):
         self.fit_intercept = fit_intercept
         self.average = average
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -175,8 +192,8 @@ class SCWClassifier(ClassBelief):
     ----------
     C : float or "auto", default="auto"
         Aggressiveness: the most a row may move the belief (``scw1``), or how little is forgiven (``scw2``). With
-        "auto" eight values from 0.003 to 10 learn side by side in one pass, and the one with the fewest progressive
-        mistakes predicts.
+        "auto" eight values from 0.003 to 10 (with ``features``, from 0.1 to 300) learn side by side in one pass, and
+        the one with the fewest progressive mistakes predicts.
     eta : float, default=0.75
         η, above 0.5: how sure the model is to be of a row that it has learned.
     variant : {"scw1", "scw2"}, default="scw1"
@@ -193,6 +210,15 @@ class SCWClassifier(ClassBelief):
         the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
         that are not 0. "auto": the first for features that at least a quarter of the rows have, the
         second for rare ones. ``coef_`` is in units of the features as they came.
+    features : {"fourier", "nystroem"} or None, default=None
+        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
+        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
+        kernel values with rows of the stream. ``coef_`` is then of those features.
+    n_components : int, default=400
+        With ``features``, how many of them; the more, the nearer to the kernel.
+    gamma : float or "auto", default="auto"
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
+        the first 32 rows, and for "fourier" several around it at once.
     max_iter : int or "auto", default=1
         Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
     tol : float, default=None
@@ -207,7 +233,8 @@ class SCWClassifier(ClassBelief):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
+        always the same without it.
     n_features : int, default=None
         Reserves a width, so that arrays may be narrower.
     verbose : int, default=0
@@ -239,6 +266,7 @@ class SCWClassifier(ClassBelief):
     """
 
     _main = "C"
+    _unit = 1
     _grid = tuple(10.0 ** (k / 2) for k in range(-5, 3))
     _constraints: ClassVar[dict[str, Constraint]] = {
         "C": POSITIVE_OR_AUTO,
@@ -263,6 +291,9 @@ class SCWClassifier(ClassBelief):
         fit_intercept: bool = True,
         average: bool = False,
         scale: Any = "auto",
+        features: str | None = None,
+        n_components: int = 400,
+        gamma: Any = "auto",
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = "auto",
@@ -280,6 +311,9 @@ class SCWClassifier(ClassBelief):
         self.fit_intercept = fit_intercept
         self.average = average
         self.scale = scale
+        self.features = features
+        self.n_components = n_components
+        self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

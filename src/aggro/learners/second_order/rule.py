@@ -34,6 +34,7 @@ from aggro.learners.second_order.covariance import (
 from aggro.learners.second_order.step import NUMBER, BeliefParams, step_of, wanted_margin
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.contest import is_mistaken, rival
+from aggro.learners.shared.mapped import mapped
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
@@ -365,4 +366,5 @@ BELIEF = Rule(
     nudge=nudge,
 )
 SCALED_BELIEF = scaled(BELIEF, __name__)
-ScaledBelief = SCALED_BELIEF.state
+MAPPED_BELIEF = mapped(BELIEF, __name__)
+ScaledBelief, MappedBelief = SCALED_BELIEF.state, MAPPED_BELIEF.state

@@ -51,6 +51,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.jit.compile import inline
 from aggro.engine.rows import HUGE, TINY
 
@@ -83,6 +84,7 @@ class BeliefParams(NamedTuple):
     average: int
     full: int  # whether the covariance is a matrix, or a diagonal
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
     sure: int = 0  # whether scores are followed by their deviations: for those who ask, since it costs time
 
     @property

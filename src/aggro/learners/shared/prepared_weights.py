@@ -1,0 +1,113 @@
+"""Weights of learners whose rows may be scaled, or scaled and mapped, before the rule reads them.
+
+What a family says is ``_learned``: its weights as they are in the state. Users see them in units of the features as
+they came; of a map, those of its features.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.feature_maps.parts import NO_MAP, MapParams, real_columns
+from aggro.engine.scaling import MODE
+from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.formula import Formula, Linear, behind_scaling
+from aggro.learners.shared.map_formula import map_formula
+from aggro.learners.shared.map_parts import parts_of_features
+from aggro.learners.shared.mapped import map_params, params_of, sow
+from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.scaled import divisors, mode_of, scaled_row, unit_of
+from aggro.learners.shared.weights import Weights
+
+MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
+
+
+class PreparedWeights(Weights):
+    """A learner with weights of prepared rows."""
+
+    # Of learners without these parameters, and of files and pickles that are older than they are:
+    scale: Any = None
+    features: str | None = None
+    n_components: int = 400
+    gamma: float | str = "auto"
+    contract: ClassVar[Contract] = Contract(
+        exempt={
+            "the order of features does not matter": {
+                ("features", "fourier"): "a feature's frequencies depend on those met before it"
+            },
+            "a row of zeros teaches nothing": {"features": "a row of zeros is a place like any other"},
+        }
+    )
+
+    def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of these features (features, scores) and intercepts, as they are in the state."""
+        raise NotImplementedError
+
+    def _map(self) -> MapParams:
+        """The map as compiled code reads it."""
+        return map_params(self.features, self.n_components, self.gamma)
+
+    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
+        model = super()._new_model(width, seed)
+        if self.features is not None and self.__dict__["random_state"] is not None:
+            sow(model.state.map, model.seed)
+        return model
+
+    def _check_preparation(self, state: Any) -> None:
+        """Refuse another scale or map than the one that has learned."""
+        if mode_of(self.scale) != (int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0):
+            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+        if self._map() != (params_of(state.map) if hasattr(state, "map") else NO_MAP):
+            raise ValueError(
+                f"features={self.features!r} with n_components={self.n_components!r} and gamma={self.gamma!r} is not "
+                "what has learned so far. Set them back, or fit anew."
+            )
+
+    def _learns_at_once(self, state: Any, n: int) -> bool:
+        """To map many rows takes longer than to copy the state."""
+        return not hasattr(state, "map") or n * state.map.table.shape[1] < MAPPED_AT_ONCE
+
+    def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The weights in units of the features as they came, by the moments so far; of a map, those of its features."""
+        if hasattr(view.state, "map"):
+            return self._in_units(view, *self._learned(view, real_columns(view.state.map)))
+        if not hasattr(view.state, "scaling"):
+            return self._learned(view, which)
+        weights, intercepts = self._learned(view, slice(None))
+        centre, divided = divisors(view.state.scaling, slice(None))
+        weights = weights / divided[:, None]
+        weights, intercepts = self._in_units(view, weights, intercepts - centre @ weights)
+        return weights[which], intercepts
+
+    def _in_units(self, view: View, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights, or parts of scores, and intercepts in units of the numbers to predict."""
+        scaling = view.state.scaling
+        if not scaling.target.shape[0]:
+            return weights, intercepts
+        unit = unit_of(scaling)
+        return weights * unit, intercepts * unit + scaling.target[1]
+
+    def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
+        if not hasattr(view.state, "scaling"):
+            return super()._contributions(view, indices, values)
+        every, scaled_values = scaled_row(view.state, indices, values)
+        if hasattr(view.state, "map"):
+            weights, intercepts = self._learned(view, slice(None))
+            parts, start = parts_of_features(view.state.map, every, scaled_values, weights)
+            intercepts = intercepts + start
+        else:
+            weights, intercepts = self._learned(view, every)
+            parts = scaled_values[:, None] * weights
+        n = indices.shape[0]
+        return self._in_units(view, parts[:n], intercepts + parts[n:].sum(axis=0))
+
+    def _formula(self, view: View) -> Formula:
+        n = view.n_features
+        if hasattr(view.state, "map"):
+            scores = map_formula(view.state.map, n, *self._learned(view, slice(None)))
+        else:
+            scores = (Linear(*self._learned(view, slice(0, n))),)
+        return behind_scaling(view.state, n, scores)

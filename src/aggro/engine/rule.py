@@ -260,6 +260,9 @@ class Rule:
     # Arrays that states of earlier versions lack, each with how it begins: parts (what has a shape, by name) -> the
     # name of the array that it begins as, or an array that it begins as, or None if it is empty.
     added: Mapping[str, Callable[[Mapping[str, Any]], Any]] = field(default_factory=dict)
+    # Whether rows in single precision are read as they are, by code of their own: half the bytes, where reading them is
+    # most of the work. Of other rules they are made double on the way, a block at a time.
+    single: bool = False
     loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
 
     def __post_init__(self) -> None:

@@ -10,7 +10,21 @@ from engine.test_scaling import twin as scaled_twin
 from learners.feature_maps import twins
 from scipy.sparse import csr_matrix
 
-from aggro import ActiveLearner, FOGDClassifier, NOGDClassifier, PAClassifier, PARegressor, RecordLearner
+from aggro import (
+    ActiveLearner,
+    ALMAClassifier,
+    AROWClassifier,
+    AROWRegressor,
+    CWClassifier,
+    FOGDClassifier,
+    NOGDClassifier,
+    PAClassifier,
+    PARegressor,
+    Perceptron,
+    RecordLearner,
+    ROMMAClassifier,
+    SCWClassifier,
+)
 from aggro.engine.feature_maps.fourier import QUARTER
 from aggro.engine.feature_maps.parts import GAMMA, LANDMARKS, WARM
 from aggro.engine.scaling import Scale
@@ -78,6 +92,60 @@ def test_numbers(name):
     np.testing.assert_allclose(of_maps.coef_, of_features.coef_, rtol=1e-9, atol=1e-10)
     scaled = PARegressor(**settings).partial_fit(X, 1000.0 * t + 5e4)
     np.testing.assert_allclose(scaled.predict(X), 1000.0 * PARegressor(**settings).partial_fit(X, t).predict(X) + 5e4)
+
+
+BEHIND = [
+    (AROWClassifier, {"r": 0.1, "covariance": "full"}),
+    (CWClassifier, {"eta": 0.7, "form": "stdev"}),
+    (SCWClassifier, {"C": 3.0, "average": True}),
+    (Perceptron, {}),
+    (ALMAClassifier, {"average": True}),
+    (ROMMAClassifier, {"aggressive": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "scale"), [("fourier", "auto"), ("nystroem", None)])
+@pytest.mark.parametrize(("cls", "settings"), BEHIND)
+def test_other_linear_learners_behind_maps(cls, settings, name, scale):
+    X, t = rows()
+    of_maps = cls(features=name, n_components=SIZES[name], scale=scale, **settings)
+    of_features = cls(scale=None, **settings)
+    Z = explicit(name, X, scale, "auto")
+    for edges in ([0.0], [-0.5, 0.5]):
+        y = np.digitize(t, edges)
+        of_maps.partial_fit(X, y)
+        of_features.partial_fit(Z, y)
+        np.testing.assert_allclose(of_maps.coef_, of_features.coef_, rtol=1e-7, atol=1e-9)
+        assert of_maps.n_mistakes_ == of_features.n_mistakes_
+        if hasattr(of_maps, "decision_std"):  # a row that was learned is scored as it would be learned again
+            deviations = of_maps.decision_std(X)
+            assert deviations.shape == of_features.decision_std(Z).shape
+            assert (deviations < 1.5).all()
+        sparse = cls(**of_maps.get_params()).partial_fit(csr_matrix(X), y)
+        dense = cls(**of_maps.get_params()).partial_fit(X, y)
+        assert (sparse.coef_ == dense.coef_).all()
+        of_maps, of_features = (cls(**model.get_params()) for model in (of_maps, of_features))
+
+
+def test_a_belief_of_numbers_behind_a_map():
+    X, t = rows()
+    settings = {"r": 0.3, "scale": None, "covariance": "full"}
+    of_maps = AROWRegressor(features="fourier", n_components=24, **settings).partial_fit(X, t)
+    Z = explicit("fourier", X, None, "auto")
+    ridge = np.column_stack([Z, np.ones(len(Z))])
+    by_hand = np.linalg.solve(ridge.T @ ridge + 0.3 * np.eye(25), ridge.T @ t)
+    np.testing.assert_allclose(np.append(of_maps.coef_, of_maps.intercept_), by_hand, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [AROWClassifier, SCWClassifier, AROWRegressor])
+def test_grids_are_in_units_of_mapped_rows(cls):
+    X, t = rows(900)
+    targets = t if cls is AROWRegressor else t > 0.0
+    plain, of_maps = cls().fit(X, targets), cls(features="fourier", n_components=100).fit(X, targets)
+    main = plain.grid_.dtype.names[0]
+    ratio = {"r": 1.0 / 30.0, "C": 30.0}[main]
+    np.testing.assert_allclose(of_maps.grid_[main], ratio * plain.grid_[main])
+    assert of_maps.score(X, targets) > plain.score(X, targets)  # no plane divides them
 
 
 # What the maps promise ------------------------------------------------------------------------------------

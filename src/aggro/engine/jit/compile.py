@@ -21,6 +21,7 @@ for rows where a product would overflow in another order, and for sums that must
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, wraps
 from types import FunctionType
 from typing import Any
@@ -47,9 +48,11 @@ INLINE = {**PIECE, **options_there()}
 BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
 ON_DISK = not numba.config.DISABLE_JIT and is_there("DISK_CACHE")
 if ON_DISK:
-    from aggro.engine.jit.disk_cache import WAYS, KeptCode, take_turns
+    from aggro.engine.jit.disk_cache import WAYS, KeptCode, take_turns, undisturbed
 
     WAYS.extend((sorted(INLINE), BY_ADDRESS))
+else:
+    undisturbed = nullcontext  # type: ignore[assignment]
 
 
 ENTRY_POINTS: set[int] = set()  # by id; they live as long as the process
@@ -84,7 +87,7 @@ def say_what_takes_long(compiled: Any) -> None:
                 kept.append(find(signature, compiled.targetctx.codegen()) if find else None)
             return kept[0] is None or not kept[0].exists()
 
-        with announced(lambda: announcement(compiled, signature), compiles):
+        with announced(lambda: announcement(compiled, signature), compiles), undisturbed():
             return compile_or_load(signature)
 
     compiled.compile = announcing

@@ -30,7 +30,8 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
             }
         },
         plain={"scale": None, "average": False},
-        tried=({"scale": "standard", "average": True}, {"features": "fourier", "n_components": 8}),
+        tried=({"scale": "standard", "average": True}, {"features": "nystroem", "n_components": 5, "gamma": 0.5}),
+        apart=frozenset({"gamma"}),
     )
 
     def _algorithm(self) -> PlaneParams:

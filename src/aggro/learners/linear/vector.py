@@ -235,4 +235,5 @@ LINE = Rule(
     steady=steady,
     glance=glance,
     nudge=nudge,
+    single=True,
 )

@@ -46,7 +46,7 @@ class SecondOrder(PreparedWeights):
     _unit: ClassVar[int]  # the power of 1/‖x‖² that it is measured in
     contract: ClassVar[Contract] = Contract(
         plain={"scale": None, "average": False},
-        tried=({"covariance": "full", "average": True}, {"features": "fourier", "n_components": 8, "average": True}),
+        tried=({"covariance": "full", "average": True}, {"features": "fourier", "n_components": 8, "gamma": 0.5}),
         apart=frozenset({"covariance", "gamma"}),
     )
 

@@ -12,7 +12,8 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
-from aggro.learners.shared.model import Model, View
+from aggro.learners.shared.model import NO_ORDER, Model, View
+from aggro.learners.shared.row_blocks import blocks, is_single, taken
 
 
 class Columns:
@@ -71,7 +72,13 @@ class Columns:
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """Write the scores of all rows; -1, or the first row that is not finite."""
         score_rows = suited(score, layout_of(view.state, view.params))
-        return int(score_rows(view.state, view.params, rows, scores))
+        if RULES[type(view.state)].single or not is_single(rows):
+            return int(score_rows(view.state, view.params, rows, scores))
+        for first, last in blocks(rows, 0, scores.shape[0]):
+            bad = score_rows(view.state, view.params, taken(rows, NO_ORDER, first, last), scores[first:last])
+            if bad >= 0:
+                return int(first + bad)
+        return -1
 
     def _scores(
         self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False, more: int = 0

@@ -31,6 +31,7 @@ from aggro.learners.shared.one_row import FIRST, OneRow
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.routes import EveryRow, in_blocks
+from aggro.learners.shared.row_blocks import is_single
 
 if TYPE_CHECKING:
     from aggro.learners.shared.formula import Formula
@@ -511,9 +512,10 @@ class Learner(OneRow, Columns, Counted):
     ) -> tuple[Any, int]:
         """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
         X, y, s, order, start, stop, *flags = rest
+        double = is_single(X) and not RULES[type(state)].single
         for first, last in [(start, stop)] if watch is None else watch.pieces(start, stop):
-            if order.shape[0] and isinstance(X, np.ndarray):
-                bad = in_blocks(learn_rows, state, params, X, y, s, order, first, last, *flags)
+            if double or (order.shape[0] and isinstance(X, np.ndarray)):
+                bad = in_blocks(learn_rows, state, params, X, y, s, order, first, last, *flags, double=double)
             else:
                 bad = learn_rows(state, params, X, y, s, order, first, last, *flags)
             if bad >= 0:

@@ -77,7 +77,7 @@ def mapped(rule: Rule, module: str) -> Rule:
         fresh = before(int(old.scaling.facts[MODE]), old.scaling.target.shape[0] > 0, known, width)
         return state(*learns, *map(grown_into, (old.scaling, old.map), fresh))
 
-    return replace(rule, state=made, init=init, grow=grow)
+    return replace(rule, state=made, init=init, grow=grow, single=False)
 
 
 def without_map(rule: Rule, state: Any) -> Any:

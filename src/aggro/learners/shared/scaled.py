@@ -49,7 +49,7 @@ def scaled(rule: Rule, module: str) -> Rule:
         assert rule.hold is not None
         return state(*rule.hold(without_scaling(rule, old), widest(old.scaling, X)), old.scaling)
 
-    return replace(rule, state=made, init=init, grow=grow, hold=hold if rule.hold else None)
+    return replace(rule, state=made, init=init, grow=grow, hold=hold if rule.hold else None, single=False)
 
 
 def without_scaling(rule: Rule, state: Any) -> Any:

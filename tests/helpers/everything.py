@@ -27,9 +27,11 @@ BY_ROUNDING = {("BSGDClassifier", "average")}
 
 
 def settings(entry: Entry) -> list[Variant]:
-    """The defaults, and each of the contract's further settings that the learner takes."""
+    """The defaults, and each of the contract's further settings that the learner is the first of its family to take."""
+    earlier = [other for other in LEARNERS[: LEARNERS.index(entry)] if other.module == entry.module]
+    known = [one for other in earlier if other.task == entry.task for one in tried(other)]
     further = [one for one in tried(entry) if not {(entry.name, name) for name in one} & BY_ROUNDING]
-    return [Variant(entry), *(Variant(entry, one, plain_settings(entry)) for one in further)]
+    return [Variant(entry), *(Variant(entry, one, plain_settings(entry)) for one in further if one not in known)]
 
 
 def said_of_arrays(variant: Variant, X: Any, rows: list[Any], y: np.ndarray, folder: str) -> list[Any]:

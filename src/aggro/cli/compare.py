@@ -38,7 +38,7 @@ def compare(
         typer.Option(
             metavar="LIST", autocompletion=complete_list, help="Between commas: names, or name(parameter=value, …)."
         ),
-    ] = "pa,pa1,pa2,ls",
+    ] = "PAClassifier,pa1,arow,fogd",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ASKING = "Asking"
 ANSWERS, START = ".answers", ".start"  # behind the model's name
-STRATEGIES = ("margin", "sharp", "threshold", "random")
+STRATEGIES = ("margin", "sharp", "threshold", "random", "confidence")
 ENDS = {
     "quit": "Stopped.",
     "data": "Every row has been gone over.",
@@ -58,7 +58,11 @@ def label(
     budget: Annotated[int | None, typer.Option(min=0, metavar="N", help="Stop after so many answers.")] = None,
     delta: Annotated[
         float | None,
-        typer.Option(metavar="X", rich_help_panel=ASKING, help="The smaller, the fewer questions.  [default: 0.1]"),
+        typer.Option(
+            metavar="X",
+            rich_help_panel=ASKING,
+            help="The smaller, the fewer questions.  [default: 0.1; 1 for confidence]",
+        ),
     ] = None,
     strategy: Annotated[
         str | None,
@@ -75,7 +79,11 @@ def label(
     ] = None,
     learner: Annotated[
         str | None,
-        typer.Option(metavar="NAME", autocompletion=complete_learners, help="A classifier.  [default: PAClassifier]"),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_learners,
+            help="A classifier.  [default: PAClassifier; AROWClassifier for confidence]",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,

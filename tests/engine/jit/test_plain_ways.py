@@ -79,7 +79,7 @@ from aggro.engine.jit import partial as pieces
 def no_longer(self):
     raise AttributeError("'PieceLibrary' object has no attribute '_reload_init'")
 
-pieces.PieceLibrary._finalize_final_module = no_longer
+pieces.PieceLibrary.finalize = no_longer
 from test_partial import halved, summed
 from aggro.engine.jit.compile import from_python
 assert from_python(summed)(np.array([2.0, 4.0])) == 5.0

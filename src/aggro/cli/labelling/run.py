@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 AGAIN = "Give the command that began it, or move {journal} away to begin anew."
 OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0, "replay": 2000}
+DEVIATIONS = 1.0  # δ where scores are in units of their deviation
 
 
 class Run:
@@ -74,7 +75,8 @@ class Run:
 
     def gated_anew(self) -> Any:
         """A new active learner; around it, for a table, one that takes raw records."""
-        name = self.learner or "PAClassifier"
+        sure = self.asking.get("strategy") == "confidence"  # of learners that know how sure they are
+        name = self.learner or ("AROWClassifier" if sure else "PAClassifier")
         own, of_records = split_settings(name, self.settings)
         active = gated(make_learner(name, own), self.asking, hashed=self.bits())
         if not self.stream.raw:
@@ -220,7 +222,8 @@ def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> An
             raise Mistake(f"{type(learner).__name__} does not tell classes apart. Take a classifier.")
         if hashed is not None and parameters_of(learner)["n_features"] is None:
             setattr(learner, "n_features", 2**hashed)  # noqa: B010  which says how to hash, to whoever reads the model
-        active = ActiveLearner(learner, **{**OF_A_PERSON, **asking})
+        usual = {**OF_A_PERSON, "delta": DEVIATIONS} if asking.get("strategy") == "confidence" else OF_A_PERSON
+        active = ActiveLearner(learner, **{**usual, **asking})
     active.budget = None  # the command counts answers itself
     try:
         check_params(active)

@@ -27,18 +27,40 @@ REFUSAL = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 
 
 class PieceLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code to be linked: neither optimised nor turned into machine code."""
+    """Code to be linked: neither optimised nor turned into machine code, and without the code of what it calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "external":
+                function.linkage = "linkonce_odr"  # it may come in by several callers
+        if hasattr(self, "_reload_init"):  # since Numba 0.63: what is to be done when it is loaded
+            self._reload_init.update(*(library._reload_init for library in self._linking_libraries))
         self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """Its own code, and that of all that it calls."""
+        whole = self._final_module.clone()
+        for library in called_by(self):
+            module = library._final_module if isinstance(library, PieceLibrary) else library._get_module_for_linking()
+            whole.link_in(module, preserve=True)
+        return whole
+
+
+def called_by(library: PieceLibrary) -> list[Any]:
+    """The libraries of all that is called, also by what is called, each once."""
+    found: dict[Any, None] = {}
+    waiting = list(library._linking_libraries)
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found[one] = None
+            if isinstance(one, PieceLibrary):
+                waiting += one._linking_libraries
+    return list(found)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

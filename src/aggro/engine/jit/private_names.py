@@ -25,10 +25,9 @@ from aggro.engine.jit.cache_folder import say
 PARTIAL = [
     "numba._dynfunc:make_function",
     "numba.core.codegen:JITCodeLibrary._optimize_functions",
-    "numba.core.codegen:JITCodeLibrary._optimize_final_module",
-    "numba.core.codegen:JITCodeLibrary._finalize_final_module",
+    "numba.core.codegen:JITCodeLibrary.finalize",
     "numba.core.codegen:JITCodeLibrary._finalize_dynamic_globals",
-    "numba.core.codegen:JITCodeLibrary._verify_declare_only_symbols",
+    "numba.core.codegen:JITCodeLibrary._get_module_for_linking",
     "numba.core.compiler:CompilerBase",
     "numba.core.compiler:DefaultPassBuilder.define_nopython_pipeline",
     "numba.core.compiler_machinery:PassManager",
@@ -54,7 +53,7 @@ DISK_CACHE = [
 ]
 # Without these a call between small functions costs the counting of references.
 OPTIONS: dict[str, object] = {"forceinline": True, "_nrt": False}
-MADE_LATE = ["_cache", "_codegen", "_data_layout", "_finalized", "_reload_init"]
+MADE_LATE = ["_cache", "_codegen", "_data_layout", "_final_module", "_finalized", "_linking_libraries", "_reload_init"]
 COST = {
     "PARTIAL": "a first call takes longer",
     "ADDRESSES": "single rows take longer",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
 
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
 
-MARK = "<!-- learners -->"
+MARK, MEASURED = "<!-- learners -->", "<!-- learners, measured -->"
 FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
 PAGES = Path(__file__).parent / "learners"
+FIGURES = Path(__file__).parent / "figures" / "which_learner.csv"
 
 
 def page_name(entry: Entry) -> str:
@@ -30,6 +32,29 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def measured() -> str:
+    """What ``benchmarks/which_learner.py`` found: error and time of each learner and set; the best error is bold."""
+    with FIGURES.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    sets = list(dict.fromkeys(line["set"] for line in lines))
+    least = {name: min(float(line["error"]) for line in lines if line["set"] == name) for name in sets}
+    found = {(line["learner"], line["set"]): line for line in lines}
+
+    def cell(learner: str, name: str) -> str:
+        line = found.get((learner, name))
+        if line is None:
+            return ""
+        error = f"{float(line['error']):.2f}"
+        bold = "**" if float(line["error"]) == least[name] else ""
+        return f"{bold}{error}{bold} · {float(line['times']):.2g} ×"
+
+    rows = ["| learner | " + " | ".join(sets) + " |", "|---" * (len(sets) + 1) + "|"]
+    for learner in dict.fromkeys(line["learner"] for line in lines):
+        page = page_name(next(entry for entry in LEARNERS if entry.name == learner))
+        rows.append(f"| [{learner}](learners/{page}) | " + " | ".join(cell(learner, name) for name in sets) + " |")
+    return "\n".join(rows)
+
+
 def on_config(config: Any) -> Any:
     """The menu has the learners in the order of the registry."""
     (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
@@ -38,6 +63,8 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
+    if MEASURED in markdown:
+        markdown = markdown.replace(MEASURED, measured())
     return markdown.replace(MARK, table())
 
 

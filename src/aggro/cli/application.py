@@ -23,6 +23,7 @@ from aggro.cli.demo import demo
 from aggro.cli.export import export
 from aggro.cli.help import Group, ListsLearners, help_width
 from aggro.cli.label import label
+from aggro.cli.papers import papers
 from aggro.cli.predict import predict
 from aggro.cli.show import show
 from aggro.cli.train import train
@@ -42,6 +43,7 @@ app.command(short_help="What a model says of each row.")(predict)
 app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
 app.command(short_help="What is in a model file.")(show)
 app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
+app.command(short_help="The five papers reproduced, beside what was published.")(papers)
 app.add_typer(data, name="data", short_help="The named data sets.")
 
 

@@ -58,11 +58,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, what to see, a chart (SVG) where there is one, and a table."""
+    """A heading, what to see, a chart (SVG, or a picture) and a table, where there are any."""
 
     title: str
     note: str
-    table: Table
+    table: Table | None
     chart: str = ""
 
 
@@ -89,9 +89,10 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str) -> s
 
 def draw_section(section: Section) -> str:
     figure = f"<figure>{section.chart}</figure>" if section.chart else ""
+    table = draw_table(section.table) if section.table is not None else ""
     return (
         f"<section><h2>{escape(section.title)}</h2>\n"
-        f'<p class="note">{escape(section.note)}</p>\n{figure}\n{draw_table(section.table)}</section>'
+        f'<p class="note">{escape(section.note)}</p>\n{figure}\n{table}</section>'
     )
 
 

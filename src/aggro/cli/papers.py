@@ -1,0 +1,124 @@
+"""``aggro papers``: the five papers reproduced, beside what was published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake, console, json_text, shown
+from aggro.cli.options import Json
+
+if TYPE_CHECKING:
+    from aggro.papers.jobs import Job
+    from aggro.papers.report import Result
+
+NAMES = ("crammer", "bpa", "apa", "pamo", "pam")  # as aggro.papers has them; imported by who runs them
+KEPT = "done.jsonl"
+
+
+def papers(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER]...", help=f"{', '.join(NAMES)}, or all.", autocompletion=lambda: [*NAMES, "all"]
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report goes.")] = Path("aggro-papers"),
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows and orders: whether all of it works.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes at once.  [default: one a core]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Reproduce the five papers: every table and figure beside what was published, as one page.
+
+    The data sets are those of the folder that AGGRO_DATA names; a set that is not there is a row that says so. What is
+    done is kept in FOLDER, and a run that was stopped goes on there.
+    """
+    from importlib.util import find_spec
+
+    wanted = list(dict.fromkeys(names or ["all"]))
+    unknown = next((name for name in wanted if name not in (*NAMES, "all")), None)
+    if unknown is not None:
+        raise Mistake(f"There is no paper {unknown!r}. There are: {', '.join(NAMES)}, and all.")
+    if find_spec("matplotlib") is None:
+        raise Mistake("Drawing the figures takes matplotlib: pip install 'aggro[plot]'.")
+
+    from aggro.papers import find
+    from aggro.papers.jobs import Kept, do
+    from aggro.papers.report import numbers, result_of, write
+
+    chosen = [name for name in NAMES if name in wanted or "all" in wanted]
+    folder = checked_folder(out)
+    kept = Kept(folder / KEPT)
+    jobs = {name: find(name).jobs(quick) for name in chosen}
+    every = [job for of_paper in jobs.values() for job in of_paper]
+    with watching(every, [job for job in every if kept.has(job)]) as note:
+        for job in do(every, kept, workers or os.cpu_count() or 1):
+            note(job)
+    results = [result_of(name, find(name), kept.of(jobs[name]), quick) for name in chosen]
+    write(results, folder, quick)
+    if as_json:
+        print(json_text(numbers(results), indent=1))
+    else:
+        say(results, folder)
+
+
+def checked_folder(path: Path) -> Path:
+    """The folder, made if it is not there; one with files of somebody else is refused."""
+    if path.exists() and not path.is_dir():
+        raise Mistake(f"{path} is a file. Give a folder with --out.")
+    if path.is_dir() and any(path.iterdir()) and not (path / KEPT).exists():
+        raise Mistake(f"{path} has other files in it. Give a folder of its own with --out.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / KEPT).touch()
+    except OSError as error:
+        raise Mistake(f"{path}: {error.strerror or error}.") from error
+    return path
+
+
+@contextmanager
+def watching(jobs: list[Job], before: list[Job]) -> Iterator[Any]:
+    """A bar with the time left on a terminal, a line a job elsewhere."""
+    import sys
+
+    total, ready = sum(job.cost for job in jobs), sum(job.cost for job in before)
+    if not sys.stderr.isatty():
+        number = iter(range(len(before) + 1, len(jobs) + 1))
+        yield lambda job: print(f"{next(number)}/{len(jobs)} {job.key}", file=sys.stderr, flush=True)
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    screen = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(30),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("papers", total=total)
+        bar.advance(task, ready)
+
+        def note(job: Job) -> None:
+            bar.update(task, advance=job.cost, description=shown(job.key)[:40])
+
+        yield note
+
+
+def say(results: list[Result], folder: Path) -> None:
+    from aggro.papers.cells import count
+    from aggro.papers.report import verdict
+
+    for result in results:
+        matched, cells = count(result.tables)
+        print(f"{result.name:8} {matched:4} of {cells:4} cells matched")
+    print(verdict(results))
+    print(f"{folder / 'report.html'} has all of it.")

@@ -23,7 +23,8 @@ GROUNDS = {"light": LIGHT, "dark": DARK}
 DOTS = 144  # an inch
 MATCHED = (
     "A cell is matched (✓) if ours is at least as good as the published one, but for the larger of the published "
-    "spread, our spread and half a point. Times and spreads are shown and not counted. Rows in grey are not of the paper."
+    "spread, our spread and half a point. Times and spreads are shown and not counted. Rows in grey are not of the "
+    "paper."
 )
 
 
@@ -52,7 +53,7 @@ def png(picture: Picture, colours: dict[str, str]) -> bytes:
     """A picture on a ground of these colours."""
     import matplotlib
 
-    ink = {
+    ink: dict[Any, Any] = {
         "text.color": colours["ink"],
         "axes.edgecolor": colours["soft"],
         "axes.labelcolor": colours["ink"],

@@ -46,7 +46,9 @@ def result_of(name: str, paper: Paper, found: Found, quick: bool) -> Result:
         (picture, {ground: png(picture, colours) for ground, colours in GROUNDS.items()})
         for picture in paper.pictures(found, quick)
     ]
-    return Result(name, paper.TITLE, paper.NOTES, paper.tables(found, quick), paper.best(found, quick), drawn)
+    return Result(
+        name, paper.TITLE, " ".join(paper.NOTES.split()), paper.tables(found, quick), paper.best(found, quick), drawn
+    )
 
 
 def png(picture: Picture, colours: dict[str, str]) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, console, json_text, shown
+from aggro.cli.console import Mistake, console, json_text, kept, shown
 from aggro.cli.options import Json
 
 if TYPE_CHECKING:
@@ -56,13 +56,14 @@ def papers(
 
     chosen = [name for name in NAMES if name in wanted or "all" in wanted]
     folder = checked_folder(out)
-    kept = Kept(folder / KEPT)
+    done = Kept(folder / KEPT)
     jobs = {name: find(name).jobs(quick) for name in chosen}
     every = [job for of_paper in jobs.values() for job in of_paper]
-    with watching(every, [job for job in every if kept.has(job)]) as note:
-        for job in do(every, kept, workers or os.cpu_count() or 1):
+    before = [job for job in every if done.has(job)]
+    with kept(lambda: f"What is done is in {folder}. The same command goes on."), watching(every, before) as note:
+        for job in do(every, done, workers or os.cpu_count() or 1):
             note(job)
-    results = [result_of(name, find(name), kept.of(jobs[name]), quick) for name in chosen]
+    results = [result_of(name, find(name), done.of(jobs[name]), quick) for name in chosen]
     write(results, folder, quick)
     if as_json:
         print(json_text(numbers(results), indent=1))

@@ -8,10 +8,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FLOOR := .venv-floor
 FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: attack demo test test-checked test-floor lint bench bench-streams bench-memory docs clean
+.PHONY: attack demo papers test test-checked test-floor lint bench bench-streams bench-memory docs clean
 
 demo: $(VENV)/.package
 	$(BIN)/aggro demo
+
+# The tables and figures of the five papers, beside what was published, from the data sets in AGGRO_DATA.
+papers: export AGGRO_DATA ?= ../shared/data
+papers: $(VENV)/.plot
+	$(BIN)/aggro papers all --out aggro-papers
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)

@@ -71,6 +71,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"moved", "learners.register", "models", "theory", *FAMILIES, *LEARNERS},
         "the front door: all that users see",
     ),
+    "papers": (
+        {"", "evaluate", "plot", "streams", "theory", "published", "engine.jit", *FAMILIES, *LEARNERS},
+        "a paper's protocol uses what users use",
+    ),
     "cli": (
         {
             "",
@@ -78,6 +82,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "evaluate",
             "export",
             "models",
+            "papers",
             "plot",
             "published",
             "streams",
@@ -119,6 +124,8 @@ BY_NAME = {
     "engine.user_steps": "a pickle names the module of a step",
     "engine.jit.private_names": "Numba's names are looked for",
     "cli.plugins": "a user names modules",
+    "papers.paper": "a paper is imported when it is asked for",
+    "papers.jobs": "a job names its function, which another process looks up",
 }
 
 

@@ -12,6 +12,7 @@ import typer
 
 from aggro.cli.console import Mistake, console, json_text, kept, shown
 from aggro.cli.options import Json
+from aggro.cli.outputs import writing
 
 if TYPE_CHECKING:
     from aggro.papers.jobs import Job
@@ -52,7 +53,7 @@ def papers(
 
     from aggro.papers import find
     from aggro.papers.jobs import Kept, do
-    from aggro.papers.report import numbers, result_of, write
+    from aggro.papers.report import files, numbers, result_of
 
     chosen = [name for name in NAMES if name in wanted or "all" in wanted]
     folder = checked_folder(out)
@@ -61,10 +62,16 @@ def papers(
     every = [job for of_paper in jobs.values() for job in of_paper]
     before = [job for job in every if done.has(job)]
     with kept(lambda: f"What is done is in {folder}. The same command goes on."), watching(every, before) as note:
-        for job in do(every, done, workers or os.cpu_count() or 1):
-            note(job)
+        try:
+            for job in do(every, done, workers or os.cpu_count() or 1):
+                note(job)
+        except OSError as error:
+            where = error.filename or folder
+            raise Mistake(f"{where}: {error.strerror or error}. The same command goes on from here.") from error
     results = [result_of(name, find(name), done.of(jobs[name]), quick) for name in chosen]
-    write(results, folder, quick)
+    for name, content in files(results, quick).items():
+        with writing(folder / name, "the report") as file:
+            file.write(content)
     if as_json:
         print(json_text(numbers(results), indent=1))
     else:

@@ -10,7 +10,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from aggro import __version__
@@ -231,10 +230,3 @@ def as_csv(lines: Sequence[dict[str, Any]]) -> bytes:
         writer.writeheader()
         writer.writerows(lines)
     return text.getvalue().encode()
-
-
-def write(results: Sequence[Result], folder: Path, quick: bool) -> None:
-    """Put the report into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files(results, quick).items():
-        (folder / name).write_bytes(content)

@@ -33,8 +33,8 @@ learned, so the test part chooses nothing. One of cbcl's 24,045 test images is m
 FOLDS, MOST, TRIED = 3, 6_000, 4_000
 JOINED = ("a9a", "w8a", "ijcnn1")
 POWERS = [2.0**k for k in range(-7, 6, 2)]
-SCALES = [None, "standard"]
-RBF = {"gamma": [2.0**k for k in range(-9, 4, 2)], "scale": SCALES}
+SCALES: list[Any] = [None, "standard"]
+RBF: dict[str, list[Any]] = {"gamma": [2.0**k for k in range(-9, 4, 2)], "scale": SCALES}
 ETAS = [0.03, 0.1, 0.3, 1.0, 3.0]
 LAST: dict[str, Any] = {"average": False}
 PUBLISHED: dict[str, Any] = {"C": 0.125, "C_r": 0.125, "alpha": 0.9, "half_life": None, **LAST}
@@ -48,9 +48,9 @@ Method = tuple[str, dict[str, Any], dict[str, list[Any]]]  # the learner, what i
 
 def methods(rows: int, sizes: tuple[int, int]) -> dict[str, Method]:
     """Of both tables, by what they are called there."""
-    linear = {"C": POWERS, "scale": SCALES}
-    soft = {"C": POWERS, "eta": [0.6, 0.75, 0.9], "scale": SCALES}
-    places = {"n_prototypes": [16, 64, 256], "C": [0.1, 0.3, 1.0, 3.0], "scale": SCALES}
+    linear: dict[str, list[Any]] = {"C": POWERS, "scale": SCALES}
+    soft: dict[str, list[Any]] = {"C": POWERS, "eta": [0.6, 0.75, 0.9], "scale": SCALES}
+    places: dict[str, list[Any]] = {"n_prototypes": [16, 64, 256], "C": [0.1, 0.3, 1.0, 3.0], "scale": SCALES}
     pamo = PUBLISHED | {"n_units": sizes[0], "n_pieces": sizes[1]}
     gradient = {"lam": 1.0 / rows**2, "bound": 10.0} | LAST
     steps = [0.02, 0.1, 0.5, 2.0]
@@ -215,7 +215,7 @@ def turning(seed: int) -> dict[str, Any]:
 
     def follow(C: float, alpha: float, seed: int) -> tuple[int, list[Any]]:
         model = PAMOClassifier(
-            3, 2, C=C, C_r=C, alpha=alpha, always=True, average=False, half_life=None, random_state=0
+            3, n_pieces=2, C=C, C_r=C, alpha=alpha, always=True, average=False, half_life=None, random_state=0
         )
         axis = np.linspace(-2.2, 2.2, 60)
         plane = np.column_stack([part.ravel() for part in np.meshgrid(axis, axis)])
@@ -227,7 +227,7 @@ def turning(seed: int) -> dict[str, Any]:
         return int(model.n_mistakes_), panels
 
     # C and α by another stream of the same kind.
-    C, alpha = min(product(CS, ALPHAS), key=lambda pair: follow(*pair, seed + 1)[0])
+    C, alpha = min(product(CS, ALPHAS), key=lambda pair: follow(pair[0], pair[1], seed + 1)[0])
     wrong, panels = follow(C, alpha, seed)
     return {"C": C, "alpha": alpha, "mistakes": wrong, "panels": panels}
 

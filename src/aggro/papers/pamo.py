@@ -34,6 +34,7 @@ fewest mistakes while it learned, so the test part chooses nothing. One of cbcl'
 FOLDS, MOST, TRIED = 3, 6_000, 4_000
 JOINED = ("a9a", "w8a", "ijcnn1")
 POWERS = [2.0**k for k in range(-7, 6, 2)]
+WIDE = [2.0**k for k in range(-22, 6, 3)]  # where rows may be as long as those of pictures
 SCALES: list[Any] = [None, "standard"]
 RBF: dict[str, list[Any]] = {"gamma": [2.0**k for k in range(-9, 4, 2)], "scale": SCALES}
 ETAS = [0.03, 0.1, 0.3, 1.0, 3.0]
@@ -50,7 +51,7 @@ Method = tuple[str, dict[str, Any], dict[str, list[Any]]]  # the learner, what i
 
 def methods(rows: int, sizes: tuple[int, int]) -> dict[str, Method]:
     """Of both tables, by what they are called there."""
-    linear: dict[str, list[Any]] = {"C": POWERS, "scale": SCALES}
+    linear: dict[str, list[Any]] = {"C": WIDE, "scale": SCALES}
     soft: dict[str, list[Any]] = {"C": POWERS, "eta": [0.6, 0.75, 0.9], "scale": SCALES}
     places: dict[str, list[Any]] = {"n_prototypes": [16, 64, 256], "C": [0.1, 0.3, 1.0], "average": [False, True]}
     pamo = PUBLISHED | {"n_units": sizes[0], "n_pieces": sizes[1]}

@@ -9,19 +9,21 @@ import numpy as np
 from aggro.papers.cells import Picture
 from aggro.papers.paper import Found
 
-LOOKS = {  # colour, line
-    "PA": ("s0", ":"),
-    "PA-1": ("s4", ":"),
-    "PA-2": ("s2", ":"),
-    "PAm": ("s1", "-"),
-    "PAm-1": ("s3", "--"),
-    "PAm-2": ("s5", "-."),
+LOOKS = {  # colour, line, mark
+    "PA": ("s0", ":", "o"),
+    "PA-1": ("s4", ":", "s"),
+    "PA-2": ("s2", ":", "^"),
+    "PAm": ("s1", "-", "o"),
+    "PAm-1": ("s3", "--", "s"),
+    "PAm-2": ("s5", "-.", "^"),
 }
 PROTOTYPES = {"sum": "class sums", "mean": "class means"}
 UPDATES, WRONG, COSINE = 0, 1, 2  # as the jobs give them
+LEAST = 1e-12  # of what is drawn: below this it is rounding
 NOTE_1 = (
-    "The cosine of the weights after a pass and those after the pass before, 1 where they point the same way; the "
-    "settings are those of the tables, the order of the rows is the same in every pass."
+    "1 less the cosine of the weights after a pass and those after the pass before, so that small differences can be "
+    "seen: 0 where they point the same way. The settings are those of the tables, the order of the rows is the same in "
+    "every pass."
 )
 NOTE_2 = (
     "After each pass. The paper has gamma and delta. The line across is a smooth support vector machine, which sees "
@@ -39,7 +41,7 @@ def drawn(found: Found, names: list[str]) -> list[Picture]:
             "pam-figure-1",
             "Figure 1: how alike the weights of two passes are",
             NOTE_1,
-            lambda c: panels(found, c, two, COSINE, "cosine"),
+            lambda c: panels(found, c, two, COSINE, "1 − cosine"),
         ),
         Picture(
             "pam-figure-2", f"Figure 2: {title}", NOTE_2, lambda c: panels(found, c, names, WRONG, "test error, %")
@@ -73,17 +75,21 @@ def panels(found: Found, colours: dict[str, str], names: list[str], what: int, l
 
 
 def one_panel(panel: Any, found: Found, colours: dict[str, str], name: str, reading: str, what: int) -> None:
-    for method, (colour, dashes) in LOOKS.items():
+    for method, (colour, dashes, mark) in LOOKS.items():
         of = found.get(f"pam/{name}/{method}/{reading if 'm' in method else ''}")
         if of is None:
             continue
         values = np.array(of["epochs"])[:, what]
         passes = np.arange(1, len(values) + 1)
-        first = 1 if what == COSINE else 0  # the first pass has none before it
-        panel.plot(passes[first:], values[first:], dashes, color=colours[colour], linewidth=1.7, label=method)
+        if what == COSINE:  # the first pass has none before it
+            passes, values = passes[1:], np.maximum(1.0 - values[1:], LEAST)
+        marks = {"marker": mark, "markersize": 3.5, "markevery": 3}
+        panel.plot(passes, values, dashes, color=colours[colour], linewidth=1.5, label=method, **marks)
     if what == WRONG and f"pam/{name}/SSVM" in found:
         panel.axhline(found[f"pam/{name}/SSVM"], color=colours["ink"], linewidth=0.9, label="SSVM")
     if what == UPDATES:
         panel.set_ylim(bottom=0.0)
+    if what == COSINE:
+        panel.set_yscale("log")
     panel.xaxis.get_major_locator().set_params(integer=True)
     panel.grid(axis="y", linewidth=0.6)

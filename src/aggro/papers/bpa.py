@@ -383,12 +383,13 @@ def courses(found: Found, colours: dict[str, str]) -> Any:
     panels = {"BPAI": ("pa1", "curve"), "BPALS": ("ls", "curve"), "BPALS, whole group": ("ls", "group curve")}
     figure, axes = pyplot.subplots(1, 3, figsize=(10.4, 3.5), layout="constrained", sharey=True)
     for panel, (title, (step, what)) in zip(axes, panels.items(), strict=True):
-        for k, (size, dashes) in enumerate(zip(OF_FIGURE_1, ("-", "--", "-.", ":", (0, (6, 1))), strict=True)):
+        lines_ = ("-", "--", "-.", ":", (0, (6, 1)))
+        for size, dashes, colour in zip(OF_FIGURE_1, lines_, ("s0", "s1", "s2", "s3", "s5"), strict=True):
             of = gave(found, MADE, step, size)
             if of is None or what not in of:
                 continue
             rows, wrong = np.array(of[what]).T
-            panel.plot(rows, wrong, linestyle=dashes, color=colours[f"s{k}"], linewidth=1.6, label=f"B = {size}")
+            panel.plot(rows, wrong, linestyle=dashes, color=colours[colour], linewidth=1.6, label=f"B = {size}")
         panel.set(xscale="log", yscale="log", xlabel="rows learned", title=title)
         panel.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
         panel.minorticks_off()

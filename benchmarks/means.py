@@ -1,22 +1,12 @@
-"""Class means: the tables of Tsai et al., what makes the number of updates fall, and the speed on sparse rows.
+"""Class means: what makes the number of updates fall, and the speed on sparse rows.
 
-    AGGRO_DATA=folder python benchmarks/means.py tables
     AGGRO_DATA=folder python benchmarks/means.py why
-    AGGRO_DATA=folder python benchmarks/means.py queue
     python benchmarks/means.py speed
-
-``tables`` learns four sets in ten random orders, one pass each, with an intercept, and prints updates and test errors
-(mean ± standard deviation over the orders) beside Tables III and IV of the paper. svmguide1 is scaled to [−1, 1] by
-its training part; ijcnn1 is its first 35,000 rows; adult is a9a. The paper gives neither C nor γ, nor the length of
-its prototype. Those in SETTINGS were found on a grid (class sums, γ from 1e-6 to 1e-3, C from 0.01 to 100) as the
-nearest to the published updates and errors, so the table says what such settings can give, and no more. The last
-three columns are the problem that the paper states, with class means as they are.
 
 ``why`` replaces the prototype by a vector of given length in one of four directions: the difference of the means,
 that of the sums, the weights themselves, and a random direction. It is a literal pass in NumPy, apart from the
-library.
-
-``queue`` learns the same sets in the same orders with a queue (PAmW) and the defaults otherwise.
+library. svmguide1 is scaled to [−1, 1] by its training part; ijcnn1 is its first 35,000 rows; adult is a9a. The paper's
+tables and figures are made by ``aggro papers pam``.
 
 ``speed`` prints ratios of times taken in turns in one run: 100,000 rows of 60 non-zeros in 47,000 columns, against
 PAClassifier; the same with an average; the time of one dense shrink of 47,000 weights beside that of a sparse row;
@@ -36,22 +26,7 @@ import scipy.sparse as sp
 from aggro import PAMeansClassifier, streams
 from aggro.published import PAClassifier
 
-ORDERS = 10
 NAMES = {"svmguide1": "svmguide1", "w3a": "w3a", "ijcnn1": "ijcnn1", "a9a": "adult"}
-COLUMNS = ("PA", "PA-1", "PA-2", "PAm", "PAm-1", "PAm-2")
-PUBLISHED = {  # updates, and test errors in per cent
-    "svmguide1": ((1053.7, 1069.0, 1231.9, 737.9, 728.3, 774.4), (7.88, 8.30, 7.31, 7.78, 7.16, 7.12)),
-    "w3a": ((542.7, 562.3, 734.4, 384.9, 337.8, 406.7), (2.30, 2.39, 2.20, 2.19, 2.11, 2.20)),
-    "ijcnn1": ((10620.4, 10616.8, 11912.8, 4525.6, 5367.1, 5120.3), (10.55, 9.38, 9.12, 9.75, 8.03, 8.55)),
-    "a9a": ((13020.6, 12378.2, 17343.3, 6436.3, 5485.0, 5565.3), (20.13, 16.54, 17.15, 17.88, 16.06, 16.29)),
-}
-SETTINGS = {  # C of PA-1 and PA-2; (γ, C) of PAm, PAm-1 and PAm-2 with class sums
-    "svmguide1": (0.3, 0.3, (1e-4, 1.0), (1e-4, 3.0), (1e-4, 3.0)),
-    "w3a": (1.0, 0.7, (3e-5, 1.0), (1e-5, 0.1), (3e-5, 3.0)),
-    "ijcnn1": (1.0, 0.3, (1e-4, 1.0), (3e-5, 3.0), (3e-5, 0.3)),
-    "a9a": (0.03, 0.025, (3e-4, 1.0), (3e-4, 10.0), (3e-4, 0.01)),
-}
-AS_STATED = 1e-3  # γ of the last three columns
 DIRECTIONS = ("means", "sums", "its own weights", "random")
 LENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 
@@ -75,47 +50,6 @@ def data(name: str) -> Data:
         low, high = X.min(axis=0), X.max(axis=0)
         X, X_test = (2.0 * (part - low) / (high - low) - 1.0 for part in (X, X_test))
     return X, y, X_test, y_test
-
-
-def over_orders(rows: Data, model: Any) -> np.ndarray:
-    """Updates and test errors in per cent, a line for each order."""
-    X, y, X_test, y_test = rows
-    found = []
-    for seed in range(ORDERS):
-        order = np.random.default_rng(seed).permutation(len(y))
-        model.fit(X[order], y[order])
-        found.append((model.n_updates_, 100.0 * (model.predict(X_test) != y_test).mean()))
-    return np.array(found)
-
-
-def tables() -> None:
-    lines: tuple[list[str], list[str]] = ([], [])
-    for name, shown in NAMES.items():
-        rows = data(name)
-        C1, C2, *of_means = SETTINGS[name]
-        models: list[Any] = [PAClassifier(step="pa"), PAClassifier(C1, step="pa1"), PAClassifier(C2, step="pa2")]
-        for step, (gamma, C) in zip(("pam", "pam1", "pam2"), of_means, strict=True):
-            models.append(PAMeansClassifier(C, step=step, gamma=gamma, prototype="sum"))
-        for step, C in zip(("pam", "pam1", "pam2"), (1.0, C1, C2), strict=True):
-            models.append(PAMeansClassifier(C, step=step, gamma=AS_STATED))
-        models.append(PAClassifier(C1, step="pa1", average=True))
-        cells: tuple[list[str], list[str]] = ([], [])
-        for k, model in enumerate(models):
-            found = over_orders(rows, model)
-            for what, digits in ((0, 0), (1, 2)):
-                mean, spread = found[:, what].mean(), found[:, what].std()
-                cell = f"{mean:,.{digits}f} ± {spread:.{digits}f}"
-                if k < len(COLUMNS):
-                    cell += f" ({PUBLISHED[name][what][k]:,.{digits}f})"
-                cells[what].append(cell)
-        for what in (0, 1):
-            lines[what].append(f"| {shown} | " + " | ".join(cells[what]) + " |")
-        print(f"{shown} done", file=sys.stderr, flush=True)
-    head = [*COLUMNS, *(f"{name}, means" for name in COLUMNS[3:]), "PA-1, average"]
-    for title, body in zip(("Updates (Table III)", "Test errors, % (Table IV)"), lines, strict=True):
-        print(f"\n{title}; published means in brackets\n\n| set | " + " | ".join(head) + " |")
-        print("|---" * (len(head) + 1) + "|")
-        print("\n".join(body))
 
 
 def literal(X: np.ndarray, y: np.ndarray, gamma: float, direction: str, length: float, seed: int) -> tuple:
@@ -161,26 +95,6 @@ def why(orders: int = 3) -> None:
             length_shown = f"{length:,.0f}" if gamma else ""
             cells = f"{updates:,.0f} | {mistakes:,.0f} | {norm:,.3g} | {wrong:.2f}"
             print(f"| {shown} | {way} | {length_shown} | {cells} |", flush=True)
-
-
-def queue() -> None:
-    sets = {name: data(name) for name in NAMES}
-    print("| | " + " | ".join(f"{shown}: updates | test error, %" for shown in NAMES.values()) + " |")
-    print("|---" * (2 * len(NAMES) + 1) + "|")
-    models: dict[str, Any] = {
-        "no queue": PAMeansClassifier(),
-        "no queue, `average=True`": PAMeansClassifier(average=True),
-        **{f"`queue={size}`": PAMeansClassifier(queue=size) for size in (3, 10, 100)},
-        "`queue=100`, weights 0.9^age": PAMeansClassifier(queue=100, queue_weights=lambda age: 0.9**age),
-        "`PAClassifier()`": PAClassifier(),
-        "`PAClassifier(average=True)`": PAClassifier(average=True),
-    }
-    for what, model in models.items():
-        cells = []
-        for rows in sets.values():
-            (updates, wrong), (_, spread) = (part(over_orders(rows, model), axis=0) for part in (np.mean, np.std))
-            cells.append(f"{updates:,.0f} | {wrong:.2f} ± {spread:.2f}")
-        print(f"| {what} | {' | '.join(cells)} |", flush=True)
 
 
 def best(*jobs: Callable[[], Any], repeat: int = 9) -> list[float]:
@@ -233,4 +147,4 @@ def speed() -> None:
 
 
 if __name__ == "__main__":
-    {"tables": tables, "why": why, "queue": queue, "speed": speed}[sys.argv[1]]()
+    {"why": why, "speed": speed}[sys.argv[1]]()

@@ -65,7 +65,7 @@ def test_measures_are_those_of_sklearn(rows):
 
 
 def test_flipping(monkeypatch):
-    monkeypatch.setattr(apa_runs, "FLIPPED", 30)
+    monkeypatch.setattr(apa_runs, "FLIPPED", 0.3)
     y = np.where(np.random.default_rng(0).random(100) < 0.4, 1, -1)
     assert (flipped_as_run(y)[:30] == -1).all()
     assert (flipped_as_run(y)[30:] == y[30:]).all()

@@ -104,7 +104,7 @@ def additive(task: str, step: str, epsilon: float | None = None) -> Any:
         return published.PAClassifier(fit_intercept=False, **given)
     if task == "regression":
         return published.PARegressor(fit_intercept=False, epsilon=0.15 if epsilon is None else epsilon, **given)
-    return published.PAUniclass(epsilon=1.2 * RADIUS if epsilon is None else epsilon, **given)
+    return published.PAUniclass(epsilon=1.02 * RADIUS if epsilon is None else epsilon, **given)
 
 
 def multiplicative(task: str, step: str, features: int = WIDE, epsilon: float | None = None) -> Any:
@@ -220,7 +220,6 @@ def conversion(task: str, order: str, losses: list[float], rows: int) -> list[di
     X, y, _ = additive_stream(task, True, rows, 0)
     found = []
     for loss in losses:
-        # No room between u and the edge, as in the theorem: ε of the stream itself.
         learner = additive(task, "pa")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it did not end is said in the table

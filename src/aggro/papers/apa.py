@@ -285,8 +285,9 @@ def all_settings(found: Found, colours: dict[str, str]) -> Any:
         if untuned is not None:
             level = float(np.mean([one[1] for one in untuned]))
             panel.axhline(level, color=colours["soft"], linewidth=1.0, linestyle="--")
-            panel.annotate(f"{the_best(found, table)}, nothing chosen", (len(SETTINGS) - 0.6, level), (0, 3), ha="right", fontsize=8,
-                           textcoords="offset points", color=colours["soft"])  # fmt: skip
+            said = f"{the_best(found, table)}, nothing chosen"
+            place_of = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": colours["soft"]}
+            panel.annotate(said, (len(SETTINGS) - 0.6, level), (0, 3), **place_of)
         names = [relaxation if C is None else f"{relaxation}\n{C:g}" for relaxation, C in SETTINGS]
         panel.set_xticks(range(len(SETTINGS)), names, fontsize=7.5)
         panel.set(ylim=(-3.0, 103.0))

@@ -3,7 +3,7 @@
     python docs/figures/which.py
 
 The figures are those that ``benchmarks/which_learner.py`` measured last. Learners that no other beats in both have
-their name beside them.
+their name beside them, but for those that a better one is hardly slower than.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from draw import Theme, plain, save
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 FIGURES = Path(__file__).parent / "which_learner.csv"
 TITLES = {
@@ -22,6 +23,7 @@ TITLES = {
     "reuters_tick": "reuters_tick: text, 8,315 columns",
     "mnist": "mnist: 780 columns, ten classes",
 }
+NEAR = 1.3  # a learner that a better one is so little slower than has no name beside it
 # Families by colour and by shape, so that they can be told apart without colours.
 KINDS = {
     "linear": ("a", "o", ("linear", "multiplicative", "means", "first_order")),
@@ -55,22 +57,27 @@ def draw(theme: Theme, lines: list[dict[str, str]]) -> Any:
         best = front(here)
         x, y = [float(p["times"]) for p in best], [float(p["error"]) for p in best]
         axes.plot(x, y, color=theme["ink"], linewidth=0.7, linestyle=":", zorder=1)
-        for k, line in enumerate(best):
-            text = line["learner"].removesuffix("Classifier")
-            shift = (4, 5) if k % 2 == 0 else (-4, -11)
-            side = "left" if k % 2 == 0 else "right"
+        named = [k for k in range(len(best)) if k + 1 == len(best) or x[k + 1] > NEAR * x[k]]
+        for number, k in enumerate(named):
+            text = best[k]["learner"].removesuffix("Classifier")
+            above = number % 2 == 0 and k + 1 < len(best)
+            shift, side = ((5, 5), "left") if above else ((-5, -11), "right")
             axes.annotate(
-                text, (x[k], y[k]), shift, textcoords="offset points", fontsize=7.5, ha=side, annotation_clip=False
+                text, (x[k], y[k]), shift, textcoords="offset points", fontsize=8, ha=side, color=theme["ink"]
             )
-        least = min(float(line["error"]) for line in here)
-        axes.set(xscale="log", ylim=(least - 0.08 * (4 * least), min(max(float(p["error"]) for p in here), 5 * least)))
+        errors = [float(line["error"]) for line in here]
+        axes.set(xscale="log", yscale="log", ylim=(min(errors) / 1.25, max(errors) * 1.1), xlim=(0.1, None))
         axes.set_title(title, loc="left", fontsize=10)
         plain(axes, theme)
+        axes.yaxis.set_major_locator(FixedLocator([1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40]))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     for axes in panels[1]:
         axes.set_xlabel("time a row, as a multiple of PAClassifier()'s")
     for axes in panels[:, 0]:
         axes.set_ylabel("test error, %")
-    panels[0, 1].legend(frameon=False, fontsize=8, loc="upper right")
+    panels[0, 1].legend(frameon=False, fontsize=8, loc="lower left")
     return figure
 
 

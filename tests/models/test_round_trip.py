@@ -229,24 +229,25 @@ def test_the_state_is_not_shared(tmp_path):
     assert snapshot(second) == before
 
 
-@pytest.mark.parametrize("name", forge.NAMES)
-def test_without_scikit_learn(name, tmp_path):
-    model = forge.fitted(name)
-    model.save(tmp_path / "m.aggro")
+def test_without_scikit_learn(tmp_path):
+    """Every learner, in one process that starts once."""
+    fitted = {name: forge.fitted(name) for name in forge.NAMES}
+    for name, model in fitted.items():
+        model.save(tmp_path / f"{name}.aggro")
     code = (
         "import sys; from aggro import models\n"
-        "bare, position = models.load_checkpoint(sys.argv[1], shell=False)\n"
-        "print(repr(bare.predict_one({'f0': 1.0, 'f1': -1.0})))\n"
-        "bare.learn_one({'f0': 1.0, 'new': 1.0}, bare.predict_one({})).save(sys.argv[1])\n"
-        "models.describe(sys.argv[1]); models.load(sys.argv[1], shell=False)\n"
-        "assert not any(name.split('.')[0] in ('sklearn', 'pandas', 'pickle5') for name in sys.modules)\n"
+        "for path in sys.argv[1:]:\n"
+        "    bare, position = models.load_checkpoint(path, shell=False)\n"
+        "    print(repr(bare.predict_one({'f0': 1.0, 'f1': -1.0})))\n"
+        "    bare.learn_one({'f0': 1.0, 'new': 1.0}, bare.predict_one({})).save(path)\n"
+        "    models.describe(path); models.load(path, shell=False)\n"
+        "    assert not any(name.split('.')[0] in ('sklearn', 'pandas', 'pickle5') for name in sys.modules), path\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "m.aggro"], capture_output=True, text=True, check=False
-    )
+    paths = [str(tmp_path / f"{name}.aggro") for name in fitted]
+    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == repr(model.predict_one({"f0": 1.0, "f1": -1.0}))
-    assert aggro.load(tmp_path / "m.aggro").n_seen_ == 31
+    assert done.stdout.splitlines() == [repr(model.predict_one({"f0": 1.0, "f1": -1.0})) for model in fitted.values()]
+    assert {aggro.load(path).n_seen_ for path in paths} == {31}
 
 
 def test_a_checkpoint_is_a_model_and_a_position(tmp_path):

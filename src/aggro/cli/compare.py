@@ -21,6 +21,7 @@ from aggro.learners.shared.inside import parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
+USUAL = ("PAClassifier", "pa1", "arow", "fogd")
 WARM_UP = 1024  # rows by which all code gets loaded before the clock runs; fewer do not take the way of many labels
 
 
@@ -34,11 +35,13 @@ def compare(
     data: Data,
     *,
     learners: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="LIST", autocompletion=complete_list, help="Between commas: names, or name(parameter=value, …)."
+            metavar="LIST",
+            autocompletion=complete_list,
+            help=f"Between commas: names, or name(parameter=value, …).  [default: {', '.join(USUAL)}]",
         ),
-    ] = "PAClassifier,pa1,arow,fogd",
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
@@ -53,7 +56,7 @@ def compare(
     """Compare learners: each row is predicted by all of them, and then learned, over one reading of the data."""
     if plot is not None:
         check_plot(plot)
-    contenders = made(learners, set_ or [])
+    contenders = made(",".join(USUAL) if learners is None else learners, set_ or [])
 
     from aggro.cli.reading import Rows, open_data
     from aggro.cli.scoring import task_of

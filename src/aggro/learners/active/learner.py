@@ -483,7 +483,7 @@ class ActiveLearner(Around):
         if not isinstance(inner, Classifier):
             raise TypeError(f"The 'estimator' parameter of {name} must be a classifier of aggro, got {inner!r}.")
         if self.strategy == "confidence" and not hasattr(inner, "decision_std"):
-            raise ValueError(f"{UNSURE} got {inner!r}.")
+            raise ValueError(f"{UNSURE} got a {type(inner).__name__}.")
         if inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
                 f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "

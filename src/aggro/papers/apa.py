@@ -115,7 +115,7 @@ def cells(runs: Any, claims: tuple[float, float] | None, copied: bool = False) -
     """AUC, F1, AUC of scores and the labels asked for, of some runs."""
     auc, f1 = claims or (None, None)
     if runs is None:
-        why = absent("ijcnn1") or "not in the quick run"
+        why = absent("ijcnn1") or "not measured"
         return Cell(auc, None, higher=True, why=why), Cell(f1, None, higher=True, why=why), Cell(), Cell()
     made = []
     for k, claim in enumerate((auc, f1, None, None)):

@@ -296,7 +296,7 @@ def shown(found: Found, name: str, method: str) -> Cell:
     mean, half = published(name, method)
     of = gave(found, name, *parts_of(method))
     if of is None:
-        return Cell(mean, None, half, why=why_absent(name) or "not in the quick run")
+        return Cell(mean, None, half, why=why_absent(name) or "not measured")
     ours, own_half = interval(of["test"])
     return Cell(mean, ours, half, own_half)
 

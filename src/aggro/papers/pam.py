@@ -336,7 +336,7 @@ def shown(found: Found, table: str, name: str, method: str, key: str, counts: bo
     claim = published(table, name, method) if paired else None
     of = found.get(f"pam/{name}/{method}/{key}")
     if of is None:
-        return Cell(claim, None, why="not in the quick run") if not why_absent(name) else Cell(claim, None)
+        return Cell(claim, None, why="not measured") if not why_absent(name) else Cell(claim, None)
     mean, spread = ours(table, of)
     known = published("V", name, method) if table == "IV" and paired else None
     more = {"slack": 0.0} if table == "III" else {}

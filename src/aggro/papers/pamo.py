@@ -317,7 +317,7 @@ def shown(found: Found, table: str, name: str, method: str) -> Cell:
     known = published(table, name, method) or (None, None)
     gave = found.get(f"pamo/table {table}/{name}/{method}")
     if gave is None:
-        return Cell(known[0], None, known[1], why=absent(name) or "not in the quick run")
+        return Cell(known[0], None, known[1], why=absent(name) or "not measured")
     mean, spread = mean_and_spread(gave["measured"])
     return Cell(known[0], mean, known[1], spread)
 
@@ -363,7 +363,7 @@ def best(found: Found, quick: bool) -> list[Best]:
 
 
 def pictures(found: Found, quick: bool) -> list[Picture]:
-    made_ = [
+    drawn = [
         Picture("pamo-figure-6", "Figure 6: test error by α and C", FIGURE_6, lambda c: surface(found, c, quick)),
         Picture("pamo-figure-7", "Figure 7: cumulative error by α and by C", FIGURE_7, lambda c: sweeps(found, c)),
         Picture("pamo-figure-9", "Figure 9: cumulative error in ten orders", FIGURE_9, lambda c: repeats(found, c)),
@@ -372,8 +372,13 @@ def pictures(found: Found, quick: bool) -> list[Picture]:
         gave = found["pamo/figure 8"]
         note = FIGURE_8.format(C=gave["C"], alpha=gave["alpha"], wrong=gave["mistakes"])
         title = "Figure 8: four clouds that turn, every 100 rows"
-        made_.insert(2, Picture("pamo-figure-8", title, note, lambda c: panels(gave, c)))
-    return made_
+        drawn.insert(2, Picture("pamo-figure-8", title, note, lambda c: panels(gave, c)))
+    return [picture for picture in drawn if any(key.startswith(key_of(picture)) for key in found)]
+
+
+def key_of(picture: Picture) -> str:
+    """What the jobs of a picture are called: "pamo/figure 6"."""
+    return picture.key.replace("-figure-", "/figure ")
 
 
 FIGURE_6 = "PAMO-II, C = C_r, the mean of three orders. Low is good: as in the paper, large α or small C does well."

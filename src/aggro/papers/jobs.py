@@ -11,12 +11,14 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aggro.engine.jit.stamp import sources
+from aggro.engine.jit.stamp import PACKAGE, content, files
 
 # Each process has one core: libraries that would take all of them make each other wait.
 ALONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
@@ -31,24 +33,36 @@ class Job(NamedTuple):
     cost: float = 1.0  # about how many seconds it takes: the longest are begun first
 
 
+@cache
+def code_of(module: str) -> str:
+    """A hash of all that a job of this module may run: the library, the sets, and the module; no other paper."""
+    own = {"sets.py", f"{module.rpartition('.')[2]}.py"}
+    told = sha256()
+    for path, name in files(str(PACKAGE)):
+        folder, _, file = name.rpartition("/")
+        if folder not in ("papers", "cli") or file in own:
+            told.update(f"{name}\n".encode())
+            told.update(content(path))
+    return told.hexdigest()
+
+
 class Kept:
     """What was done before, in a file with a line for each job."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.code = path, sources()
+        self.path = path
         self.found: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
                     said = json.loads(line)
-                    if said["code"] == self.code:
-                        self.found[said["job"]] = said["gave"]
+                    self.found[said["job"]] = said["gave"]
                 except (ValueError, KeyError, TypeError):
                     continue  # the line that was being written when it was stopped
 
     def name(self, job: Job) -> str:
-        """What a job is known by: its function and its arguments."""
-        return f"{job.call} {json.dumps(job.arguments, sort_keys=True)}"
+        """What a job is known by: its function, its arguments, and the code that it runs."""
+        return f"{job.call} {json.dumps(job.arguments, sort_keys=True)} {code_of(job.call.partition(':')[0])}"
 
     def has(self, job: Job) -> bool:
         return self.name(job) in self.found
@@ -56,7 +70,7 @@ class Kept:
     def add(self, job: Job, gave: Any) -> None:
         """Keep what a job gave, on disk before the next is begun."""
         self.found[self.name(job)] = gave
-        line = json.dumps({"code": self.code, "job": self.name(job), "gave": gave})
+        line = json.dumps({"job": self.name(job), "gave": gave})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
             file.flush()

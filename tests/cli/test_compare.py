@@ -74,3 +74,8 @@ def test_without_names_it_compares_the_defaults_and_what_else_there_is(svm):
     assert list(figures) == ["PAClassifier", "pa1", "arow", "fogd"]
     alone = good("compare", svm, "--learners", "AROWClassifier", "--json").json["learners"]["AROWClassifier"]
     assert alone["error"] == figures["arow"]["error"]
+
+
+def test_what_a_message_advises_can_be_typed(numbers):
+    assert "take --learner PARegressor" in mistake("compare", numbers)
+    assert list(good("compare", numbers, "--learner", "PARegressor", "--json").json["learners"]) == ["PARegressor"]

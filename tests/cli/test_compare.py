@@ -67,3 +67,15 @@ def test_sorted_labels_are_pointed_out(svm, tmp_path):
     for arguments in (["compare", svm, "--learners", "pa"], ["train", svm, "--model", tmp_path / "m.aggro"]):
         assert "sorted" not in good(*arguments).err
         assert good(*arguments, "--json").json["sorted_labels"] is False
+
+
+def test_without_names_it_compares_the_defaults_and_what_else_there_is(svm):
+    figures = good("compare", svm, "--json").json["learners"]
+    assert list(figures) == ["PAClassifier", "pa1", "arow", "fogd"]
+    alone = good("compare", svm, "--learners", "AROWClassifier", "--json").json["learners"]["AROWClassifier"]
+    assert alone["error"] == figures["arow"]["error"]
+
+
+def test_what_a_message_advises_can_be_typed(numbers):
+    assert "take --learner PARegressor" in mistake("compare", numbers)
+    assert list(good("compare", numbers, "--learner", "PARegressor", "--json").json["learners"]) == ["PARegressor"]

@@ -474,3 +474,13 @@ def test_a_full_disk(data, tmp_path):
     assert ran.returncode == 2, ran.stderr
     assert "The last answer is not kept" in ran.stderr.splitlines()[-1]
     assert (tmp_path / "m.aggro.answers").read_bytes().endswith(b"\n")
+
+
+def test_by_confidence_it_takes_a_learner_that_knows_it(label, data):
+    result, questions, _ = label(options=("--strategy", "confidence"))
+    assert 10 < len(questions) < ROWS  # neither none nor every row
+    asked = aggro.load(result["model"])
+    inside = asked.estimator_
+    assert (type(inside.estimator_).__name__, inside.strategy, inside.delta) == ("AROWClassifier", "confidence", 1.0)
+    said = mistake("label", data[0], "--model", "n.aggro", "--strategy", "confidence", "--learner", "pamo")
+    assert "got a PAMOClassifier" in said

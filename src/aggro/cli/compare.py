@@ -37,6 +37,8 @@ def compare(
     learners: Annotated[
         str | None,
         typer.Option(
+            "--learners",
+            "--learner",  # as messages and the other commands have it
             metavar="LIST",
             autocompletion=complete_list,
             help=f"Between commas: names, or name(parameter=value, …).  [default: {', '.join(USUAL)}]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import random
@@ -177,3 +178,31 @@ def test_code_from_outside_the_package_is_not_kept(folder):
 
     assert twice(2) == 4
     assert not list(folder.iterdir())
+
+
+def looked_at(x):
+    return x
+
+
+def test_garbage_is_collected_after_compiling_if_it_was_before(folder):
+    """Also where compiling fails; and not meanwhile."""
+    meanwhile = []
+
+    @numba.extending.overload(looked_at)
+    def looks(x):
+        meanwhile.append(gc.isenabled())
+        return lambda x: x
+
+    good, bad, was = kernel(lambda x: looked_at(x) + x), kernel(lambda x: x.no_such_thing), gc.isenabled()
+    try:
+        for number, collects, switch in ((1.0, True, gc.enable), (1, False, gc.disable)):
+            switch()
+            assert good(number) == 2
+            assert gc.isenabled() == collects
+            with pytest.raises(numba.core.errors.TypingError):
+                bad(number)
+            assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was else gc.disable)()
+    assert len(meanwhile) >= 2
+    assert not any(meanwhile)

@@ -1,41 +1,33 @@
-"""What kernel learners share: their settings, rows in blocks, and the support set as users see it.
+"""What kernel learners share: rows in blocks, and the support set as users see it.
 
 A hook of ``learners.shared.learner`` that is answered otherwise here says why in its first line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from aggro.engine.jit.compile import BY_ADDRESS
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.engine.passes import run, score
 from aggro.engine.rows import CSR, HUGE
-from aggro.engine.rule import RULES, Rule, copy_state, seen
-from aggro.engine.steps import Step
-from aggro.learners.kernel.budget import Policy
+from aggro.engine.rule import RULES, copy_state, seen
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
-from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, SETTLED, all_members, members_table, only
-from aggro.learners.kernel.methods import Method, method_code
-from aggro.learners.kernel.minibatch import kernel_group_code, learn_waiting
-from aggro.learners.kernel.rule import EXPANSION, KernelParams
+from aggro.learners.kernel.members import SETTLED, all_members, only
+from aggro.learners.kernel.minibatch import learn_waiting
+from aggro.learners.kernel.rule import KernelParams
 from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
 from aggro.learners.kernel.scores import sweep
+from aggro.learners.kernel.settings import WITH_GAMMA, KernelSettings
 from aggro.learners.kernel.support_set import (
     COUNT,
     HELD,
     LAST,
-    NORM,
     OUTLIER,
     PACK,
-    SLIDING,
-    WEIGHTED,
-    WIDTH,
     Support,
     coefficients,
     enlarged,
@@ -44,55 +36,16 @@ from aggro.learners.kernel.support_set import (
 )
 from aggro.learners.kernel.user_kernel import called, called_scores, learn_called
 from aggro.learners.shared import inputs
-from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.one_row import finite
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, Numbers
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
-from aggro.learners.shared.scaled import SCALE, mode_of
-from aggro.learners.shared.waiting_rows import WaitingRows
 
 BLOCK = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
-MOST_PROJECTED = 2**14
-MAX_BATCH = 1024  # a group of B rows costs B³
-NAMED = ("linear", "poly", "rbf", "sigmoid", "cosine")
-WITH_GAMMA = ("rbf", "poly", "sigmoid")
-ONE = members_table((1.0,))
-
-
-def kernel_among(words: tuple[str, ...]) -> Constraint:
-    """A kernel by its name, or a function."""
-    return Either((Choice(words), Kind(Callable, "a function of two matrices")))  # type: ignore[arg-type]
-
-
-POSITIVE = Number(0.0, open_low=True)
-KERNEL: dict[str, Constraint] = {
-    "C": POSITIVE,
-    "kernel": kernel_among((*NAMED, "precomputed")),
-    "gamma": Either((Choice(("auto",)), POSITIVE)),
-    "degree": Number(1, 100, integer=True),
-    "coef0": Number(),
-    "step": Choice(("pa", "pa1", "pa2", "ls")),
-    "batch_size": Number(1, MAX_BATCH, integer=True),
-    "window": Choice(("disjoint", "sliding")),
-    "budget": Either((Number(1, 2**31 - 1, integer=True), NONE)),
-    "budget_policy": Choice(tuple(policy.name.lower() for policy in Policy)),
-    **COMMON,
-    "fit_intercept": Either((Flag(), Choice(("auto",)))),
-}
-# Of the two that predict classes and numbers.
-PREDICTING: dict[str, Constraint] = {
-    **KERNEL,
-    "gamma": Either((Choice(("auto",)), POSITIVE, Numbers(POSITIVE))),
-    "average": Either((Flag(), Choice(("auto",)))),
-    "scale": SCALE,
-}
 
 
 def member_of(state: Support) -> int:
@@ -114,258 +67,12 @@ def predicting(view: View) -> np.ndarray:
     return coefficients(state, float(weight_of_rows(state)) if by_mean else 0.0)
 
 
-class KernelLearner(WaitingRows):
+class KernelLearner(KernelSettings):
     """A learner whose scores are sums of a kernel over the rows that it keeps."""
 
     _auto_passes, _auto_rows = 3, 10_000  # scoring a row takes as long as there are support vectors
-    _task: ClassVar[int]  # CLASSES, NUMBER or OUTLIER
-    _edge: ClassVar[str]  # the parameter that is the margin, the insensitivity or the radius of that task
-    _method: ClassVar[Method] = Method.PA
 
-    kernel: str | Callable[[Any, Any], Any]
-    gamma: float | str | list[float] | tuple[float, ...]
-    degree: int
-    coef0: float
-    C: float
-    step: str
-    fit_intercept: bool | str
-    average: bool | str
-    scale: Any = None  # of files and pickles that are older than this parameter
-    batch_size: int
-    window: str
-    contract: ClassVar[Contract] = Contract(
-        exempt={
-            "a weight scales C": NO_C,
-            "a_row_without_loss_changes_no_bit": {
-                **LEARNS_FROM_ALL,
-                "batch_size": "a row is kept until its group is learned",
-                "budget": "making room for a row may change its score",
-                ("scale", "auto"): "every row counts in what features are scaled by",
-                ("scale", "rms"): "every row counts in what features are scaled by",
-                ("scale", "standard"): "every row counts in what features are scaled by",
-                ("gamma", "auto"): "every row tells which γ is best",
-            },
-            "memory does not grow with rows": {
-                ("budget", None): "without a budget, every row that is learned from is kept"
-            },
-            "an unknown feature is a zero": "to a kernel, a feature that is known and zero so far is not a zero",
-        },
-        plain={"gamma": 0.1, "average": False, "scale": None},
-        tried=(
-            {"average": True},
-            {"gamma": [0.05, 0.2, 0.3], "scale": "rms", "average": True},
-            {"gamma": "auto", "average": "auto", "budget": 9, "budget_policy": "oldest", "scale": "standard"},
-            {"kernel": "poly", "fit_intercept": True},
-            {"budget": 9, "budget_policy": "project"},
-            {"budget": 9, "budget_policy": "merge", "step": "pa"},
-            {"budget": 9, "nu": 0.1},
-            {"batch_size": 4, "average": True},
-            {"batch_size": 4, "window": "sliding", "kernel": "rbf"},
-        ),
-        apart=frozenset({"budget_policy", "window"}),
-    )
-    budget: int | None
-    budget_policy: str
-
-    # Settings -----------------------------------------------------------------------------------------
-
-    def _rule_for(self, classes: int) -> Rule:
-        """One rule for any number of classes."""
-        return EXPANSION
-
-    def _params_for(self, rule: Rule) -> KernelParams:
-        edge = getattr(self, self._edge)
-        gamma, multiples = self._gammas()
-        return KernelParams(
-            task=self._task,
-            step=int(Step[self.step.upper()]),
-            C=float(self.C),
-            edge=0.0 if edge == "auto" else float(edge),
-            nu=float(getattr(self, "nu", 0.0)),
-            bias=self._bias(),
-            average=WEIGHTED if self.average == "auto" else int(self.average),
-            kind=int(Kernel.GIVEN if self._is_given() else Kernel[str(self.kernel).upper()]),
-            gamma=gamma,
-            members=members_table(multiples),
-            counts=1,
-            scale=self._scale(),
-            coef0=float(self.coef0),
-            degree=int(self.degree),
-            keeps=int(self.kernel != "precomputed"),
-            budget=int(self.budget or 0),
-            policy=int(self._policy()),
-            method=int(self._method),
-            eta=float(getattr(self, "eta", 0.0)),
-            lam=float(getattr(self, "lam", 0.0)),
-            bound=float(getattr(self, "bound", 1.0)),
-            plus=int(getattr(self, "plus", False)),
-            spare=int(self._spare()),
-            batch=int(self.batch_size),
-            sliding=int(self.window == "sliding"),
-            code=0,
-            seed=0,
-            covered=0,
-            ahead=np.empty((0, 0)),
-            own=np.empty(0, np.int64),
-        )
-
-    def _policy(self) -> Policy:
-        """What makes room in the budget."""
-        return Policy[self.budget_policy.upper()]
-
-    def _spare(self) -> bool:
-        """Whether a row is let go of after one was taken, and not before."""
-        return self._task == OUTLIER
-
-    def _gammas(self) -> tuple[float, tuple[float, ...]]:
-        """γ, or 0.0 where the stream says it, and what multiples of it learn side by side."""
-        if self.gamma == "auto":
-            return 0.0, AUTO if self._may_have_several() else (1.0,)
-        if isinstance(self.gamma, list | tuple):
-            least = float(min(self.gamma))
-            return least, tuple(float(gamma) / least for gamma in self.gamma)
-        return float(self.gamma), (1.0,)
-
-    def _may_have_several(self) -> bool:
-        """Whether several γ can learn side by side."""
-        projects = self.budget is not None and self.budget_policy == "project"
-        return self._task != OUTLIER and self.kernel == "rbf" and self.batch_size == 1 and not projects
-
-    def _scale(self) -> int:
-        """How rows are scaled; a given matrix has none."""
-        return 0 if self.kernel == "precomputed" else mode_of(self.scale)
-
-    def _is_given(self) -> bool:
-        """Whether kernel values come from outside compiled code."""
-        return self.kernel == "precomputed" or callable(self.kernel)
-
-    def _bias(self) -> float:
-        """1.0 with an intercept, else 0.0; "auto" for the kernels that have no constant of their own."""
-        if self.fit_intercept == "auto":
-            return float(self.kernel in ("linear", "poly", "cosine"))
-        return float(self.fit_intercept)
-
-    def _check_together(self) -> None:
-        """Some settings exclude each other."""
-        if isinstance(self.gamma, list | tuple) and len(self.gamma) > 1 and not self._may_have_several():
-            raise ValueError(
-                f"gamma={self.gamma!r} of {type(self).__name__} asks for several γ side by side, which needs "
-                "kernel='rbf' and no mini-batches, and which budget_policy='project' cannot have. Set gamma to one of "
-                "them, or to 'auto'."
-            )
-        if isinstance(self.gamma, list | tuple) and len(self.gamma) > MOST_MEMBERS:
-            raise ValueError(f"{type(self).__name__} takes at most {MOST_MEMBERS} γ. Got {len(self.gamma)}.")
-        if self.batch_size > 1:
-            self._check_batch(type(self).__name__)
-        if self.budget is not None:
-            self._check_budget(type(self).__name__, self.budget)
-
-    def _check_batch(self, owner: str) -> None:
-        """Refuse settings that do not go with mini-batches."""
-        if self.step == "pa":
-            raise ValueError(
-                f"step='pa' of {owner} cannot learn batch_size={self.batch_size} rows at once: rows may contradict "
-                "each other, and then nothing is right about all of them. Use step='pa1' or 'pa2', with a large C if "
-                "need be."
-            )
-        if self.budget is not None:
-            raise ValueError(
-                f"{owner} cannot have both batch_size={self.batch_size} and a budget: the rows of a group are kept "
-                "until it is learned. Set one of them only."
-            )
-        if self.kernel == "sigmoid":
-            raise ValueError(
-                f"batch_size={self.batch_size} of {owner} needs a kernel that is an inner product, and 'sigmoid' is "
-                "none. Choose another kernel."
-            )
-
-    def _check_budget(self, owner: str, budget: int) -> None:
-        """Refuse settings that do not go with a budget."""
-        if self.average and self._task == OUTLIER:
-            raise ValueError(
-                f"{owner} cannot have both average=True and a budget: the mean of all centres needs the support "
-                "vectors that the budget has let go. Set one of them only."
-            )
-        if self.budget_policy == "merge" and self._is_given():
-            raise ValueError(
-                f"budget_policy='merge' of {owner} makes new rows between two, of which compiled code needs the "
-                f"kernel: it must be one of {', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Choose another policy."
-            )
-        if self.budget_policy == "project" and self.kernel == "sigmoid":
-            raise ValueError(
-                f"budget_policy='project' of {owner} needs a kernel that is an inner product, and 'sigmoid' is none. "
-                "Choose another policy."
-            )
-        if self.budget_policy == "project" and budget > MOST_PROJECTED:
-            raise ValueError(
-                f"budget_policy='project' of {owner} keeps a matrix of budget × budget numbers, and takes at most "
-                f"budget={MOST_PROJECTED}. Got {budget}. Choose another policy, such as 'merge'."
-            )
-
-    def _check_change(self, state: Support) -> None:
-        """What is kept depends on most of the settings, and cannot be made up later."""
-        if self.average and not state.late.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
-        if self.average and (self.average == "auto") != (state.recent.shape[0] > 0):
-            raise ValueError(
-                f"average={self.average!r} was set after learning began, and another mean was taken of the iterates so "
-                "far. Set it back, or fit anew."
-            )
-        if self._scale() != (int(state.facts[0]) if state.facts.shape[0] else 0):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
-        self._check_gamma(state)
-        rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
-        if rows_kept == (self.kernel == "precomputed"):
-            raise ValueError(
-                f"kernel={self.kernel!r} was set after learning began: a given matrix has no rows to go on with, and "
-                "rows no matrix. Set it back, or fit anew."
-            )
-        count = int(state.marks[COUNT])
-        if self.budget is not None and count > self.budget:
-            raise ValueError(
-                f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
-                "Set a larger one, or fit anew."
-            )
-        batch = self.batch_size if self.batch_size > 1 else 0
-        if state.gram.shape[0] != batch or (batch and state.marks[SLIDING] != (self.window == "sliding")):
-            raise ValueError(
-                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
-                "Set them back, or fit anew."
-            )
-        projects = self.budget is not None and self.budget_policy == "project"
-        if projects != (state.inverse.shape[0] > 0):
-            raise ValueError(
-                "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit "
-                "anew."
-            )
-
-    def _check_gamma(self, state: Support) -> None:
-        """Refuse other γ than a state can follow."""
-        members, several = state.losses.shape[0], len(self._gammas()[1])
-        unset = self.gamma == "auto" and self._task != OUTLIER and not state.gamma[0]
-        if members and members != several:
-            said = f"{members} γ have learned side by side so far"
-        elif not members and several > 1 and not (self.gamma == "auto" and state.gamma[0]) and seen(state):
-            said = "one γ has learned so far"
-        elif unset and not members and self.kernel in WITH_GAMMA and state.norms[:, NORM].any():
-            said = "another γ has learned so far"
-        else:
-            return
-        raise ValueError(f"gamma={self.gamma!r} was set after learning began: {said}. Set it back, or fit anew.")
-
-    def _bound(self, model: Model, params: KernelParams) -> KernelParams:
-        """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""
-        if int(model.state.marks[WIDTH]) != model.width:
-            raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
-        model.in_python = model.state.facts.shape[0] > 0
-        if not model.state.losses.shape[0] and params.members.shape[1] > 1:  # of a version that had one γ
-            params = params._replace(members=ONE)
-        # Where there are no addresses, what might be jumped to must be known, whether it is or not.
-        code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
-        if params.method or not BY_ADDRESS:
-            method_at = method_code(model.state, params)
-            code = method_at if params.method else code
-        return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), code=code)
+    # Rows in blocks -----------------------------------------------------------------------------------
 
     def _with_gamma(self, model: Model, state: Support) -> Support:
         """The state of a centre with γ = 1/n for gamma="auto": made with the first row, and then it must not change."""
@@ -380,8 +87,6 @@ class KernelLearner(WaitingRows):
                 f"features to {n}. Set gamma to a number, or reserve a width with n_features."
             )
         return state
-
-    # Rows in blocks -----------------------------------------------------------------------------------
 
     def _check_whole(self, rows: Any) -> None:
         """A given matrix has a column for every row."""

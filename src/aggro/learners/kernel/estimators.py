@@ -23,7 +23,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.learners.kernel.base import POSITIVE, PREDICTING, KernelLearner
+from aggro.learners.kernel.base import KernelLearner
+from aggro.learners.kernel.settings import POSITIVE, PREDICTING
 from aggro.learners.kernel.support_set import CLASSES, NUMBER
 from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.contract import Contract

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from aggro.learners.kernel.base import POSITIVE
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, BudgetedLearner
+from aggro.learners.kernel.settings import POSITIVE
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Number
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from aggro.learners.kernel.base import MOST_PROJECTED, NAMED, POSITIVE, PREDICTING
 from aggro.learners.kernel.estimators import KernelClassifier
 from aggro.learners.kernel.rule import KernelParams
+from aggro.learners.kernel.settings import MOST_PROJECTED, NAMED, POSITIVE, PREDICTING
 from aggro.learners.kernel.support_set import Support, enlarged
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Either, Number

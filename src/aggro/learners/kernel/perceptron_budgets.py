@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from aggro.learners.kernel.base import NAMED, kernel_among
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, ONE_GAMMA, BudgetedLearner
+from aggro.learners.kernel.settings import NAMED, kernel_among
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 

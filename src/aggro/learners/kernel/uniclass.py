@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.learners.kernel.base import KERNEL, KernelLearner, kernel_among
+from aggro.learners.kernel.base import KernelLearner
+from aggro.learners.kernel.settings import KERNEL, kernel_among
 from aggro.learners.kernel.support_set import OUTLIER
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.labels import Labels

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from aggro.papers.bpa_runs import FEW, FEW_TRIALS, GROUP_TRIALS, MADE, OF_FIGURE_1, TRIALS
 from aggro.papers.cells import Best, Cell, Picture, Row, Table
+from aggro.papers.contenders import CONTENDERS, the_one
 from aggro.papers.jobs import Job
 from aggro.papers.paper import Found
 from aggro.papers.published_figures import lines
-from aggro.papers.sets import absent, rows_of
+from aggro.papers.sets import absent
 
 TITLE = (
     "A. Pérez-Suay, F. J. Ferri, M. Arevalillo-Herráez, J. V. Albert. An empirical study about online learning with "
@@ -37,21 +39,7 @@ drawn too.
 STEPS = {"BPAI": "pa1", "BPAII": "pa2", "BPALS": "ls"}
 SIZES = (*range(1, 11), 20)  # B
 OF_TABLE = (1, 4, 8)
-OF_FIGURE_1 = (1, 2, 4, 8, 20)
-SIGMAS = [float(x) for x in np.logspace(-4, 1, 6)]
-CS = [float(x) for x in np.logspace(-5, 1, 7)]
-SUBSAMPLES, TRIALS, SHARE = 3, 25, 0.75
-FEW, FEW_TRIALS = 1_000, 5  # rows of a subsample and trials, of twonorm with B that Table 2 has not
-GROUP_TRIALS = 5  # of the errors of whole groups
-FIXED: dict[str, Any] = {"window": "sliding", "fit_intercept": False}
-CONTENDERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "PAClassifier": ("PAClassifier", {}),
-    "PAMOClassifier": ("PAMOClassifier", {}),
-    "KernelPAClassifier": ("KernelPAClassifier", {}),
-    "PAClassifier, Fourier": ("PAClassifier", {"features": "fourier"}),
-}
 BEST = "the best of four, nothing chosen"
-MADE = "twonorm"  # can be made by its description
 
 
 def table_sets() -> list[str]:
@@ -73,148 +61,6 @@ def parts_of(method: str) -> tuple[str, int]:
 
 def why_absent(name: str) -> str:
     return "" if name == MADE else absent(name)
-
-
-def data(name: str, most: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, not scaled, and labels."""
-    if name == MADE and absent(name):
-        from aggro import streams
-
-        (chunk,) = streams.twonorm(7_400, chunk=7_400, seed=0)
-        X, y = chunk.X, chunk.y
-    else:
-        X, y = rows_of(name)
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    if most is None:
-        return X, y
-    some = np.random.default_rng(7).permutation(len(y))[:most]
-    return X[some], y[some]
-
-
-def standardised(X: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Columns less the mean and divided by the standard deviation that they have in ``like``."""
-    spread = like.std(axis=0)
-    scaled: np.ndarray = (X - like.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    return scaled
-
-
-def split(rows: int, trial: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows are learned, in this order, and which are predicted."""
-    order = np.random.default_rng(100 + trial).permutation(rows)
-    learned, asked = np.split(order, [int(SHARE * rows)])
-    return learned, asked
-
-
-def distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Squared, of each row of A and each of B."""
-    squares: np.ndarray = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2.0 * (A @ B.T)
-    squares[squares < 0.0] = 0.0
-    return squares
-
-
-# Jobs ---------------------------------------------------------------------------------------------------
-
-
-def chosen(
-    X: np.ndarray, y: np.ndarray, step: str, sizes: Sequence[int], thin: int, few: int | None
-) -> dict[int, tuple[float, float]]:
-    """σ and C for each B, by the progressive errors on subsamples, of at most ``few`` rows; of the grid every
-    ``thin``-th value.
-    """
-    from aggro.evaluate import kernel_grid
-
-    tried: dict[str, Any] = {"gamma": SIGMAS[::thin], "C": CS[::thin], "step": [step], "batch_size": sizes}
-    errors: Any = 0.0
-    for seed in range(SUBSAMPLES):
-        some = np.random.default_rng(seed).permutation(len(y))[: int(SHARE * len(y))][:few]
-        table = kernel_grid(standardised(X[some], X[some]), y[some], **tried, **FIXED)
-        errors = errors + table["error"]
-    found = {}
-    for size in sizes:
-        here = np.flatnonzero(table["batch_size"] == size)
-        best = table[here[np.argmin(errors[here])]]
-        found[size] = float(best["gamma"]), float(best["C"])
-    return found
-
-
-def learner(step: str, size: int, C: float) -> Any:
-    """The paper's, over a given kernel matrix."""
-    from aggro.published import KernelPAClassifier
-
-    return KernelPAClassifier(C, kernel="precomputed", step=step, batch_size=size, **FIXED)
-
-
-def measured(
-    name: str, step: str, sizes: list[int], trials: int, most: int | None, thin: int, few: int | None
-) -> dict[str, Any]:
-    """One step on one set: for each B what was chosen, and of each trial the test and the progressive error, in %."""
-    X, y = data(name, most)
-    best = chosen(X, y, step, sizes, thin, few)
-    found: dict[str, Any] = {
-        str(size): {"sigma": sigma, "C": C, "test": [], "progressive": [], "groups": []}
-        for size, (sigma, C) in best.items()
-    }
-    for trial in range(trials):
-        learned, asked = split(len(y), trial)
-        rows, others = (standardised(X[part], X[learned]) for part in (learned, asked))
-        apart, asking = distances(rows, rows), distances(others, rows)
-        for sigma in sorted({sigma for sigma, _ in best.values()}):
-            K, K_asked = np.exp(-sigma * apart), np.exp(-sigma * asking)
-            for size in (size for size in sizes if best[size][0] == sigma):
-                C, of = best[size][1], found[str(size)]
-                model = learner(step, size, C).fit(K, y[learned])
-                of["test"].append(100.0 * float((model.predict(K_asked) != y[asked]).mean()))
-                of["progressive"].append(100.0 * model.n_mistakes_ / len(learned))
-                if trial == 0 and name == MADE and size in OF_FIGURE_1 and step != "pa2":
-                    of["curve"] = curve(learner(step, size, C), K, y[learned])
-                    if step == "ls":
-                        wrong = np.cumsum(group_errors(K, signs(y[learned]), C, size))
-                        of["group curve"] = [[upto, 100.0 * wrong[int(upto) - 1] / upto] for upto, _ in of["curve"]]
-                if trial < GROUP_TRIALS and name != MADE and step == "ls":
-                    of["groups"].append(100.0 * float(group_errors(K, signs(y[learned]), C, size).mean()))
-    return found
-
-
-def signs(y: np.ndarray) -> np.ndarray:
-    """±1, the label that sorts last being +1."""
-    return np.where(y == np.unique(y)[-1], 1.0, -1.0)
-
-
-def curve(model: Any, K: np.ndarray, y: np.ndarray) -> list[list[float]]:
-    """Rows so far, and the share of them that was predicted wrongly, in per cent."""
-    found, start = [], 0
-    for stop in np.unique(np.geomspace(min(30, len(y)), len(y), 80).astype(int)):
-        model.partial_fit(K[start:stop], y[start:stop], classes=np.unique(y))
-        found.append([float(stop), 100.0 * model.n_mistakes_ / float(stop)])
-        start = stop
-    return found
-
-
-def group_errors(K: np.ndarray, y: np.ndarray, C: float, size: int) -> np.ndarray:
-    """BPALS to the letter: at each time the share of the group that is predicted wrongly before the step."""
-    f, wrong = np.zeros(len(y)), np.zeros(len(y))
-    for t in range(len(y)):
-        group = slice(max(0, t - size + 1), t + 1)
-        wrong[t] = float((y[group] * f[group] <= 0.0).mean())
-        G = K[group, group] + np.eye(f[group].size) / (2.0 * C)
-        f += np.linalg.solve(G, y[group] - f[group]) @ K[group]
-    return wrong
-
-
-def as_it_comes(name: str, learner: str, settings: dict[str, Any], trials: int, most: int | None) -> dict[str, Any]:
-    """A learner with nothing chosen: of each trial the test error, and the mistakes while it learned, in %."""
-    import aggro
-
-    X, y = data(name, most)
-    found: dict[str, Any] = {"test": [], "progressive": []}
-    for trial in range(trials):
-        learned, asked = split(len(y), trial)
-        model = getattr(aggro, learner)(random_state=trial, **settings)
-        model.partial_fit(X[learned], y[learned], classes=np.unique(y))
-        found["progressive"].append(100.0 * model.n_mistakes_ / len(learned))
-        found["test"].append(100.0 * float((model.predict(X[asked]) != y[asked]).mean()))
-    return found
 
 
 def own(method: str) -> dict[str, Any]:
@@ -242,7 +88,7 @@ def is_ours(name: str, sizes: Sequence[int]) -> bool:
 
 
 def jobs(quick: bool) -> list[Job]:
-    here = "aggro.papers.bpa:"
+    here = "aggro.papers.bpa_runs:"
     found: list[Job] = []
     trials = 2 if quick else TRIALS
     for name in table_sets():
@@ -311,12 +157,10 @@ def untuned(found: Found, name: str, method: str) -> Cell:
 
 def the_best(found: Found, name: str) -> tuple[Cell, str]:
     """Of the learners as they come the one with the fewest mistakes while it learned, and which it is."""
-    of = {title: found.get(f"bpa/{name}/as it comes/{title}") for title in CONTENDERS}
-    there = {title: one for title, one in of.items() if one is not None}
-    if len(there) < len(CONTENDERS):
+    title, of = the_one(found, f"bpa/{name}/as it comes/", "progressive")
+    if of is None:
         return Cell(), ""
-    title = min(there, key=lambda title: float(np.mean(there[title]["progressive"])))
-    mean, half = interval(there[title]["test"])
+    mean, half = interval(of["test"])
     return Cell(None, mean, None, half, why=title), title
 
 

@@ -16,6 +16,7 @@ from hashlib import sha256
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from time import process_time
 from typing import Any, NamedTuple
 
 from aggro.engine.jit.stamp import PACKAGE, content, files
@@ -67,10 +68,10 @@ class Kept:
     def has(self, job: Job) -> bool:
         return self.name(job) in self.found
 
-    def add(self, job: Job, gave: Any) -> None:
-        """Keep what a job gave, on disk before the next is begun."""
+    def add(self, job: Job, gave: Any, seconds: float) -> None:
+        """Keep what a job gave, on disk before the next is begun; how long it took is for who reads the file."""
         self.found[self.name(job)] = gave
-        line = json.dumps({"job": self.name(job), "gave": gave})
+        line = json.dumps({"key": job.key, "seconds": round(seconds, 3), "job": self.name(job), "gave": gave})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
             file.flush()
@@ -86,9 +87,10 @@ def function_of(call: str) -> Callable[..., Any]:
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
-def done(call: str, arguments: dict[str, Any]) -> Any:
-    """Do a job, in whichever process."""
-    return function_of(call)(**arguments)
+def done(call: str, arguments: dict[str, Any]) -> tuple[Any, float]:
+    """Do a job, in whichever process: what it gave, and the seconds of processor time that it took."""
+    start = process_time()
+    return function_of(call)(**arguments), process_time() - start
 
 
 def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
@@ -96,7 +98,7 @@ def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
     waiting = sorted((job for job in jobs if not kept.has(job)), key=lambda job: -job.cost)
     if workers == 1:
         for job in waiting:
-            kept.add(job, done(job.call, job.arguments))
+            kept.add(job, *done(job.call, job.arguments))
             yield job
         return
     os.environ.update(dict.fromkeys(ALONE, "1"))  # for the children, which read it when they start
@@ -106,7 +108,7 @@ def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     job = running.pop(future)
-                    kept.add(job, future.result())
+                    kept.add(job, *future.result())
                     yield job
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

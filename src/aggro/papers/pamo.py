@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from aggro.papers.cells import Best, Cell, Picture, Row, Table, mean_and_spread
+from aggro.papers.contenders import CONTENDERS, the_one
 from aggro.papers.jobs import Job
+from aggro.papers.pamo_runs import ALPHAS, AVERAGED, CS, sizes_of
 from aggro.papers.paper import Found
 from aggro.papers.published_figures import lines
-from aggro.papers.sets import absent, joined, rows_of
+from aggro.papers.sets import absent
 
 TITLE = "J. Jorge, R. Paredes. Passive-aggressive online learning with nonlinear embeddings. Pattern Recognition, 2018."
 NOTES = """
@@ -31,208 +31,7 @@ steps; whether the mean of its iterates predicts is chosen too. “Nothing chose
 over the same orders; the last row of each table is, of four learners as they come (five orders), the one with the
 fewest mistakes while it learned, so the test part chooses nothing. One of cbcl's 24,045 test images is missing.
 """
-FOLDS, MOST, TRIED = 3, 6_000, 4_000
-JOINED = ("a9a", "w8a", "ijcnn1")
-POWERS = [2.0**k for k in range(-7, 6, 2)]
-WIDE = [2.0**k for k in range(-22, 6, 3)]  # where rows may be as long as those of pictures
-SCALES: list[Any] = [None, "standard"]
-RBF: dict[str, list[Any]] = {"gamma": [2.0**k for k in range(-9, 4, 2)], "scale": SCALES}
-ETAS = [0.03, 0.1, 0.3, 1.0, 3.0]
-LAST: dict[str, Any] = {"average": False}
-FULL: dict[str, Any] = {"covariance": "full", **LAST}  # as LIBOL has it
-PUBLISHED: dict[str, Any] = {"C": 0.125, "C_r": 0.125, "alpha": 0.9, "half_life": None, **LAST}
-SAME = ("step", "variant", "always", "budget", "n_components")  # what makes a learner that of the table
-AVERAGED = {"PAMO-I, averaged": False, "PAMO-II, averaged": True}  # our own rows: whether it always learns
 BEST = "the best of four, nothing chosen"
-ALPHAS = [round(0.1 * k, 1) for k in range(1, 10)]
-CS = [2.0**k for k in range(-4, 5)]
-Method = tuple[str, dict[str, Any], dict[str, list[Any]]]  # the learner, what is given, what is tried
-
-
-def methods(rows: int, sizes: tuple[int, int]) -> dict[str, Method]:
-    """Of both tables, by what they are called there."""
-    linear: dict[str, list[Any]] = {"C": WIDE, "scale": SCALES}
-    soft: dict[str, list[Any]] = {"C": POWERS, "eta": [0.6, 0.75, 0.9], "scale": SCALES}
-    places: dict[str, list[Any]] = {"n_prototypes": [16, 64, 256], "C": [0.1, 0.3, 1.0], "average": [False, True]}
-    pamo = PUBLISHED | {"n_units": sizes[0], "n_pieces": sizes[1]}
-    gradient = {"lam": 1.0 / rows**2, "bound": 10.0} | LAST
-    steps = [0.02, 0.1, 0.5, 2.0]
-    return {
-        "PA-I": ("PAClassifier", {"step": "pa1"} | LAST, linear),
-        "PA-II": ("PAClassifier", {"step": "pa2"} | LAST, linear),
-        "CW": ("CWClassifier", FULL, {"eta": [0.55, 0.6, 0.7, 0.8, 0.9], "scale": SCALES}),
-        "AROW": ("AROWClassifier", FULL, {"r": POWERS, "scale": SCALES}),
-        "SCW-I": ("SCWClassifier", {"variant": "scw1"} | FULL, soft),
-        "SCW-II": ("SCWClassifier", {"variant": "scw2"} | FULL, soft),
-        "BSGD": ("BSGDClassifier", {"budget": 500} | LAST, {"lam": [1e-2, 1e-3, 1e-4, 1e-5]} | RBF),
-        "BPA-S": ("BPASClassifier", {"budget": 100} | LAST, {"C": steps} | RBF),
-        "BOGD": ("BOGDClassifier", {"budget": 100} | gradient, {"eta": steps} | RBF),
-        "FOGD": ("FOGDClassifier", {"n_components": 400} | LAST, {"eta": ETAS} | RBF),
-        "NOGD": ("NOGDClassifier", {"n_components": 100} | LAST, {"eta": ETAS} | RBF),
-        "I-LOL": ("ILOLClassifier", {}, places),
-        "LOL": ("LOLClassifier", {}, places | {"lam": [0.3, 3.0, 30.0]}),
-        "PAMO-I": ("PAMOClassifier", pamo | {"always": False}, {}),
-        "PAMO-II": ("PAMOClassifier", pamo | {"always": True}, {}),
-        **{
-            title: ("PAMOClassifier", pamo | {"always": always, "average": True}, {})
-            for title, always in AVERAGED.items()
-        },
-    }
-
-
-CONTENDERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "PAClassifier": ("PAClassifier", {}),
-    "PAMOClassifier": ("PAMOClassifier", {}),
-    "KernelPAClassifier": ("KernelPAClassifier", {}),
-    "PAClassifier, Fourier": ("PAClassifier", {"features": "fourier"}),
-}
-
-
-def made(name: str, seed: int, settings: dict[str, Any]) -> Any:
-    import aggro
-
-    return getattr(aggro, name)(random_state=seed, **settings)
-
-
-def sizes_of(table: str, name: str) -> tuple[int, int]:
-    """h and k of PAMO."""
-    if table == "2":
-        return 64, 2
-    line = next(line for line in lines("pamo_table1_sizes") if line["dataset"] == name)
-    return int(line["units_h"]), int(line["pieces_k"])
-
-
-# Jobs ---------------------------------------------------------------------------------------------------
-
-
-def rows_for(table: str, name: str, most: int | None) -> tuple[Any, np.ndarray, tuple[Any, np.ndarray] | None]:
-    """Rows to learn, and those of the test part where there is one."""
-    if table == "1":
-        (X, y), test = rows_of(name, "train"), rows_of(name, "test")
-        return (X, y, test) if most is None else (*some_of(X, y, most), test)
-    X, y = joined(name, *(("train", "test") if name in JOINED else ("train",)))
-    return (X, y, None) if most is None else (*some_of(X, y, most), None)
-
-
-def some_of(X: Any, y: np.ndarray, most: int) -> tuple[Any, np.ndarray]:
-    which = np.random.default_rng(7).permutation(len(y))[:most]
-    return X[which], y[which]
-
-
-def one_pass(model: Any, X: Any, y: np.ndarray, test: tuple[Any, np.ndarray] | None) -> tuple[float, float]:
-    """In per cent: what is measured (test error, or mistakes while it learned), and those mistakes."""
-    model.partial_fit(X, y, classes=np.unique(y))
-    mistakes = 100.0 * model.n_mistakes_ / len(y)
-    if test is None:
-        return mistakes, mistakes
-    return 100.0 * float((model.predict(test[0]) != test[1]).mean()), mistakes
-
-
-def settings_of(tried: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    for values in product(*tried.values()):
-        yield dict(zip(tried, values, strict=True))
-
-
-def chosen(method: Method, X: Any, y: np.ndarray, folds: bool) -> dict[str, Any]:
-    """The settings that do best on training rows."""
-    name, given, tried = method
-    choices = list(settings_of(tried))
-    if len(choices) == 1:
-        return choices[0]
-    order = np.random.default_rng(1).permutation(len(y))
-    if not folds:
-        some = order[:TRIED]
-        return min(choices, key=lambda one: one_pass(made(name, 0, given | one), X[some], y[some], None)[0])
-    parts = np.array_split(order[:MOST], FOLDS)
-
-    def error(one: dict[str, Any]) -> float:
-        found = []
-        for held in parts:
-            rest = np.concatenate([part for part in parts if part is not held])
-            found.append(one_pass(made(name, 0, given | one), X[rest], y[rest], (X[held], y[held]))[0])
-        return float(np.mean(found))
-
-    return min(choices, key=error)
-
-
-def over_orders(
-    table: str, name: str, learner: str, settings: dict[str, Any], orders: int, most: int | None
-) -> list[tuple[float, float]]:
-    """What ``one_pass`` gives, for each order of the rows."""
-    X, y, test = rows_for(table, name, most)
-    found = []
-    for seed in range(orders):
-        order = np.random.default_rng(100 + seed).permutation(len(y))
-        found.append(one_pass(made(learner, seed, settings), X[order], y[order], test))
-    return found
-
-
-def cell(table: str, name: str, method: str, orders: int, most: int | None) -> dict[str, Any]:
-    """One method on one set: with chosen settings, and with none chosen."""
-    rows = len(rows_for(table, name, most)[1])
-    learner, given, _ = known = methods(rows, sizes_of(table, name))[method]
-    X, y = rows_of(name, "train") if most is None else some_of(*rows_of(name, "train"), most)
-    best = chosen(known, X, y, table == "1")
-    kept = {key: value for key, value in given.items() if key in SAME}
-    found = {"measured": [x for x, _ in over_orders(table, name, learner, given | best, orders, most)], "chosen": best}
-    if method not in AVERAGED:
-        found["untuned"] = [x for x, _ in over_orders(table, name, learner, kept, orders, most)]
-    return found
-
-
-def contender(table: str, name: str, title: str, orders: int, most: int | None) -> dict[str, Any]:
-    """A learner as it comes: what is measured, and its mistakes while it learned."""
-    learner, settings = CONTENDERS[title]
-    found = over_orders(table, name, learner, settings, orders, most)
-    return {"measured": [x for x, _ in found], "mistakes": [x for _, x in found]}
-
-
-def sensitivity(name: str, alpha: float, orders: int, most: int | None) -> list[list[float]]:
-    """For one α and each C: the mean test error, and the mean progressive mistakes (Figures 6 and 7)."""
-    h, k = sizes_of("1", name)
-    found = []
-    for C in CS:
-        settings = PUBLISHED | {"n_units": h, "n_pieces": k, "alpha": alpha, "C": C, "C_r": C, "always": True}
-        runs = over_orders("1", name, "PAMOClassifier", settings, orders, most)
-        found.append([float(np.mean(part)) for part in zip(*runs, strict=True)])
-    return found
-
-
-def curve(name: str, settings: dict[str, Any], seed: int, most: int | None) -> list[list[float]]:
-    """Rows so far, and the share of them that was predicted wrongly, in per cent (Figures 7 and 9)."""
-    X, y, _ = rows_for("2" if name in ("a9a", "w7a", "w8a") else "1", name, most)
-    order = np.random.default_rng(100 + seed).permutation(len(y))
-    model = made("PAMOClassifier", seed, PUBLISHED | settings)
-    marks = np.unique(np.geomspace(32, len(y), 60).astype(int))
-    found, start = [], 0
-    for stop in marks:
-        model.partial_fit(X[order[start:stop]], y[order[start:stop]], classes=np.unique(y))
-        found.append([float(stop), 100.0 * model.n_mistakes_ / float(stop)])
-        start = stop
-    return found
-
-
-def turning(seed: int) -> dict[str, Any]:
-    """Four clouds that turn: what the learner says of the plane after every hundred rows (Figure 8)."""
-    from aggro import PAMOClassifier, streams
-
-    def follow(C: float, alpha: float, seed: int) -> tuple[int, list[Any]]:
-        model = PAMOClassifier(
-            3, n_pieces=2, C=C, C_r=C, alpha=alpha, always=True, average=False, half_life=None, random_state=0
-        )
-        axis = np.linspace(-2.2, 2.2, 60)
-        plane = np.column_stack([part.ravel() for part in np.meshgrid(axis, axis)])
-        panels = []
-        for chunk in streams.rotating_xor(1000, every=100, turn=20.0, chunk=100, seed=seed):
-            model.learn_chunk(chunk)
-            said = (model.predict(plane) == 1).reshape(60, 60)
-            panels.append([said.astype(int).tolist(), chunk.X.round(3).tolist(), chunk.y.tolist()])
-        return int(model.n_mistakes_), panels
-
-    # C and α by another stream of the same kind.
-    C, alpha = min(product(CS, ALPHAS), key=lambda pair: follow(pair[0], pair[1], seed + 1)[0])
-    wrong, panels = follow(C, alpha, seed)
-    return {"C": C, "alpha": alpha, "mistakes": wrong, "panels": panels}
 
 
 def table_sets(table: str) -> list[str]:
@@ -247,7 +46,7 @@ COSTS = {"svmguide1": 4.0, "cbcl": 70.0, "ijcnn1": 60.0, "a9a": 60.0, "w7a": 30.
 
 
 def jobs(quick: bool) -> list[Job]:
-    here = "aggro.papers.pamo:"
+    here = "aggro.papers.pamo_runs:"
     orders, most, few = (2, 300, 1) if quick else (20, None, 5)
     found = []
     for table in ("1", "2"):
@@ -258,9 +57,10 @@ def jobs(quick: bool) -> list[Job]:
             for method in (*table_methods(table), *AVERAGED):
                 key = f"pamo/table {table}/{name}/{method}"
                 found.append(Job(key, f"{here}cell", given | {"method": method}, COSTS[name]))
-            for title in CONTENDERS:
+            for title, (learner, settings) in CONTENDERS.items():
                 key = f"pamo/table {table}/{name}/as it comes: {title}"
-                found.append(Job(key, f"{here}contender", given | {"title": title, "orders": few}, COSTS[name]))
+                arguments = given | {"learner": learner, "settings": settings, "orders": few}
+                found.append(Job(key, f"{here}as_it_comes", arguments, COSTS[name]))
     for name in ("svmguide1", "cbcl"):
         if absent(name) or (quick and name != "svmguide1"):
             continue
@@ -332,11 +132,10 @@ def untuned(found: Found, table: str, name: str, method: str) -> Cell:
 
 def the_best(found: Found, table: str, name: str) -> tuple[Cell, str]:
     """Of the learners as they come the one with the fewest mistakes while it learned, and which it is."""
-    gave = {title: found.get(f"pamo/table {table}/{name}/as it comes: {title}") for title in CONTENDERS}
-    if any(one is None for one in gave.values()):
+    title, of = the_one(found, f"pamo/table {table}/{name}/as it comes: ", "mistakes")
+    if of is None:
         return Cell(), ""
-    title = min(gave, key=lambda title: float(np.mean(gave[title]["mistakes"])))  # type: ignore[index]
-    mean, spread = mean_and_spread(gave[title]["measured"])  # type: ignore[index]
+    mean, spread = mean_and_spread(of["measured"])
     return Cell(None, mean, None, spread, why=title), title
 
 

@@ -1,0 +1,5 @@
+"""``python -m aggro``: the command ``aggro``."""
+
+from aggro.cli import main
+
+main()

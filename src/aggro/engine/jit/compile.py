@@ -83,9 +83,8 @@ def say_what_takes_long(compiled: Any) -> None:
         def compiles() -> bool:
             """Not if the code is on disk, and reading it takes long."""
             if not kept:
-                find = getattr(compiled._cache, "path", None)
-                kept.append(find(signature, compiled.targetctx.codegen()) if find else None)
-            return kept[0] is None or not kept[0].exists()
+                kept.append(getattr(compiled._cache, "is_there", None))
+            return kept[0] is None or not kept[0](signature, compiled.targetctx.codegen())
 
         with announced(lambda: announcement(compiled, signature), compiles), undisturbed():
             return compile_or_load(signature)

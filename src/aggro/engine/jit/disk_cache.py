@@ -1,5 +1,7 @@
 """Compiled code on disk: one file for each entry point, list of types and processor, checked before it is read.
 
+What came with the package (``engine.jit.prebuilt``) is looked at first.
+
 It takes the place of Numba's own files, through the few methods that a dispatcher calls. A file begins with a checksum
 of its name and content. What is cut, changed or in the wrong place is compiled again and written anew: it never
 reaches ``pickle``, nor the processor.
@@ -25,6 +27,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from aggro.engine.jit.cache_folder import folder_for, say
+from aggro.engine.jit.prebuilt import Prebuilt, level, prebuilt
+from aggro.engine.jit.prebuilt import content as prebuilt_content
 from aggro.engine.jit.stamp import sources, stamp
 
 try:
@@ -35,6 +39,7 @@ except ImportError:  # Windows
 MAGIC = b"aggro compiled code\n"
 SIZE = hashlib.sha256().digest_size
 SOURCES = sources()  # at import: what is compiled later is this code, even if the files change meanwhile
+USED: set[Path] = set()  # the files that this process has read or written
 WAYS: list[object] = []  # to compile, where there are several: see ``engine.jit.private_names``
 
 
@@ -45,6 +50,15 @@ def home() -> Path | None:
         say("Compiled code is not kept, and each process compiles anew, since the files of aggro cannot be read.")
         return None
     return folder_for(stamp(SOURCES, *WAYS))
+
+
+@cache
+def came() -> Prebuilt:
+    """The compiled code that came with this package; what somebody should know of it is said."""
+    found = prebuilt(SOURCES, tuple(map(repr, WAYS)))
+    if found.is_wrong:
+        say(f"Code is compiled anew, since {found.why}.")
+    return found
 
 
 def told(kind: Any) -> str:
@@ -76,33 +90,48 @@ class KeptCode(NullCache):  # type: ignore[misc]
         folder = home()
         return None if folder is None else str(folder)
 
-    def path(self, signature: Any, codegen: Any) -> Path | None:
-        """The file for arguments of these types on this processor; None if nothing is kept."""
-        folder = home()
-        if folder is None:
-            return None
+    def file(self, signature: Any, processor: tuple[str, ...]) -> str:
+        """The name of the file for arguments of these types on a processor, as LLVM tells it."""
         kinds = ", ".join(map(told, getattr(signature, "args", signature)))
-        key = hashlib.sha256(repr((self._name, kinds, codegen.magic_tuple())).encode()).hexdigest()[:32]
-        return folder / f"{self._name.rpartition('.')[2].partition(':')[0]}-{key}.code"
+        key = hashlib.sha256(repr((self._name, kinds, processor)).encode()).hexdigest()[:32]
+        return f"{self._name.rpartition('.')[2].partition(':')[0]}-{key}.code"
+
+    def path(self, signature: Any, codegen: Any) -> Path | None:
+        """Where the code for arguments of these types on this processor is kept; None if nothing is."""
+        folder = home()
+        return None if folder is None else folder / self.file(signature, codegen.magic_tuple())
+
+    def came_with_package(self, signature: Any, codegen: Any) -> tuple[str, bytes] | None:
+        """The file that came with the package, for processors of this level: its name, and what is in it."""
+        found = came()
+        if not found.files:
+            return None
+        name = self.file(signature, (codegen.magic_tuple()[0], level(), ""))
+        content = prebuilt_content(found, name)
+        return None if content is None else (name, content)
+
+    def is_there(self, signature: Any, codegen: Any) -> bool:
+        """Whether the code need not be compiled."""
+        path = self.path(signature, codegen)
+        return (path is not None and path.exists()) or self.came_with_package(signature, codegen) is not None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The code for arguments of these types, or None if it is not there or not whole."""
         target_context.refresh()
-        path = self.path(signature, target_context.codegen())
+        codegen = target_context.codegen()
+        found = self.came_with_package(signature, codegen)
+        result = None if found is None else rebuilt(*found, signature, target_context)
+        if result is not None:
+            return result
+        path = self.path(signature, codegen)
         if path is None:
             return None
         try:
             content = path.read_bytes()
         except OSError:
             return None
-        payload = content[len(MAGIC) + SIZE :]
-        if content[: len(MAGIC) + SIZE] != MAGIC + checked(path.name, payload):
-            return None
-        try:
-            result = CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # it was whole when it was written, and cannot be used: then it is made again
-            return None
-        return result if result.signature.args == tuple(getattr(signature, "args", signature)) else None
+        USED.add(path)
+        return rebuilt(path.name, content, signature, target_context)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled; if that cannot be, say so once."""
@@ -112,8 +141,21 @@ class KeptCode(NullCache):  # type: ignore[misc]
         payload = dumps(result._reduce())
         try:
             write(path, MAGIC + checked(path.name, payload) + payload)
+            USED.add(path)
         except OSError as error:
             say(f"Compiled code cannot be kept in {path.parent}: {error.strerror or error}.")
+
+
+def rebuilt(name: str, content: bytes, signature: Any, target_context: Any) -> Any:
+    """What was compiled, from what is in a file of this name; None if it is not whole, or not for these types."""
+    payload = content[len(MAGIC) + SIZE :]
+    if content[: len(MAGIC) + SIZE] != MAGIC + checked(name, payload):
+        return None
+    try:
+        result = CompileResult._rebuild(target_context, *pickle.loads(payload))
+    except Exception:  # it was whole when it was written, and cannot be used: then it is made again
+        return None
+    return result if result.signature.args == tuple(getattr(signature, "args", signature)) else None
 
 
 def write(path: Path, content: bytes) -> None:
@@ -156,8 +198,9 @@ def take_turns(compiled: Any) -> None:
             return compile_or_load(signature)
         # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
         with global_compiler_lock:
-            path = compiled._cache.path(signature, compiled.targetctx.codegen())
-            if path is None or path.exists():
+            codegen = compiled.targetctx.codegen()
+            path = compiled._cache.path(signature, codegen)
+            if path is None or compiled._cache.is_there(signature, codegen):
                 return compile_or_load(signature)
             try:
                 turn = path.with_suffix(".turn").open("w")

@@ -1,0 +1,121 @@
+"""Compiles, ahead of time, what learners and readers of files will ask for: ``aggro warm``, and the wheel's kernels.
+
+Code is compiled for the types of what it is called with, and these follow from a learner's settings, the form of the
+rows and how they are given. So each learner learns and predicts a few rows in all its settings and all forms, as in its
+contract, and what it has used is on disk afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggro.learners.registry import LEARNERS, Entry
+from aggro.testing.variants import Variant, as_dicts, as_pairs, stream, variants
+
+ROWS = 48
+FILES = {  # one of each format that has a parser of its own
+    "rows.svm": "+1 1:0.5 3:1.25\n-1 2:-1 3:0.25\n",
+    "rows.vw": "1 |n a:0.5 b |c d:2\n-1 |n b:1.5 |c e\n",
+    "rows.csv": "a,b,label\n0.5,1,yes\n1.5,-2,no\n",
+    "words.csv": 'when,word,text,label\n2026-01-02,red,"a few words",yes\n2026-01-03,blue,"and others",no\n',
+    "rows.jsonl": '{"a": 0.5, "b": {"c": 1}, "label": "yes"}\n{"a": 1.5, "b": {"d": 2}, "label": "no"}\n',
+}
+
+
+def forms(X: np.ndarray) -> Iterator[Any]:
+    """Rows as users have them: dense, in single precision, sparse."""
+    from scipy.sparse import csr_matrix
+
+    yield from (X, X.astype(np.float32), csr_matrix(X), csr_matrix(X.astype(np.float32)))
+
+
+def asked(model: Any, X: Any) -> None:
+    """All that a model answers about rows."""
+    model.predict(X)
+    for name in ("decision_function", "predict_proba", "score_samples", "decision_std"):
+        with contextlib.suppress(AttributeError, ValueError):
+            getattr(model, name)(X)
+
+
+def asked_one(model: Any, row: Any) -> None:
+    """All that a model answers about one row."""
+    model.predict_one(row)
+    for name in ("decision_one", "predict_proba_one", "decision_std_one", "explain_one"):
+        with contextlib.suppress(AttributeError, ValueError):
+            getattr(model, name)(row)
+
+
+def use(variant: Variant) -> None:
+    """Let a learner with these settings do all that it can, on a few rows."""
+    from aggro import ActiveLearner
+
+    for classes in (2, 3) if variant.classifies else (1,):
+        X, y = stream(variant, n=ROWS, classes=max(classes, 2))
+        for labels in (y, np.unique(y, return_inverse=True)[1]) if variant.classifies else (y,):
+            for rows in forms(X):
+                model = variant.new()
+                model.partial_fit(rows, labels, sample_weight=np.ones(len(y)))
+                model.fit(rows, labels)
+                asked(model, rows)
+            for rows in (X, as_dicts(X), as_pairs(X)):
+                model = variant.new()
+                for row, target in zip(rows, labels.tolist(), strict=True):
+                    model.learn_one(row, target)
+                asked_one(model, rows[0])
+        if variant.classifies:
+            for strategy in ("margin", "confidence"):
+                with contextlib.suppress(ValueError, TypeError):  # not every learner has a measure of confidence
+                    for rows in forms(X):
+                        ActiveLearner(variant.new(), strategy=strategy, random_state=0).fit(rows, y)
+                    active = ActiveLearner(variant.new(), strategy=strategy, random_state=0)
+                    for row, target in zip(as_dicts(X), y.tolist(), strict=True):
+                        if active.query_one(row):
+                            active.learn_one(row, target)
+
+
+def learner(entry: Entry) -> None:
+    """All that a built-in learner may ask for."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for variant in variants(entry):
+            with contextlib.suppress(ValueError):  # some settings exclude each other
+                use(variant)
+
+
+def readers() -> None:
+    """All that reading files and tables asks for."""
+    from aggro import PAClassifier, RecordLearner, streams
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, text in FILES.items():
+            path = Path(folder) / name
+            path.write_text(text * 40, encoding="utf-8")
+            for chunk in streams.open(str(path)):
+                with contextlib.suppress(ValueError, TypeError):
+                    PAClassifier().learn_chunk(chunk)
+                with contextlib.suppress(ValueError, TypeError):
+                    RecordLearner(PAClassifier()).learn_chunk(chunk)
+
+
+def jobs(names: list[str] | None = None) -> list[str]:
+    """What there is to warm: learners by name, and at last the readers."""
+    return [entry.name for entry in LEARNERS if names is None or entry.name in names] + ["readers"]
+
+
+def warm(job: str) -> list[str]:
+    """Do one of the jobs; the files of compiled code that it has used."""
+    from aggro.engine.jit.disk_cache import USED
+
+    if job == "readers":
+        readers()
+    else:
+        learner(next(entry for entry in LEARNERS if entry.name == job))
+    return sorted(map(str, USED))

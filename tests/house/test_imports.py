@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 import pytest
 from house.source import imported, modules
 
+from aggro.engine.jit.stamp import ASIDE
+
 
 def short(name: str) -> str:
     return name.removeprefix("aggro").removeprefix(".")
@@ -92,6 +94,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         },
         "commands use all, and nothing uses them",
     ),
+    "__main__": ({"cli"}, "python -m aggro is the command"),
 }
 
 SAVE = "a method that saves: files are above learners"
@@ -127,6 +130,9 @@ BY_NAME = {
     "papers.paper": "a paper is imported when it is asked for",
     "papers.jobs": "a job names its function, which another process looks up",
 }
+
+
+COMPILE = {"kernel", "quick", "inline", "part", "exact", "exact_part", "allocating", "python_too"}
 
 
 def part_of(name: str) -> str:
@@ -227,3 +233,26 @@ def test_circles_and_trespasses_are_found():
     up = ("engine.rows", "learners.shared.model")
     down = ("learners.shared.model", "engine.jit.pinned")
     assert trespasses({name: [used] for name, used in (across, up, down)}) == {across, up}
+
+
+def decorated(tree: ast.AST) -> set[str]:
+    """The plain names that functions of a module are decorated with."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {word.id for function in functions for word in function.decorator_list if isinstance(word, ast.Name)}
+
+
+def test_what_compiled_code_is_made_of_is_in_its_stamp():
+    """Files that are no part of the stamp make no code that is kept, and nothing that makes some reaches them."""
+    aside = {name for name in GRAPH if name.partition(".")[0] in ASIDE}
+    assert {name.partition(".")[0] for name in aside} == ASIDE
+    makers = {short(name) for name, tree in modules().items() if decorated(tree) & COMPILE}
+    assert len(makers) > 50
+    assert not makers & aside
+    edges = without(GRAPH, EXCEPTIONS)
+    reached, waiting = set[str](), list(makers)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += edges[name]
+    assert not reached & aside

@@ -22,13 +22,13 @@ Each over 20 random orders (seeds 100 to 119), mean ± standard deviation. PAMO 
 0.125, α = 0.9, and chooses nothing; rows are standardised on the way, a constant 1 is appended before they are
 normalised, and the hyperplanes of a unit are orthonormal at the start, without which svmguide1 gives 12 to 14 %.
 Equation 22 divides by ‖z‖² where the problem gives ‖w‖²; the latter is used. The settings of the others are chosen on
-training rows alone: in Table 1 by three folds of at most 6,000 of them (seed 1), in Table 2 by the mistakes in one
-pass over 4,000; whether rows are standardised is chosen with the rest, and the last iterate predicts. CW, AROW and
+training rows alone: in Table 1 by three folds of at most 3,000 of them (seed 1), in Table 2 by the mistakes in one
+pass over 3,000; whether rows are standardised is chosen with the rest, and the last iterate predicts. CW, AROW and
 SCW were run with LIBOL, which has full covariances, and so have these. Those of BSGD, FOGD, NOGD, LOL and I-LOL were
 taken by the authors from another paper, which does not say BSGD's budget; here it is 500. Fourier features are 400,
 landmarks and budgets of Table 2 are 100. LOL is a reading of its abstract, one global and many local weights with PA
 steps; whether the mean of its iterates predicts is chosen too. “Nothing chosen” is the learner as it comes, one pass
-over the same orders; the last row of each table is, of four learners as they come (five orders), the one with the
+over five of these orders; the last row of each table is, of four learners as they come (five orders), the one with the
 fewest mistakes while it learned, so the test part chooses nothing. One of cbcl's 24,045 test images is missing.
 """
 BEST = "the best of four, nothing chosen"

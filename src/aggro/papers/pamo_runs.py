@@ -11,7 +11,7 @@ import numpy as np
 from aggro.papers.published_figures import lines
 from aggro.papers.sets import joined, rows_of
 
-FOLDS, MOST, TRIED = 3, 6_000, 4_000
+FOLDS, MOST, TRIED = 3, 3_000, 3_000
 JOINED = ("a9a", "w8a", "ijcnn1")
 POWERS = [2.0**k for k in range(-7, 6, 2)]
 WIDE = [2.0**k for k in range(-22, 6, 3)]  # where rows may be as long as those of pictures
@@ -147,7 +147,7 @@ def cell(table: str, name: str, method: str, orders: int, most: int | None) -> d
     kept = {key: value for key, value in given.items() if key in SAME}
     found = {"measured": [x for x, _ in over_orders(table, name, learner, given | best, orders, most)], "chosen": best}
     if method not in AVERAGED:
-        found["untuned"] = [x for x, _ in over_orders(table, name, learner, kept, orders, most)]
+        found["untuned"] = [x for x, _ in over_orders(table, name, learner, kept, max(1, orders // 4), most)]
     return found
 
 

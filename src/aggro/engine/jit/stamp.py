@@ -1,7 +1,8 @@
 """A name for all that compiled code depends on: two processes with the same stamp compile the same.
 
 Numba stamps what it keeps with the one file that defines an entry point, and knows nothing of the files of what that
-calls. Here it is every file of the package, by its content: neither sizes nor times tell two wheels apart.
+calls. Here it is every file of the package but those ``ASIDE``, by its content: neither sizes nor times tell two wheels
+apart.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numba
 import numpy as np
 
 PACKAGE = Path(__file__).resolve().parents[2]
+# Folders from which nothing is compiled, and which nothing that is compiled imports: a test sees to it.
+ASIDE = {"cli", "evaluate", "export", "interop", "papers", "plot", "testing", "theory"}
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
@@ -52,11 +55,11 @@ def content(path: str) -> bytes:
 
 
 def sources(package: Path = PACKAGE) -> str:
-    """A hash of a package's files, or of the archive that it is in; empty if neither can be read."""
+    """A hash of a package's files but those aside, or of the archive that it is in; empty if neither can be read."""
     told = hashlib.sha256()
     try:
         try:
-            found = list(files(str(package)))
+            found = [(path, name) for path, name in files(str(package)) if name.partition("/")[0] not in ASIDE]
         except NotADirectoryError:
             found = [(str(parent), parent.name) for parent in package.parents if parent.is_file()]
         for path, name in found:

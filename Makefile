@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FLOOR := .venv-floor
 FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: attack demo papers test test-checked test-floor lint bench bench-streams bench-memory docs clean
+.PHONY: attack demo papers test test-checked test-floor wheel lint bench bench-streams bench-memory docs clean
 
 demo: $(VENV)/.package
 	$(BIN)/aggro demo
@@ -17,6 +17,14 @@ demo: $(VENV)/.package
 papers: export AGGRO_DATA ?= ../shared/data
 papers: $(VENV)/.plot
 	$(BIN)/aggro papers all --out aggro-papers
+
+# The tests compile for the level that the wheel's kernels are for: so they test these, and leave them for `make wheel`.
+ifneq (,$(filter x86_64 AMD64,$(shell uname -m)))
+test wheel: export NUMBA_CPU_NAME ?= x86-64-v3
+else
+test wheel: export NUMBA_CPU_NAME ?= generic
+endif
+test wheel: export NUMBA_CPU_FEATURES ?=
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
@@ -37,6 +45,12 @@ attack: $(VENV)/.test
 test-floor: $(FLOOR)/.test
 	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup $(FLOOR_TESTS) $(PYTEST)
 
+# Two wheels into dist: one with compiled kernels, for this Python, Numba and kind of machine, and one without, for all.
+wheel: $(VENV)/.test
+	$(BIN)/python tools/kernels.py build/kernels
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	AGGRO_KERNELS=build/kernels $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -55,7 +69,7 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --site-dir site
 
 clean:
-	rm -rf .cache .pytest_cache .mypy_cache .ruff_cache site dist aggro-demo.html
+	rm -rf .cache .pytest_cache .mypy_cache .ruff_cache site build dist aggro-demo.html
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

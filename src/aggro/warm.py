@@ -11,6 +11,8 @@ import contextlib
 import tempfile
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,14 @@ def readers() -> None:
 def jobs(names: list[str] | None = None) -> list[str]:
     """What there is to warm: learners by name, and at last the readers."""
     return [entry.name for entry in LEARNERS if names is None or entry.name in names] + ["readers"]
+
+
+def together(chosen: list[str], workers: int) -> Iterator[tuple[str, list[str]]]:
+    """Do jobs in this many processes; each when it is done, with the files that it has used."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(warm, job): job for job in chosen}
+        for future in as_completed(running):
+            yield running[future], future.result()
 
 
 def warm(job: str) -> list[str]:

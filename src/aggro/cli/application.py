@@ -27,6 +27,7 @@ from aggro.cli.papers import papers
 from aggro.cli.predict import predict
 from aggro.cli.show import show
 from aggro.cli.train import train
+from aggro.cli.warm import warm
 
 INTERRUPTED, UNREAD = 130, 141  # as shells count: 128 and the signal
 
@@ -44,6 +45,7 @@ app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(
 app.command(short_help="What is in a model file.")(show)
 app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
 app.command(short_help="The five papers reproduced, beside what was published.")(papers)
+app.command(short_help="Compile now what learners will ask for later.")(warm)
 app.add_typer(data, name="data", short_help="The named data sets.")
 
 

@@ -7,20 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import console, json_text, listed, shown
+from aggro.cli.console import Mistake, console, json_text, listed, shown
 from aggro.cli.console import facts as as_lines
 from aggro.cli.model_files import blaming_the_file, load_model
-from aggro.cli.options import Json, Model, Plugins
+from aggro.cli.options import Json, Plugins
+from aggro.cli.outputs import Reads
 from aggro.cli.tables import Column, Row, print_table
 
 
 def show(
-    model: Model,
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="A file that aggro has saved.", show_default=False), Reads()
+    ] = None,
     weights: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest weights.")] = 10,
     plugin: Plugins = None,
+    build: Annotated[bool, typer.Option("--build", help="Instead: which compiled code is used here, and why.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show a model: its learner, parameters, classes, counters and largest weights."""
+    if build:
+        show_build(as_json)
+        return
+    if model is None:
+        raise Mistake("Missing argument 'MODEL'. Give a file that aggro has saved.")
     from aggro.models import describe
 
     with blaming_the_file(model):
@@ -30,6 +39,17 @@ def show(
         print(json_text(facts, indent=2))
     else:
         print_facts(facts)
+
+
+def show_build(as_json: bool) -> None:
+    """Versions, and where compiled code comes from."""
+    from aggro.engine.jit.built import facts
+
+    if as_json:
+        print(json_text(facts(), indent=2))
+        return
+    for name, value in facts().items():
+        console().print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 
 def facts_of(path: Path, contents: Any) -> dict[str, Any]:

@@ -101,37 +101,34 @@ class KeptCode(NullCache):  # type: ignore[misc]
         folder = home()
         return None if folder is None else folder / self.file(signature, codegen.magic_tuple())
 
-    def came_with_package(self, signature: Any, codegen: Any) -> tuple[str, bytes] | None:
-        """The file that came with the package, for processors of this level: its name, and what is in it."""
-        found = came()
-        if not found.files:
-            return None
-        name = self.file(signature, (codegen.magic_tuple()[0], level(), ""))
-        content = prebuilt_content(found, name)
-        return None if content is None else (name, content)
+    def shipped(self, signature: Any, codegen: Any) -> str:
+        """What the file is called that came with the package, for processors of its level."""
+        return self.file(signature, (codegen.magic_tuple()[0], level(), ""))
 
     def is_there(self, signature: Any, codegen: Any) -> bool:
         """Whether the code need not be compiled."""
         path = self.path(signature, codegen)
-        return (path is not None and path.exists()) or self.came_with_package(signature, codegen) is not None
+        return (path is not None and path.exists()) or self.shipped(signature, codegen) in came().files
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The code for arguments of these types, or None if it is not there or not whole."""
         target_context.refresh()
         codegen = target_context.codegen()
-        found = self.came_with_package(signature, codegen)
-        result = None if found is None else rebuilt(*found, signature, target_context)
-        if result is not None:
-            return result
+        if came().files:
+            name = self.shipped(signature, codegen)
+            content = prebuilt_content(came(), name)
+            result = None if content is None else rebuilt(name, content, signature, target_context)
+            if result is not None:
+                return result
         path = self.path(signature, codegen)
         if path is None:
             return None
         try:
-            content = path.read_bytes()
+            kept = path.read_bytes()
         except OSError:
             return None
         USED.add(path)
-        return rebuilt(path.name, content, signature, target_context)
+        return rebuilt(path.name, kept, signature, target_context)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled; if that cannot be, say so once."""

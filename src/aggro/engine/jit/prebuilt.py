@@ -16,7 +16,6 @@ import platform
 import sysconfig
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -30,7 +29,24 @@ from aggro.engine.jit.stamp import PACKAGE, settings
 FOLDER = PACKAGE / "kernels"
 LIST = "made-for.json"
 FORMAT = 1
-V3 = "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3 xsave".split()
+V3 = [
+    "avx",
+    "avx2",
+    "bmi",
+    "bmi2",
+    "cx16",
+    "f16c",
+    "fma",
+    "lzcnt",
+    "movbe",
+    "popcnt",
+    "sahf",
+    "sse3",
+    "sse4.1",
+    "sse4.2",
+    "ssse3",
+    "xsave",
+]
 LEVELS: dict[str, tuple[str, list[str]]] = {  # by machine: the name that LLVM has for a level, and what it takes
     "x86_64": ("x86-64-v3", V3),
     "AMD64": ("x86-64-v3", V3),
@@ -85,7 +101,7 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
         return Prebuilt({}, f"{FOLDER / LIST} cannot be read ({error})", True)
     if os.environ.get("AGGRO_NATIVE", "") not in ("", "0"):
         return Prebuilt({}, "AGGRO_NATIVE is set")
-    if numba.config.CPU_NAME and numba.config.CPU_NAME != level():
+    if numba.config.CPU_NAME and level() != numba.config.CPU_NAME:
         return Prebuilt({}, "NUMBA_CPU_NAME is set")
     here = made_for(code, ways)
     for name, value in here.items():

@@ -1,0 +1,48 @@
+"""``aggro warm``: compile now what learners will ask for later."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from aggro.cli.console import Mistake, json_text
+from aggro.cli.options import Json
+
+
+def warm(
+    learners: Annotated[
+        list[str] | None, typer.Argument(metavar="[LEARNER]...", help="Learners by their names.  [default: all]")
+    ] = None,
+    *,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes at once.  [default: one a core]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compile for this processor what learners will ask for, and keep it: for containers, and for the fastest code.
+
+    All that a learner can be set to is compiled, for dense and sparse rows, many and one by one; all learners together
+    take ten minutes or more. What is there already is not compiled again. Code that came with the package is left
+    alone: run programs with AGGRO_NATIVE=1 to have this instead.
+    """
+    from aggro.cli.learner_spec import entry_of
+    from aggro.warm import jobs, together
+
+    os.environ["AGGRO_NATIVE"] = "1"
+    names = None if not learners else [entry_of(name)[0].name for name in learners]
+    used: set[str] = set()
+    chosen = jobs(names)
+    for number, (job, files) in enumerate(together(chosen, workers or os.cpu_count() or 1), 1):
+        used.update(files)
+        if not as_json:
+            print(f"{number}/{len(chosen)} {job}", flush=True)
+    if not used:
+        raise Mistake("Compiled code cannot be kept here. Set NUMBA_CACHE_DIR to a folder that you alone can write to.")
+    folder = os.path.dirname(min(used))
+    size = sum(os.path.getsize(path) for path in used)
+    if as_json:
+        print(json_text({"folder": folder, "files": sorted(os.path.basename(path) for path in used), "bytes": size}))
+    else:
+        print(f"{len(used)} kernels, {size / 1e6:.0f} MB, in {folder}")

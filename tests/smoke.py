@@ -1,14 +1,77 @@
-"""A first run of an installed aggro, with nothing but the wheel: ``python smoke.py PATH_OF_THE_COMMAND``."""
+"""A first run of an installed aggro, with nothing but the wheel: ``python smoke.py PATH_OF_THE_COMMAND [prebuilt]``.
 
+With ``prebuilt`` the wheel has compiled kernels, and the first call of every learner compiles nothing; counted.
+"""
+
+import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
+from numba.core import event
+from scipy.sparse import csr_matrix
 
+import aggro
 from aggro import PAClassifier, PARegressor
+from aggro.learners.registry import LEARNERS
+
+TRAIN = """
+import sys
+from numba.core import event
+from aggro.cli.application import status_of
+with event.install_recorder("numba:compile") as found:
+    status = status_of(["train", *sys.argv[1:], "--model", "model.aggro"])
+sys.exit(f"{len(found.buffer)} functions were compiled" if found.buffer else status)
+"""
 
 
-def main(command: str) -> None:
+def first_calls() -> None:
+    """Every learner as it comes: dense, single precision and sparse rows, arrays and dicts one by one."""
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((60, 5)))
+    compiled = {}
+    for entry in LEARNERS:
+        y = X[:, 0] if entry.task == "regression" else np.where(X[:, 0] > X[:, 1], "yes", "no")
+        kind = getattr(aggro, entry.name)
+        with event.install_recorder("numba:compile") as found:
+            for rows in (X, X.astype(np.float32), csr_matrix(X)):
+                kind().fit(rows, y).predict(rows)
+            for rows in (list(X), [dict(zip("abcde", row.tolist(), strict=True)) for row in X]):
+                one = kind()
+                for row, target in zip(rows, y.tolist(), strict=True):
+                    one.learn_one(row, target)
+                one.predict_one(rows[0])
+        if found.buffer:
+            compiled[entry.name] = len(found.buffer)
+    assert not compiled, compiled
+
+
+def first_files() -> None:
+    """``aggro train`` of a file of each text format, in a new process each."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {
+            "rows.svm": "+1 1:0.5 3:1.25\n-1 2:-1 3:0.25\n",
+            "rows.csv": "a,b,word,label\n0.5,1,red,yes\n1.5,-2,blue,no\n",
+            "rows.vw": "1 |n a:0.5 b |c d:2\n-1 |n b:1.5 |c e\n",
+            "rows.jsonl": '{"a": 0.5, "b": "x", "label": "yes"}\n{"a": 1.5, "b": "y", "label": "no"}\n',
+        }.items():
+            Path(folder, name).write_text(text * 50)
+            own = ["--label", "label"] if name.endswith((".csv", ".jsonl")) else []
+            done = subprocess.run(
+                [sys.executable, "-c", TRAIN, name, *own], cwd=folder, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, (name, done.stdout, done.stderr)
+            os.unlink(Path(folder, "model.aggro"))
+
+
+def main(command: str, *expected: str) -> None:
+    if expected:
+        first_calls()
+        first_files()
+        shown = subprocess.run([command, "show", "--build"], capture_output=True, text=True, check=True).stdout
+        assert "came with this package" in shown, shown
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 10))
     w = rng.standard_normal(10)
@@ -32,4 +95,4 @@ def main(command: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,6 +1,9 @@
 """What every learner knows after fixed streams, to the bit.
 
-``python tests/bits/streams.py`` records it in ``expected.json``, for a change that is meant to change bits.
+    NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= python tests/bits/streams.py
+
+records it in ``expected.json``, for a change that is meant to change bits: as the code of a level of processors, which
+is what ``make test`` compiles and a wheel brings, gives it on every machine of that level.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from helpers.variants import ALL
 
 import aggro
+from aggro.engine.jit.disk_cache import came
+from aggro.engine.jit.prebuilt import level
 from aggro.engine.rule import LATER
 from aggro.testing.variants import Variant, arrays, as_dicts, decisions, learn_rows, stream
 
@@ -32,10 +37,17 @@ ROWS = 90
 
 
 def machine() -> str:
-    """What compiled code depends on: only machines of the same name round alike."""
+    """What compiled code depends on: only machines of the same name round alike.
+
+    Code for a level of processors, compiled for it or come with the package, is the same on all of them.
+    """
     features = json.dumps(dict(llvmlite.binding.get_host_cpu_features()), sort_keys=True)
-    settings = (config.CPU_NAME, config.CPU_FEATURES, config.BOUNDSCHECK, config.DISABLE_JIT, str(config.OPT))
-    cpu = (llvmlite.binding.get_host_cpu_name(), features, platform.libc_ver())
+    cpu = (llvmlite.binding.get_host_cpu_name(), features)
+    if came().files:
+        cpu = (level(), "")
+    elif config.CPU_NAME:
+        cpu = (config.CPU_NAME, config.CPU_FEATURES)
+    settings = (config.BOUNDSCHECK, config.DISABLE_JIT, str(config.OPT), platform.libc_ver())
     about = (*cpu, *settings, numba.__version__, np.__version__)
     return hashlib.sha256(repr(about).encode()).hexdigest()[:16]
 

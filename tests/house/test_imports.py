@@ -89,11 +89,13 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "published",
             "streams",
             "streams.tables.roles",
+            "warm",
             *FAMILIES,
             *LEARNERS,
         },
         "commands use all, and nothing uses them",
     ),
+    "warm": ({"", "streams", "testing", "engine.jit", *FAMILIES, *LEARNERS}, "learners do what their contract tries"),
     "__main__": ({"cli"}, "python -m aggro is the command"),
 }
 

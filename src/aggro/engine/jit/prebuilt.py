@@ -111,7 +111,7 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
     if lacks := missing():
         return Prebuilt({}, f"this processor lacks {', '.join(lacks)}, which the compiled code of this package uses")
     try:
-        reason = exposed(FOLDER.resolve(), (PACKAGE / "__init__.py").stat().st_uid)
+        reason = exposed((FOLDER / LIST).resolve(), (PACKAGE / "__init__.py").stat().st_uid)
     except OSError as error:
         reason = str(error)
     if reason:
@@ -120,7 +120,7 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
 
 
 def content(found: Prebuilt, name: str) -> bytes | None:
-    """What is in a file; None if there is none of this name, or it is not the one that was made."""
+    """What is in a file; None if there is none of this name, or its content is not the one that is listed."""
     if name not in found.files:
         return None
     try:

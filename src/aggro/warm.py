@@ -11,13 +11,13 @@ import contextlib
 import tempfile
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from aggro.engine.processes import pool
 from aggro.learners.registry import LEARNERS, Entry
 from aggro.testing.variants import Variant, as_dicts, as_pairs, stream, variants
 
@@ -114,8 +114,8 @@ def jobs(names: list[str] | None = None) -> list[str]:
 
 def together(chosen: list[str], workers: int) -> Iterator[tuple[str, list[str]]]:
     """Do jobs in this many processes; each when it is done, with the files that it has used."""
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(warm, job): job for job in chosen}
+    with pool(workers) as processes:
+        running = {processes.submit(warm, job): job for job in chosen}
         for future in as_completed(running):
             yield running[future], future.result()
 

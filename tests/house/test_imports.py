@@ -74,7 +74,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "the front door: all that users see",
     ),
     "papers": (
-        {"", "evaluate", "plot", "streams", "theory", "published", "engine.jit", *FAMILIES, *LEARNERS},
+        {"", "evaluate", "plot", "streams", "theory", "published", *ENGINE, *FAMILIES, *LEARNERS},
         "a paper's protocol uses what users use",
     ),
     "cli": (
@@ -95,7 +95,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         },
         "commands use all, and nothing uses them",
     ),
-    "warm": ({"", "streams", "testing", "engine.jit", *FAMILIES, *LEARNERS}, "learners do what their contract tries"),
+    "warm": ({"", "streams", "testing", *ENGINE, *FAMILIES, *LEARNERS}, "learners do what their contract tries"),
     "__main__": ({"cli"}, "python -m aggro is the command"),
 }
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 from aggro.engine.jit.stamp import PACKAGE, content, files
+from aggro.engine.processes import pool
 
 # Each process has one core: libraries that would take all of them make each other wait.
 ALONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
@@ -102,8 +102,8 @@ def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
             yield job
         return
     os.environ.update(dict.fromkeys(ALONE, "1"))  # for the children, which read it when they start
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[Any], Job] = {pool.submit(done, job.call, job.arguments): job for job in waiting}
+    with pool(workers) as processes:
+        running: dict[Future[Any], Job] = {processes.submit(done, job.call, job.arguments): job for job in waiting}
         try:
             while running:
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -111,5 +111,5 @@ def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
                     kept.add(job, *future.result())
                     yield job
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            processes.shutdown(wait=False, cancel_futures=True)
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggro.papers import bpa
+from aggro.papers import bpa, bpa_runs
 from aggro.papers.cells import Cell
 
 KEYS = {"sigma": 0.1, "C": 1.0, "groups": []}
@@ -55,40 +55,40 @@ def test_columns_of_the_table_are_steps_and_sizes() -> None:
 
 def test_distances() -> None:
     A, B = np.random.default_rng(0).standard_normal((2, 5, 3))
-    assert bpa.distances(A, B) == pytest.approx(np.array([[((a - b) ** 2).sum() for b in B] for a in A]))
+    assert bpa_runs.distances(A, B) == pytest.approx(np.array([[((a - b) ** 2).sum() for b in B] for a in A]))
 
 
 def test_a_column_without_spread_is_not_divided_by_zero() -> None:
-    assert bpa.standardised(np.ones((4, 1)), np.ones((4, 1))).tolist() == [[0.0]] * 4
+    assert bpa_runs.standardised(np.ones((4, 1)), np.ones((4, 1))).tolist() == [[0.0]] * 4
 
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_the_learner_is_the_papers_without_a_bias(size: int) -> None:
     X, y = problem()
-    K = np.exp(-0.5 * bpa.distances(X, X))
-    model = bpa.learner("ls", size, 0.7).fit(K, y)
+    K = np.exp(-0.5 * bpa_runs.distances(X, X))
+    model = bpa_runs.learner("ls", size, 0.7).fit(K, y)
     assert model.n_mistakes_ == literal_pass(K, y, 0.7, size)
 
 
 def test_errors_of_groups_of_one_are_progressive_errors() -> None:
     X, y = problem()
-    K = np.exp(-0.5 * bpa.distances(X, X))
-    assert bpa.group_errors(K, y, 0.7, 1).mean() == pytest.approx(literal_pass(K, y, 0.7, 1) / len(y))
+    K = np.exp(-0.5 * bpa_runs.distances(X, X))
+    assert bpa_runs.group_errors(K, y, 0.7, 1).mean() == pytest.approx(literal_pass(K, y, 0.7, 1) / len(y))
 
 
 def test_a_curve_ends_at_the_errors_of_the_pass() -> None:
     X, y = problem()
-    K = np.exp(-0.5 * bpa.distances(X, X))
-    rows, wrong = bpa.curve(bpa.learner("pa1", 4, 0.7), K, y)[-1]
+    K = np.exp(-0.5 * bpa_runs.distances(X, X))
+    rows, wrong = bpa_runs.curve(bpa_runs.learner("pa1", 4, 0.7), K, y)[-1]
     assert rows == len(y)
-    assert wrong == pytest.approx(100.0 * bpa.learner("pa1", 4, 0.7).fit(K, y).n_mistakes_ / len(y))
+    assert wrong == pytest.approx(100.0 * bpa_runs.learner("pa1", 4, 0.7).fit(K, y).n_mistakes_ / len(y))
 
 
 def test_trials_split_the_rows() -> None:
-    learned, asked = bpa.split(100, 3)
+    learned, asked = bpa_runs.split(100, 3)
     assert (len(learned), len(asked)) == (75, 25)
     assert sorted([*learned, *asked]) == list(range(100))
-    assert bpa.split(100, 3)[0].tolist() == learned.tolist() != bpa.split(100, 4)[0].tolist()
+    assert bpa_runs.split(100, 3)[0].tolist() == learned.tolist() != bpa_runs.split(100, 4)[0].tolist()
 
 
 def test_the_interval_is_students() -> None:
@@ -112,8 +112,9 @@ def test_marks(error: float, matched: int | None) -> None:
 
 
 def test_twonorm_is_made_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bpa, "absent", lambda name: "not there")
-    X, y = bpa.data("twonorm", 50)
+    for part in (bpa, bpa_runs):
+        monkeypatch.setattr(part, "absent", lambda name: "not there")
+    X, y = bpa_runs.data("twonorm", 50)
     assert X.shape == (50, 20)
     assert len(np.unique(y)) == 2
     assert {job.key.split("/")[1] for job in bpa.jobs(False)} == {"twonorm"}

@@ -87,7 +87,7 @@ def jobs(quick: bool) -> list[Job]:
         if why_absent(name) or (quick and name != "svmguide1"):
             continue
         for method, reading in ways():
-            allowed = published("IV", name, method)
+            allowed = published("IV", name, method) + published("V", name, method) / ORDERS**0.5
             arguments = given | {"name": name, "method": method, "reading": reading, "allowed": allowed}
             key = f"pam/{name}/{method}/{reading}"
             found.append(Job(key, f"{here}measured", arguments | {"epochs": epochs}, COSTS[name]))

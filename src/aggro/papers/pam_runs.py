@@ -14,11 +14,11 @@ from aggro.papers.sets import rows_of
 
 SHOWN = {"adult": "a9a"}  # sets by their names in the paper, where ours are others
 PASCAL = ("alpha", "delta", "gamma")
-HALVES = [round(10.0 ** (k / 2), 10) for k in range(-6, 4)]  # C of PA-1 and PA-2
-WHOLES = [10.0**k for k in range(-3, 2)]  # C beside γ
+QUARTERS = [round(10.0 ** (k / 4), 10) for k in range(-12, 7)]  # C of PA-1 and PA-2
+HALVES, WHOLES = QUARTERS[::2], QUARTERS[::4]  # C beside γ, and beside γ and a queue
 GAMMAS = [round(10.0 ** (k / 2), 10) for k in range(-12, -1)]
 QUEUES = [3, 10]
-ORDERS, SPLITS, HELD, EPOCHS = 10, 15, 0.25, 20
+ORDERS, SPLITS, HELD, EPOCHS = 10, 10, 0.25, 20
 FEW, TOL = 8_000, 1e-2  # for the SSVM: rows to choose C by, and the gradient that will do
 Data = tuple[Any, np.ndarray, Any, np.ndarray]
 
@@ -67,11 +67,11 @@ def tried(method: str, queue: bool, thin: int) -> Iterator[dict[str, Any]]:
     if method.startswith("PAm"):
         lists["gamma"] = GAMMAS[:: 2 * thin if queue else thin]
         if "-" in method:
-            lists["C"] = WHOLES[:: 2 * thin if queue else thin]
+            lists["C"] = (WHOLES if queue else HALVES)[::thin]
         if queue:
             lists["queue"] = QUEUES
     elif "-" in method:
-        lists["C"] = HALVES[::thin]
+        lists["C"] = QUARTERS[::thin]
     for values in product(*lists.values()):
         yield dict(zip(lists, values, strict=True))
 

@@ -12,6 +12,7 @@ from aggro.papers.published_figures import lines
 from aggro.papers.sets import joined, rows_of
 
 FOLDS, MOST, TRIED = 3, 3_000, 3_000
+LOCAL, MOST_LOCAL = ("LOLClassifier", "ILOLClassifier"), 12_000  # how many places are best depends on the rows
 JOINED = ("a9a", "w8a", "ijcnn1")
 POWERS = [2.0**k for k in range(-7, 6, 2)]
 WIDE = [2.0**k for k in range(-22, 6, 3)]  # where rows may be as long as those of pictures
@@ -114,7 +115,7 @@ def chosen(method: Method, X: Any, y: np.ndarray, folds: bool) -> dict[str, Any]
     if not folds:
         some = order[:TRIED]
         return min(choices, key=lambda one: one_pass(made(name, 0, given | one), X[some], y[some], None)[0])
-    parts = np.array_split(order[:MOST], FOLDS)
+    parts = np.array_split(order[: MOST_LOCAL if name in LOCAL else MOST], FOLDS)
 
     def error(one: dict[str, Any]) -> float:
         found = []

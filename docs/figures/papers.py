@@ -17,7 +17,9 @@ from typing import Any
 
 PAGE = Path(__file__).parents[1] / "papers.md"
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
-ALWAYS = ("paper", "table", "column", "published", "published_spread", "ours", "our_spread", "counted", "matched", "why")
+ALWAYS = {
+    *("paper", "table", "column", "published", "published_spread", "ours", "our_spread", "counted", "matched", "why"),
+}  # fmt: skip
 
 
 def number(value: float | None, spread: float | None) -> str:
@@ -53,14 +55,15 @@ def measured(found: dict[str, Any]) -> Iterator[str]:
     share = 100.0 * found["matched"] / found["cells"]
     better = sum(one["beats"] for one in found["best"])
     yield (
-        f"**{found['matched']} of {found['cells']} cells matched ({share:.1f} %).** With nothing chosen, the best of a few "
-        f"learners as they come is better than the published best on {better} of {len(found['best'])} sets.\n"
+        f"**{found['matched']} of {found['cells']} cells matched ({share:.1f} %).** With nothing chosen, the best of a "
+        f"few learners as they come is better than the published best on {better} of {len(found['best'])} sets.\n"
     )
     yield "| paper | matched | of |\n|---|---|---|"
     for name, one in found["papers"].items():
         yield f"| {name} | {one['matched']} | {one['cells']} |"
     yield "\n## The best on each set\n"
-    yield "| set | measured | published | by | ours, chosen | by | nothing chosen | by | |\n|---|---|---|---|---|---|---|---|---|"
+    yield "| set | measured | published | by | ours, chosen | by | nothing chosen | by | |"
+    yield "|---" * 9 + "|"
     for one in found["best"]:
         cells = (one["name"], one["measure"], f"{one['published']:.2f}", one["published_by"], f"{one['ours']:.2f}")
         more = (one["ours_by"], f"{one['untuned']:.2f}", one["untuned_by"], "better" if one["beats"] else "")

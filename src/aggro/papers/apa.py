@@ -289,9 +289,8 @@ def all_settings(found: Found, colours: dict[str, str]) -> Any:
         if untuned is not None:
             level = float(np.mean([one[1] for one in untuned]))
             panel.axhline(level, color=colours["soft"], linewidth=1.0, linestyle="--")
-            said = f"{the_best(found, table)}, nothing chosen"
-            place_of = {"textcoords": "offset points", "ha": "right", "fontsize": 8, "color": colours["soft"]}
-            panel.annotate(said, (len(SETTINGS) - 0.6, level), (0, 3), **place_of)
+            said = f"dashed: {the_best(found, table)}, nothing chosen"
+            panel.text(0.98, 0.03, said, transform=panel.transAxes, ha="right", fontsize=8, color=colours["soft"])
         names = [relaxation if C is None else f"{relaxation}\n{C:g}" for relaxation, C in SETTINGS]
         panel.set_xticks(range(len(SETTINGS)), names, fontsize=7.5)
         panel.set(ylim=(-3.0, 103.0))
@@ -299,5 +298,9 @@ def all_settings(found: Found, colours: dict[str, str]) -> Any:
     axes[0].set_ylabel("F1, %")
     for method, (colour, shape) in looks.items():
         axes[0].plot([], [], shape, color=colours[colour], label=method)
-    axes[0].legend(frameon=False, fontsize=8, loc="upper left", ncols=3, handletextpad=0.1, columnspacing=0.8)
+    look = {"marker": "o", "linestyle": "", "color": colours["soft"]}
+    axes[1].plot([], [], markerfacecolor="none", markersize=6.5, label="published", **look)
+    axes[1].plot([], [], markersize=3.2, label="ours", **look)
+    for panel in axes[:2]:
+        panel.legend(frameon=False, fontsize=8, loc="upper left", ncols=3, handletextpad=0.1, columnspacing=0.8)
     return figure

@@ -27,7 +27,8 @@ FILES = {  # one of each format that has a parser of its own
     "rows.vw": "1 |n a:0.5 b |c d:2\n-1 |n b:1.5 |c e\n",
     "rows.csv": "a,b,label\n0.5,1,yes\n1.5,-2,no\n",
     "words.csv": 'when,word,text,label\n2026-01-02,red,"a few words",yes\n2026-01-03,blue,"and others",no\n',
-    "rows.jsonl": '{"a": 0.5, "b": {"c": 1}, "label": "yes"}\n{"a": 1.5, "b": {"d": 2}, "label": "no"}\n',
+    "rows.jsonl": '{"a": 0.5, "b": 1, "label": "yes"}\n{"a": 1.5, "b": 2, "label": "no"}\n',
+    "words.jsonl": '{"a": 0.5, "b": "x", "c": "two words", "label": "yes"}\n{"a": 1.5, "b": "y", "label": "no"}\n',
 }
 
 
@@ -100,11 +101,11 @@ def readers() -> None:
         for name, text in FILES.items():
             path = Path(folder) / name
             path.write_text(text * 40, encoding="utf-8")
-            for chunk in streams.open(str(path)):
-                with contextlib.suppress(ValueError, TypeError):
-                    PAClassifier().learn_chunk(chunk)
-                with contextlib.suppress(ValueError, TypeError):
-                    RecordLearner(PAClassifier()).learn_chunk(chunk)
+            is_table = path.suffix in (".csv", ".jsonl")
+            for raw in (False, True) if is_table else (False,):
+                for chunk in streams.open(str(path), label="label", raw=raw) if is_table else streams.open(str(path)):
+                    model = RecordLearner(PAClassifier()) if raw else PAClassifier()
+                    model.learn_chunk(chunk).predict_chunk(chunk)
 
 
 def jobs(names: list[str] | None = None) -> list[str]:

@@ -80,6 +80,7 @@ def regular(home, data, model, of_numbers):
         ("compare",): ["compare", data, "--learners", "pa,pa2", "--plot", home / f"c{NAME}.html"],
         ("show",): ["show", model],
         ("export",): ["export", of_numbers, home / f"e{NAME}.onnx"],
+        ("warm",): None,  # it reads and writes no file of a user's
         ("papers",): None,  # as with the demo, but for the folder's name: see tests/papers
         ("data", "describe"): ["data", "describe", data],
         ("data", "list"): ["data", "list", "--data", home],
@@ -133,7 +134,9 @@ def test_every_command_is_tried(regular):
 
 
 @pytest.mark.parametrize(
-    "words", [words for words in COMMANDS if words not in (("demo",), ("papers",), ("data", "fetch"))], ids=str
+    "words",
+    [words for words in COMMANDS if words not in (("demo",), ("papers",), ("warm",), ("data", "fetch"))],
+    ids=str,
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_nothing_is_obeyed_and_nothing_is_lost(words, as_json, regular, monkeypatch, wide):

@@ -11,7 +11,6 @@ from aggro.engine.rows import index_order
 from aggro.streams.bad_lines import describe
 from aggro.streams.chunk import Chunk, Position
 from aggro.streams.io.block import Block, Parsed
-from aggro.streams.io.buffers import copied
 from aggro.streams.io.lines import whole_lines
 from aggro.streams.io.prefetch import ahead
 from aggro.streams.parse.sort_rows import tidy
@@ -26,7 +25,7 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
     X is as wide as the largest index so far, ``width`` at least; with names, as wide as there are names in
     the chunk.
     """
-    from scipy.sparse import csr_array
+    from aggro.engine.checked_matrix import checked_matrix
 
     at = stream.start
     blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset)
@@ -46,10 +45,7 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
             columns = _given_width(columns, stream.n_features, stream.sources[block.file].title)
         at = Position(block.file, block.end, at.line + parsed.lines, at.row + rows, columns)
         if rows:
-            indices, indptr = parsed.indices.view(np.int32), parsed.indptr
-            if indptr[-1] < 2**31:  # SciPy would make both 64 bits wide if one of them is
-                indptr = copied(indptr, np.int32)
-            X = csr_array((parsed.data, indices, indptr), shape=(rows, columns))
+            X = checked_matrix(parsed.indptr, parsed.indices, parsed.data, columns)
             yield Chunk(X, parsed.y, parsed.weight, parsed.names, at)
 
 

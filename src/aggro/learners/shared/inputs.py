@@ -11,6 +11,7 @@ a millisecond a call, and its import is most of a second. Its wording is kept.
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Sequence
@@ -146,6 +147,11 @@ def _as_csr(X: Any, owner: str) -> CSR:
     n_rows, n_cols = matrix.shape
     if n_cols > MAX_FEATURES:
         raise ValueError(f"X has {n_cols} columns; {owner} takes at most {MAX_FEATURES}.")
+    parsers = sys.modules.get("aggro.engine.checked_matrix")  # not imported: no such matrix
+    if parsers is not None and type(X) is parsers.CheckedMatrix:
+        rows = parsers.checked_rows(X)
+        if rows is not None:
+            return CSR(frozen(rows.indptr), frozen(rows.indices), frozen(rows.data), n_cols)
     indptr = np.array(matrix.indptr, np.int64)
     indices, data = np.asarray(matrix.indices), np.asarray(matrix.data)  # plain arrays: subclasses may say anything
     if indices.ndim != 1 or data.ndim != 1 or indices.dtype.kind not in "iu":

@@ -30,7 +30,7 @@ def papers(
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report goes.")] = Path("aggro-papers"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the report goes.")] = Path("aggro-papers"),
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and orders: whether all of it works.")] = False,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes at once.  [default: one a core]")
@@ -40,7 +40,7 @@ def papers(
     """Reproduce the five papers: every table and figure beside what was published, as one page.
 
     The data sets are those of the folder that AGGRO_DATA names; a set that is not there is a row that says so. What is
-    done is kept in FOLDER, and a run that was stopped goes on there.
+    done is kept in DIR, and a run that was stopped goes on there.
     """
     from importlib.util import find_spec
 

@@ -20,7 +20,7 @@ class CheckedMatrix(csr_array):  # type: ignore[misc]
     """Made by :func:`checked_matrix` alone; one that scipy makes of it knows nothing of having been checked."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_looked_at"}
+        return {name: value for name, value in self.__dict__.items() if name != "looked_at"}
 
 
 def closed(array: np.ndarray) -> np.ndarray:
@@ -42,13 +42,13 @@ def checked_matrix(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_
     arrays = data, places, closed(narrow)
     matrix = CheckedMatrix(arrays, shape=(indptr.shape[0] - 1, n_cols))
     matrix.has_canonical_format = True
-    matrix._looked_at = rows, (matrix.data, matrix.indices, matrix.indptr)
+    matrix.looked_at = rows, (matrix.data, matrix.indices, matrix.indptr)
     return matrix
 
 
 def checked_rows(X: CheckedMatrix) -> CSR | None:
     """The rows of such a matrix, if it has the arrays that were looked at."""
-    rows, arrays = X.__dict__.get("_looked_at", (None, ()))
+    rows, arrays = X.__dict__.get("looked_at", (None, ()))
     if rows is None or rows.n_cols != X.shape[1] or rows.indptr.shape[0] != X.shape[0] + 1:
         return None
     data, indices, indptr = arrays

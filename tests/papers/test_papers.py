@@ -99,6 +99,13 @@ def test_sets_that_are_not_there_say_how_to_get_them(tmp_path):
     assert "aggro data fetch ijcnn1" in page
 
 
+def test_without_a_folder_of_sets_that_is_said(tmp_path):
+    told = run("pamo", "--out", str(tmp_path / "report"), data="")
+    assert told.returncode == 0, told.stderr
+    assert told.stderr.startswith("AGGRO_DATA is not set")
+    assert "AGGRO_DATA" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     refused = run("pamo", "--out", str(tmp_path), data=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, console, json_text, kept, shown
+from aggro.cli.console import Mistake, console, fitted, json_text, kept, shown
 from aggro.cli.options import Json
 from aggro.cli.outputs import writing
 
@@ -61,6 +62,9 @@ def papers(
     jobs = {name: find(name).jobs(quick) for name in chosen}
     every = [job for of_paper in jobs.values() for job in of_paper]
     before = [job for job in every if done.has(job)]
+    if not os.environ.get("AGGRO_DATA"):
+        said = "AGGRO_DATA is not set, so there are no data sets: what needs none is run, and the other rows say so."
+        print(fitted(said, sys.stderr), file=sys.stderr)
     with kept(lambda: f"What is done is in {folder}. The same command goes on."), watching(every, before) as note:
         try:
             for job in do(every, done, workers or os.cpu_count() or 1):
@@ -95,8 +99,6 @@ def checked_folder(path: Path) -> Path:
 @contextmanager
 def watching(jobs: list[Job], before: list[Job]) -> Iterator[Any]:
     """A bar with the time left on a terminal, a line a job elsewhere."""
-    import sys
-
     total, ready = sum(job.cost for job in jobs), sum(job.cost for job in before)
     if not sys.stderr.isatty():
         number = iter(range(len(before) + 1, len(jobs) + 1))

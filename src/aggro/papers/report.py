@@ -22,8 +22,8 @@ GROUNDS = {"light": LIGHT, "dark": DARK}
 DOTS = 144  # an inch
 MATCHED = (
     "A cell is matched (✓) if ours is at least as good as the published one, but for the larger of the published "
-    "spread, our spread and half a point. Times and spreads are shown and not counted. Rows in grey are not of the "
-    "paper."
+    "spread, our spread and half a point. Times and spreads are shown and not counted. The first paper has no tables: "
+    "its cells are the bounds and limits of its theorems, which must hold. Rows in grey are not of the paper."
 )
 
 

@@ -48,6 +48,7 @@ test-floor: $(FLOOR)/.test
 # Two wheels into dist: one with compiled kernels, for this Python, Numba and kind of machine, and one without, for all.
 wheel: $(VENV)/.test
 	$(BIN)/python tools/kernels.py build/kernels
+	rm -f dist/aggro-*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	AGGRO_KERNELS=build/kernels $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 

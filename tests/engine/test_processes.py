@@ -27,6 +27,24 @@ def test_what_is_asked_is_done():
         assert list(processes.map(abs, [-1, -2])) == [1, 2]
 
 
+def stopped_by(error):
+    """The child that was at work when this was raised."""
+    children = []
+    try:
+        with pool(1) as processes:
+            children.append(processes.submit(os.getpid).result())
+            processes.submit(time.sleep, 600)
+            processes.submit(time.sleep, 600)
+            raise error
+    except error:
+        return children[0]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_does_not_wait_for_what_is_being_done(error):
+    gone(stopped_by(error))
+
+
 @pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
 def test_a_child_ends_when_its_parent_is_killed(tmp_path, sign):
@@ -36,7 +54,11 @@ def test_a_child_ends_when_its_parent_is_killed(tmp_path, sign):
         child = int(parent.stdout.readline())
         parent.send_signal(sign)
         parent.wait()
-    while is_there(child):  # a suite that hangs here is the verdict
+    gone(child)
+
+
+def gone(process: int) -> None:
+    while is_there(process):  # a suite that hangs here is the verdict
         time.sleep(0.05)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 
 
@@ -20,6 +22,20 @@ def end_with_parent() -> None:
     Thread(target=wait, daemon=True, name="aggro-parent").start()
 
 
-def pool(workers: int) -> ProcessPoolExecutor:
-    """Processes that begin anew: none has another's threads, locks or half-done work."""
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent)
+@contextmanager
+def pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that begin anew: none has another's threads, locks or half-done work.
+
+    An error, or Ctrl-C, does not wait for what they are doing.
+    """
+    others = set(active_children())
+    processes = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent)
+    try:
+        yield processes
+    except BaseException:
+        processes.shutdown(wait=False, cancel_futures=True)
+        for child in set(active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        processes.shutdown()

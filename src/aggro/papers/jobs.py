@@ -104,12 +104,8 @@ def do(jobs: Sequence[Job], kept: Kept, workers: int) -> Iterator[Job]:
     os.environ.update(dict.fromkeys(ALONE, "1"))  # for the children, which read it when they start
     with pool(workers) as processes:
         running: dict[Future[Any], Job] = {processes.submit(done, job.call, job.arguments): job for job in waiting}
-        try:
-            while running:
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    job = running.pop(future)
-                    kept.add(job, *future.result())
-                    yield job
-        except BaseException:
-            processes.shutdown(wait=False, cancel_futures=True)
-            raise
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                job = running.pop(future)
+                kept.add(job, *future.result())
+                yield job

@@ -155,8 +155,15 @@ class Classifier(Learner):
             if pair is None:
                 return None
             scores = model.scores_row
-            if f != 0.0 and scores.shape[1] == 1 and model.class_weight is None:  # at 0 the sorted order decides
-                return pair[f > 0.0]
+            if model.class_weight is None:
+                if scores.shape[1] == 1:
+                    if f != 0.0:  # at 0 the sorted order decides
+                        return pair[f > 0.0]
+                elif len(by_code := model.labels.by_code) > 2:
+                    values = scores.tolist()[0][: len(by_code)]
+                    highest = max(values)
+                    if values.count(highest) == 1:  # or again the sorted order
+                        return by_code[values.index(highest)]
             return self._name(model.labels, self._decision(model.state, model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:

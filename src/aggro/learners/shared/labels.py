@@ -88,8 +88,8 @@ class Labels:
         seen = list(self.codes)
         self.pair = (seen[0], seen[-1]) if seen else None  # of a rule with one score f: where f < 0, f > 0
         named = self.names.tolist()
-        places = {code: place for place, code in enumerate(self.order.tolist()) if code >= 0}
-        self.by_code = [named[places[code]] for code in range(len(places))]  # as predictions have them
+        numbered = sorted((code, place) for place, code in enumerate(self.order.tolist()) if code >= 0)
+        self.by_code = [named[place] for _, place in numbered]  # as predictions have them
 
     def __getstate__(self) -> tuple[dict[Any, int], tuple[Any, ...]]:
         return self.codes, self.reserved

@@ -8,6 +8,7 @@ contract, and what it has used is on disk afterwards.
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -122,7 +123,8 @@ def together(chosen: list[str], workers: int) -> Iterator[tuple[str, list[str]]]
 
 
 def warm(job: str) -> list[str]:
-    """Do one of the jobs; the files of compiled code that it has used."""
+    """Do one of the jobs; the files of compiled code that it has used. What came with the package is left alone."""
+    os.environ["AGGRO_NATIVE"] = "1"
     from aggro.engine.jit.disk_cache import USED
 
     if job == "readers":

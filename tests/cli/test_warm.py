@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -19,6 +20,14 @@ def test_a_learner_is_warmed_and_then_found():
 
 def test_a_name_that_is_no_learner_is_refused():
     assert "PAClasifier" in mistake("warm", "PAClasifier")
+
+
+def test_a_learner_of_ones_own_is_refused(monkeypatch):
+    from aggro.learners.registry import OWN, Entry
+
+    monkeypatch.setitem(OWN, "Mine", Entry("Mine", "", "classification", own=object))
+    assert "Mine is not of this library" in mistake("warm", "Mine")
+    assert "AGGRO_NATIVE" not in os.environ
 
 
 def test_what_is_used_is_told():

@@ -30,10 +30,12 @@ def warm(
     from aggro.cli.learner_spec import entry_of
     from aggro.warm import jobs, together
 
-    os.environ["AGGRO_NATIVE"] = "1"
-    names = None if not learners else [entry_of(name)[0].name for name in learners]
+    entries = [entry_of(name)[0] for name in learners or ()]
+    for entry in entries:
+        if entry.own is not None:
+            raise Mistake(f"{entry.name} is not of this library: its code is compiled in each process, and not kept.")
     used: set[str] = set()
-    chosen = jobs(names)
+    chosen = jobs([entry.name for entry in entries] or None)
     for number, (job, files) in enumerate(together(chosen, workers or os.cpu_count() or 1), 1):
         used.update(files)
         if not as_json:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+import zlib
 
 import numba
 import numpy as np
@@ -94,6 +96,17 @@ def test_native_code_can_be_asked_for(package, monkeypatch, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize(("name", "features"), [("generic", ""), (None, "-avx2"), (prebuilt.level(), "-avx2")])
+def test_code_for_another_processor_can_be_asked_for(package, monkeypatch, recwarn, name, features):
+    monkeypatch.setattr(numba.config, "CPU_NAME", name)
+    monkeypatch.setattr(numba.config, "CPU_FEATURES", features)
+    prebuilt.prebuilt.cache_clear()
+    found = prebuilt.prebuilt(keeping.SOURCES, tuple(map(repr, keeping.WAYS)))
+    assert not found.files
+    assert "NUMBA_CPU" in found.why
+    assert not recwarn.list
+
+
 def test_a_processor_below_the_level_compiles(package, monkeypatch, recwarn):
     monkeypatch.setattr(prebuilt.binding, "get_host_cpu_features", lambda: {"sse3": True})
     if not prebuilt.LEVELS[prebuilt.platform.machine()][1]:
@@ -113,6 +126,28 @@ def test_a_file_that_is_not_the_listed_one_is_not_read(package, damage):
     path.write_bytes(damage(path.read_bytes()))
     assert start() == (0, 1)
     assert start() == (1, 0)  # what was compiled is kept, and found
+
+
+class Trap:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_file_that_is_whole_in_itself_must_be_the_listed_one(package, tmp_path, listed):
+    """Its own checksum is no proof: whoever writes the file writes that too. The list is what is trusted."""
+    (path,) = package.glob("*.code")
+    payload = zlib.compress(pickle.dumps(Trap(tmp_path / "sprung")))
+    path.write_bytes(keeping.MAGIC + keeping.checked(path.name, payload) + payload)
+    if listed:
+        write_list(package)
+    assert start() == (0, 1)
+    assert (tmp_path / "sprung").exists() == listed
 
 
 def test_a_file_that_is_gone_is_compiled(package):

@@ -3,8 +3,8 @@
 It is made once, for a level of processors that nearly all have (``LEVELS``), and is the same machine code everywhere:
 what is learned with it is the same on all of them. It stands in a folder of the package beside a list of what it was
 made for, its sources, Python, Numba, and of each file's checksum. It is used if all of that is so here, and if nobody
-but those who can change the package itself can change it. Otherwise the code is compiled, as without it, and ``state``
-says why. ``AGGRO_NATIVE=1`` asks for code that is compiled for this processor.
+but those who can change the package itself can change it. Otherwise the code is compiled, as without it, and ``why``
+says what for. ``AGGRO_NATIVE=1`` asks for code that is compiled for this processor.
 """
 
 from __future__ import annotations
@@ -29,24 +29,7 @@ from aggro.engine.jit.stamp import PACKAGE, settings
 FOLDER = PACKAGE / "kernels"
 LIST = "made-for.json"
 FORMAT = 1
-V3 = [
-    "avx",
-    "avx2",
-    "bmi",
-    "bmi2",
-    "cx16",
-    "f16c",
-    "fma",
-    "lzcnt",
-    "movbe",
-    "popcnt",
-    "sahf",
-    "sse3",
-    "sse4.1",
-    "sse4.2",
-    "ssse3",
-    "xsave",
-]
+V3 = "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3 xsave".split()  # noqa: SIM905
 LEVELS: dict[str, tuple[str, list[str]]] = {  # by machine: the name that LLVM has for a level, and what it takes
     "x86_64": ("x86-64-v3", V3),
     "AMD64": ("x86-64-v3", V3),
@@ -101,8 +84,9 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
         return Prebuilt({}, f"{FOLDER / LIST} cannot be read ({error})", True)
     if os.environ.get("AGGRO_NATIVE", "") not in ("", "0"):
         return Prebuilt({}, "AGGRO_NATIVE is set")
-    if numba.config.CPU_NAME and level() != numba.config.CPU_NAME:
-        return Prebuilt({}, "NUMBA_CPU_NAME is set")
+    asked = numba.config.CPU_NAME, numba.config.CPU_FEATURES
+    if asked not in ((None, None), (level(), "")):
+        return Prebuilt({}, "NUMBA_CPU_NAME or NUMBA_CPU_FEATURES is set")
     here = made_for(code, ways)
     for name, value in here.items():
         if wanted.get(name) != value:

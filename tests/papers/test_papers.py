@@ -106,6 +106,20 @@ def test_without_a_folder_of_sets_that_is_said(tmp_path):
     assert "AGGRO_DATA" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_damaged_set_is_one_line(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    made_up_sets.write(data, made_up_sets.QUICK)
+    (path,) = data.glob("svmguide1.svm*")
+    path.unlink()
+    (data / "svmguide1.svm").write_text("1 1:2\n-1 2:x\n")
+    told = run("pam", "--out", str(tmp_path / "report"), "--workers", "2", data=data)
+    assert told.returncode == 2
+    assert told.stderr.strip().splitlines()[-1].startswith("aggro: A data set is damaged: ")
+    assert "svmguide1.svm, line 2" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     refused = run("pamo", "--out", str(tmp_path), data=tmp_path)

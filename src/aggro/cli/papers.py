@@ -43,6 +43,7 @@ def papers(
     The data sets are those of the folder that AGGRO_DATA names; a set that is not there is a row that says so. What is
     done is kept in DIR, and a run that was stopped goes on there.
     """
+    from concurrent.futures.process import BrokenProcessPool
     from importlib.util import find_spec
 
     wanted = list(dict.fromkeys(names or ["all"]))
@@ -55,6 +56,7 @@ def papers(
     from aggro.papers import find
     from aggro.papers.jobs import Kept, do
     from aggro.papers.report import files, numbers, result_of
+    from aggro.streams import BadLine
 
     chosen = [name for name in NAMES if name in wanted or "all" in wanted]
     folder = checked_folder(out)
@@ -72,6 +74,11 @@ def papers(
         except OSError as error:
             where = error.filename or folder
             raise Mistake(f"{where}: {error.strerror or error}. The same command goes on from here.") from error
+        except BadLine as error:
+            raise Mistake(f"A data set is damaged: {str(error).partition(' Mend the line')[0]}") from error
+        except BrokenProcessPool as error:
+            said = "A process was ended from outside, perhaps for want of memory. The same command goes on from here."
+            raise Mistake(f"{said} With --workers 1 it takes the least.") from error
     results = [result_of(name, find(name), done.of(jobs[name]), quick) for name in chosen]
     for name, content in files(results, quick).items():
         with writing(folder / name, "the report") as file:

@@ -7,8 +7,8 @@ With f_k the score of class k, by the model that predicts, what is counted is it
 
 and whether the row was of class k. A single score f for two classes stands for −f and f: its lead is d_1 = 2f, and
 d_0 = −d_1 needs no counting of its own. A later model is a better one, so the t-th pair has the weight t². From row
-4,096 on every other block of 128 rows is counted, which is enough and costs half the time; but all of them are if
-there are costs (below).
+4,096 on every fourth block of 128 rows is counted, and from row 65,536 on every eighth, which is enough and costs a
+part of the time; but all of them are if there are costs (below).
 
 **Members.** Where several settings learn side by side, the one that predicts may change, and with it the scale of the
 scores. There d_k is divided by the mean size of the leads of late (the last 128 rows, or those since it changed).
@@ -19,7 +19,8 @@ memory is bounded, and a bin is narrow where probabilities change.
 
 **Sigmoid.** After Platt, p_k = 1/(1 + exp(−a_k d_k − b_k)), where a_k ≥ 0 and b_k minimise the log loss of the bins,
 with targets (n₁ + 1)/(n₁ + 2) and 1/(n₀ + 2) instead of 1 and 0; n₁ and n₀ are how many pairs of each kind there are,
-of which weights as above leave 5/9. Newton's method, from where it stood, eight times in every doubling of the rows.
+of which weights as above leave 5/9. Newton's method, from where it stood, eight times in every doubling of the rows,
+and from row 4,096 on four times.
 
 **Isotonic.** The other form asks for no shape but that p_k grows with d_k: bins beside each other whose shares fall
 are put together (pool adjacent violators), a pool of weight n with s of class k has (s + ½)/(n + 1), and between
@@ -48,7 +49,7 @@ FIRST = 2 * (1023 + OCTAVES)  # its upper bits in a float
 SLOPE, HEIGHT, RAISED = range(3)  # of a class's curve: a, b and δ
 EFFECTIVE = 5.0 / 3.0  # Σt² from 1 to T is T³/3, and as good as 5T/9 pairs of weight 1
 LATE = 128  # rows
-MANY = 4096  # rows after which every other block is enough
+MANY, MORE = 4096, 65536  # rows after which every fourth block is enough, and every eighth
 LEAST = 8  # pairs before the first curve
 STEPS = 30  # of Newton's method, at the most
 FURTHEST = 4096.0  # that a score is raised
@@ -77,13 +78,20 @@ def bin_of(d):
 def are_paired(counted, filled, costs):
     """Whether the pairs of a block are counted that was begun ``filled`` rows ago."""
     begun = counted - filled
-    return begun < MANY or (begun >> 7) & 1 == 0 or costs.shape[0] > 0
+    return begun < MANY or (begun >> 7) & (3 if begun < MORE else 7) == 0 or costs.shape[0] > 0
 
 
 @inline
 def add_pair(pairs, k, d, hit, t):
     """Count the t-th pair of class k; ``hit`` is 1 if the row was of that class, else 0."""
     pairs[k, u8(bin_of(d)), hit] += t * t
+
+
+@inline
+def add_block(pairs, leads, y, start, stop, t):
+    """Count the pairs of rows ``start`` to ``stop`` of two classes, from their leads; t pairs were before them."""
+    for k in range(start, stop):
+        add_pair(pairs, u8(1), leads[k - start], u8(np.int64(y[k])), t + np.float64(k - start + u8(1)))
 
 
 @exact
@@ -267,10 +275,10 @@ def fit_curves(tally, counted, costs, live):
 
 @inline
 def is_due(counted):
-    """Whether curves are to be fitted after so many rows: eight times in every doubling, at the ends of blocks."""
+    """Whether curves are to be fitted after so many rows: eight times in every doubling, then four; at blocks' ends."""
     if counted < LEAST:
         return False
-    step = 32
+    step = 32 if counted < MANY else 64
     while counted >= 16 * step:
         step *= 2
     return counted <= 64 or counted % step == 0

@@ -36,6 +36,7 @@ WRONG, SQUARES, LOSS = range(3)  # of the sums: of the block that is not full
 REFERENCE, ALL_ROWS, ALL_ERRORS, ALL_SQUARES = range(3, 7)  # r; of the whole window
 SPREAD = 7  # the mean size of the lead of the member that predicts: see ``engine.calibration``
 N_SUMS = 8
+LARGEST = 128  # rows of a block
 BLOCKS = 32  # in the ring
 RECENT = 1024  # rows
 ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring
@@ -49,7 +50,7 @@ FEW = 160  # rows of the window before it is looked at
 def block_size(counted, filled):
     """Rows of the block that is being filled."""
     before = counted - filled
-    return 8 if before < 64 else 32 if before < 2048 else 128
+    return 8 if before < 64 else 32 if before < 2048 else LARGEST
 
 
 @inline
@@ -58,7 +59,7 @@ def error_of(loss, reference):
     return loss / (loss + reference) if loss > 0.0 else 0.0
 
 
-@part
+@inline
 def into_ring(tally, rows):
     """The block that is full is one of the last ones."""
     block = tally.recent[u8(tally.marks[PLACE])]
@@ -68,7 +69,7 @@ def into_ring(tally, rows):
     tally.marks[PLACE] = (tally.marks[PLACE] + 1) % BLOCKS
 
 
-@part
+@inline
 def into_window(tally, rows):
     """The block that is full is the newest bucket; where there are four of a size, the two oldest become one."""
     window, counts, sums = tally.window, tally.counts, tally.sums
@@ -104,7 +105,7 @@ def doubts() -> np.ndarray:
 DOUBTS = doubts()
 
 
-@part
+@inline
 def cut_found(tally, most):
     """Whether two parts of the window differ, the new one of the ``most`` smallest sizes of buckets.
 
@@ -173,7 +174,7 @@ def refer_anew(tally, mean):
     add_up(tally)
 
 
-@part
+@inline
 def recent_mean(tally):
     """The mean loss of the blocks in the ring."""
     rows = losses = 0.0
@@ -183,7 +184,7 @@ def recent_mean(tally):
     return losses / max(rows, 1.0)
 
 
-@part
+@inline
 def look_for_change(tally, rows, seen):
     """The end of a block of so many rows: it enters ring and window, and drift is noted at row ``seen``."""
     into_ring(tally, rows)

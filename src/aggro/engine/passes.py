@@ -14,6 +14,7 @@ import numpy as np
 
 from aggro.engine.calibration import (
     BALANCED,
+    add_block,
     add_pair,
     add_pairs,
     are_paired,
@@ -23,7 +24,7 @@ from aggro.engine.calibration import (
     size_of_lead,
     split_pairs,
 )
-from aggro.engine.drift import COUNTED, FILLED, LOSS, REFERENCE, SQUARES, WRONG, block_size, error_of
+from aggro.engine.drift import COUNTED, FILLED, LARGEST, LOSS, REFERENCE, SQUARES, WRONG, block_size, error_of
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
@@ -61,6 +62,15 @@ def mark(tally, seen, loss, mistakes):
         line[1] = loss
         line[2] = tally.rows[MISTAKES] + mistakes
         tally.rows[MARKS] += 1
+
+
+@inline
+def to_mark(seen):
+    """How many rows from here the next line of the history is."""
+    power = np.int64(1)
+    while power <= seen:
+        power *= 2
+    return power - seen
 
 
 @inline
@@ -134,7 +144,8 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     of each block of rows (``engine.tending``). If it is -1, nothing of the kind is counted.
 
     The first loop is for ordinary rows of two classes that have been seen, or of none, in order and unweighted: most
-    passes, where each instruction counts. The second takes one row of any kind, and hands back to the first.
+    passes, where each instruction counts. So it ends with a block, or where the history has a line, and pairs are
+    counted after it. What follows it takes one row of any kind, and hands back to it.
     """
     tally = state.tally
     rows = tally.rows
@@ -154,13 +165,16 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     paired = tended and classes > 1 and are_paired(tally.marks[COUNTED], filled, costs)
     # Of this block; mistakes are not among its errors before they are noted. Sums are cut, so that none is re-ordered.
     mistakes_before, losses, errors, squares = 0, tally.sums[LOSS], tally.sums[WRONG], tally.sums[SQUARES]
-    out = np.empty(room(state))  # scores, and room for a rule's own coefficients
+    needed = u8(room(state))
+    space = np.empty(needed + u8(min(stop - start, LARGEST)))
+    out, leads = space[:needed], space[needed:]  # scores, and room for a rule's own coefficients; of a block's rows
     mean = np.empty(out.shape[0] if averaged else 0)
     t = u8(start)
     while t < u8(stop):
         begun, until, i = t, t + u8(1), t
         if plain:
             until = min(u8(stop), t + u8(size - filled)) if tended else u8(stop)
+            until = min(until, t + u8(to_mark(seen)))
         else:
             if s.shape[0] and s[t] == 0.0:
                 t += u8(1)
@@ -184,9 +198,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             loss_sum = min(loss_sum + loss, HUGE)
             seen += 1
             rows[SEEN] = seen
-            mark(tally, seen, loss_sum, mistakes)
             if tended:
-                total += 1.0
                 losses = min(losses + loss, HUGE)
                 if classes == 1:
                     u = error_of(loss, reference)
@@ -194,12 +206,17 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                     squares = min(squares + u * u, HUGE)
                 elif several(params):
                     spread = size_of_lead(tally, member, 2.0 * abs(f), True)
-                    if paired:
-                        add_pair(tally.pairs, u8(1), divided(2.0 * f, spread), u8(np.int64(y[t])), total)
-                elif paired:
-                    add_pair(tally.pairs, u8(1), 2.0 * f, u8(np.int64(y[t])), total)
+                    leads[t - begun] = divided(2.0 * f, spread)
+                else:
+                    leads[t - begun] = 2.0 * f
             t += u8(1)
             i = t
+        if paired:
+            add_block(tally.pairs, leads, y, begun, t, total)
+        if tended:
+            total += np.float64(t - begun)
+        if t > begun:
+            mark(tally, seen, loss_sum, mistakes)
         filled += np.int64(t - begun)
         if t < until:  # a row that takes the long way
             weight = s[t] if s.shape[0] else 1.0

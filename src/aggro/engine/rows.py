@@ -22,6 +22,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
+from aggro.engine.jit.runs import add_run, dot_norm_run
 
 MOST = np.finfo(np.float64).max  # the largest float
 HUGE = 1e300
@@ -108,13 +109,16 @@ def norm(X, i):
 @inline
 def dot_norm(X, i, w):
     """w·x and ‖x‖² in one reading of the row."""
-    f = 0.0
-    q = 0.0
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        f += x * w[j]
-        q += x * x
-    return f, q
+    if hasattr(X, "indptr"):
+        f = 0.0
+        q = 0.0
+        for k in range(*stored(X, i)):
+            j, x = entry(X, i, k)
+            f += x * w[j]
+            q += x * x
+        return f, q
+    else:
+        return dot_norm_run(X, i, w)
 
 
 @inline
@@ -126,9 +130,12 @@ def dot(X, i, w):
 @inline
 def add(X, i, a, w):
     """w ← w + a·x."""
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        w[j] += a * x
+    if hasattr(X, "indptr"):
+        for k in range(*stored(X, i)):
+            j, x = entry(X, i, k)
+            w[j] += a * x
+    else:
+        add_run(X, i, a, w)
 
 
 @exact

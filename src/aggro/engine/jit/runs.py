@@ -1,0 +1,184 @@
+"""Runs of numbers in memory: w·x and ‖x‖² of a dense row, and w + a·x.
+
+Left to itself, LLVM adds up such a run in vectors of the width that it likes, and takes what is left of them one by
+one, each waiting for the last: of 22 columns six, which is a fifth of a pass (measured). Here a row is sixteens, and
+what is left of them, an eight, a four, a two and a one, begins the sums. The order is written down, so that the sums
+have the same bits on every machine that multiplies and adds in one step, whatever its vectors are.
+
+With the JIT off they are the same sums, by NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from aggro.engine.jit.compile import INLINE
+
+WIDE = 16  # sums, each of every sixteenth number
+REST = ((8, 0), (4, 8), (2, 12), (1, 14))  # how many numbers may be left, and the first of the sums that they begin
+FOUR = 4  # numbers in a vector: wider ones are no faster here, and slower where memory is not as they like it
+u8 = np.uint64
+
+
+def dot_norm_run(X, i, w):
+    """w·x and ‖x‖² of row i."""
+    f, q = np.zeros(WIDE), np.zeros(WIDE)
+    x, columns = X[i].astype(np.float64), X.shape[1]
+    whole = columns - columns % WIDE
+    for start, at, count in [*left_over(columns), *((k, 0, WIDE) for k in range(0, whole, WIDE))]:
+        numbers, sums = slice(start, start + count), slice(at, at + count)
+        f[sums] += x[numbers] * w[numbers]
+        q[sums] += x[numbers] * x[numbers]
+    return halves_on_halves(f), halves_on_halves(q)
+
+
+def add_run(X, i, a, w):
+    """w ← w + a·x for row i."""
+    w[: X.shape[1]] += a * X[i].astype(np.float64)
+
+
+def left_over(columns: int) -> Iterator[tuple[int, int, int]]:
+    """Of the numbers that sixteens leave: where they begin, which sums they begin, and how many they are."""
+    start = columns - columns % WIDE
+    for count, at in REST:
+        if columns & count:
+            yield start, at, count
+            start += count
+
+
+def halves_on_halves(sums: np.ndarray) -> Any:
+    """The sum of sums."""
+    while sums.shape[0] > 1:
+        half = sums.shape[0] // 2
+        sums = sums[:half] + sums[half:]
+    return sums[0]
+
+
+# As compiled code ---------------------------------------------------------------------------------------
+
+DOUBLE, WORD, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+
+
+def vector(count: int, of: Any = DOUBLE) -> ir.Type:
+    return ir.VectorType(of, count)
+
+
+def lanes(builder: Any, one: Any, two: Any, order: list[int]) -> Any:
+    """Lanes of two vectors, those of the second counted on."""
+    return builder.shuffle_vector(one, two, ir.Constant(vector(len(order), LANE), order))
+
+
+class Run:
+    """A row and weights beside it, as code is written that goes over both."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, X: Any, i: Any, w: Any) -> None:
+        self.builder = builder
+        rows = context.make_array(kinds[0])(context, builder, X)
+        self.number = ir.FloatType() if kinds[0].dtype == types.float32 else DOUBLE
+        self.columns = cgutils.unpack_tuple(builder, rows.shape)[1]
+        self.whole = builder.and_(self.columns, WORD(-WIDE))
+        self.x = builder.gep(rows.data, [builder.mul(i, self.columns)], inbounds=True)
+        self.w = context.make_array(kinds[1])(context, builder, w).data
+
+    def pieces(self) -> Iterator[tuple[list[tuple[Any, int]], int]]:
+        """Code for what is left, then for the sixteens: vectors, each where it begins and how long; its first sum."""
+        at = self.whole
+        for count, first in REST:
+            bit = self.builder.and_(self.columns, WORD(count))
+            with self.builder.if_then(self.builder.icmp_unsigned("!=", bit, WORD(0))):
+                yield self.fours(at, count), first
+            at = self.builder.add(at, bit)
+        with cgutils.for_range_slice(self.builder, WORD(0), self.whole, WORD(WIDE), WORD) as (at, _):
+            yield self.fours(at, WIDE), 0
+
+    def fours(self, at: Any, count: int) -> list[tuple[Any, int]]:
+        return [(self.builder.add(at, WORD(k)), min(count, FOUR)) for k in range(0, count, FOUR)]
+
+    def values(self, at: Any, count: int) -> Any:
+        """Numbers of the row."""
+        place = self.builder.bitcast(self.builder.gep(self.x, [at]), vector(count, self.number).as_pointer())
+        found = self.builder.load(place, align=4 if self.number != DOUBLE else 8)
+        return found if self.number == DOUBLE else self.builder.fpext(found, vector(count))
+
+    def weights(self, at: Any, count: int) -> Any:
+        """Where weights are."""
+        return self.builder.bitcast(self.builder.gep(self.w, [at]), vector(count).as_pointer())
+
+    def madd(self, a: Any, b: Any, c: Any) -> Any:
+        """a·b + c in one step."""
+        function = ir.FunctionType(a.type, [a.type] * 3)
+        name = f"llvm.fmuladd.v{a.type.count}f64"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, function, name), [a, b, c])
+
+
+def _dot_norm(typingctx, X, i, w):
+    def codegen(context, builder, signature, args):
+        run = Run(context, builder, (signature.args[0], signature.args[2]), *args)
+        zero = ir.Constant(vector(FOUR), [0.0] * FOUR)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(WIDE // FOUR)] for _ in "fq"]
+        for fours, first in run.pieces():
+            for k, (at, count) in enumerate(fours):
+                x = run.values(at, count)
+                w = builder.load(run.weights(at, count), align=8)
+                for of_four, other in zip(sums, (w, x), strict=True):
+                    place = of_four[first // FOUR + k]
+                    if len(fours) == WIDE // FOUR:
+                        total = run.madd(x, other, builder.load(place))
+                    else:
+                        total = begun(builder, builder.fmul(x, other), first % FOUR, builder.load(place))
+                    builder.store(total, place)
+        f, q = (summed(builder, [builder.load(place) for place in of_four]) for of_four in sums)
+        return context.make_tuple(builder, signature.return_type, (f, q))
+
+    return types.UniTuple(types.float64, 2)(X, types.uint64, w), codegen
+
+
+def begun(builder: Any, few: Any, first: int, four: Any) -> Any:
+    """Four sums, of which those from ``first`` on begin."""
+    count = few.type.count
+    if count == FOUR:
+        return few
+    wide = lanes(builder, few, few, [min(max(k - first, 0), count - 1) for k in range(FOUR)])
+    return lanes(builder, four, wide, [FOUR + k if first <= k < first + count else k for k in range(FOUR)])
+
+
+def summed(builder: Any, fours: list[Any]) -> Any:
+    """As ``halves_on_halves``."""
+    a, b, c, d = fours
+    four = builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
+    two = builder.fadd(lanes(builder, four, four, [0, 1]), lanes(builder, four, four, [2, 3]))
+    return builder.fadd(*(builder.extract_element(two, LANE(k)) for k in range(2)))
+
+
+def _add(typingctx, X, i, a, w):
+    def codegen(context, builder, signature, args):
+        X, i, a, w = args
+        run = Run(context, builder, (signature.args[0], signature.args[3]), X, i, w)
+        for fours, _ in run.pieces():
+            for at, count in fours:
+                one = builder.insert_element(ir.Constant(vector(count), ir.Undefined), a, LANE(0))
+                every, place = lanes(builder, one, one, [0] * count), run.weights(at, count)
+                moved = run.madd(every, run.values(at, count), builder.load(place, align=8))
+                builder.store(moved, place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(X, types.uint64, types.float64, w), codegen
+
+
+if not numba.config.DISABLE_JIT:
+    _dot_norm_code, _add_code = intrinsic(_dot_norm), intrinsic(_add)
+
+    @overload(dot_norm_run, jit_options=INLINE)
+    def _dot_norm_compiled(X, i, w):
+        return lambda X, i, w: _dot_norm_code(X, u8(i), w)
+
+    @overload(add_run, jit_options=INLINE)
+    def _add_compiled(X, i, a, w):
+        return lambda X, i, a, w: _add_code(X, u8(i), np.float64(a), w)

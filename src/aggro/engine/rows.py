@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import exact, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
-from aggro.engine.jit.runs import add_run, dot_norm_run
+from aggro.engine.jit.runs import add_run, dot_norm_run, picked_dot_norm
 
 MOST = np.finfo(np.float64).max  # the largest float
 HUGE = 1e300
@@ -107,35 +108,28 @@ def norm(X, i):
 
 
 @inline
-def dot_norm(X, i, w):
-    """w·x and ‖x‖² in one reading of the row."""
-    if hasattr(X, "indptr"):
-        f = 0.0
-        q = 0.0
-        for k in range(*stored(X, i)):
-            j, x = entry(X, i, k)
-            f += x * w[j]
-            q += x * x
-        return f, q
-    else:
-        return dot_norm_run(X, i, w)
+def sparse_dot_norm(X, i, w):
+    start, stop = stored(X, i)
+    return picked_dot_norm(X.indices, X.data, start, stop, w)
+
+
+@inline
+def sparse_add(X, i, a, w):
+    for k in range(*stored(X, i)):
+        j, x = entry(X, i, k)
+        w[j] += a * x
+
+
+# (X, i, w): w·x and ‖x‖² in one reading of the row.
+dot_norm = chosen_by_type("dot_norm", lambda kind: sparse_dot_norm if kind is CSR else dot_norm_run)
+# (X, i, a, w): w ← w + a·x.
+add = chosen_by_type("add", lambda kind: sparse_add if kind is CSR else add_run)
 
 
 @inline
 def dot(X, i, w):
     """w·x."""
     return dot_norm(X, i, w)[0]
-
-
-@inline
-def add(X, i, a, w):
-    """w ← w + a·x."""
-    if hasattr(X, "indptr"):
-        for k in range(*stored(X, i)):
-            j, x = entry(X, i, k)
-            w[j] += a * x
-    else:
-        add_run(X, i, a, w)
 
 
 @exact

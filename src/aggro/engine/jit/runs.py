@@ -75,6 +75,13 @@ def lanes(builder: Any, one: Any, two: Any, order: list[int]) -> Any:
     return builder.shuffle_vector(one, two, ir.Constant(vector(len(order), LANE), order))
 
 
+def madd(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a·b + c in one step."""
+    function = ir.FunctionType(a.type, [a.type] * 3)
+    name = f"llvm.fmuladd.v{a.type.count}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, name), [a, b, c])
+
+
 class Run:
     """A row and weights beside it, as code is written that goes over both."""
 
@@ -111,12 +118,6 @@ class Run:
         """Where weights are."""
         return self.builder.bitcast(self.builder.gep(self.w, [at]), vector(count).as_pointer())
 
-    def madd(self, a: Any, b: Any, c: Any) -> Any:
-        """a·b + c in one step."""
-        function = ir.FunctionType(a.type, [a.type] * 3)
-        name = f"llvm.fmuladd.v{a.type.count}f64"
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, function, name), [a, b, c])
-
 
 def _dot_norm(typingctx, X, i, w):
     def codegen(context, builder, signature, args):
@@ -130,12 +131,15 @@ def _dot_norm(typingctx, X, i, w):
                 for of_four, other in zip(sums, (w, x), strict=True):
                     place = of_four[first // FOUR + k]
                     if len(fours) == WIDE // FOUR:
-                        total = run.madd(x, other, builder.load(place))
+                        total = madd(builder, x, other, builder.load(place))
                     else:
                         total = begun(builder, builder.fmul(x, other), first % FOUR, builder.load(place))
                     builder.store(total, place)
-        f, q = (summed(builder, [builder.load(place) for place in of_four]) for of_four in sums)
-        return context.make_tuple(builder, signature.return_type, (f, q))
+        found = []
+        for of_four in sums:
+            a, b, c, d = (builder.load(place) for place in of_four)
+            found.append(summed(builder, builder.fadd(builder.fadd(a, c), builder.fadd(b, d))))
+        return context.make_tuple(builder, signature.return_type, found)
 
     return types.UniTuple(types.float64, 2)(X, types.uint64, w), codegen
 
@@ -149,10 +153,8 @@ def begun(builder: Any, few: Any, first: int, four: Any) -> Any:
     return lanes(builder, four, wide, [FOUR + k if first <= k < first + count else k for k in range(FOUR)])
 
 
-def summed(builder: Any, fours: list[Any]) -> Any:
+def summed(builder: Any, four: Any) -> Any:
     """As ``halves_on_halves``."""
-    a, b, c, d = fours
-    four = builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
     two = builder.fadd(lanes(builder, four, four, [0, 1]), lanes(builder, four, four, [2, 3]))
     return builder.fadd(*(builder.extract_element(two, LANE(k)) for k in range(2)))
 
@@ -165,15 +167,81 @@ def _add(typingctx, X, i, a, w):
             for at, count in fours:
                 one = builder.insert_element(ir.Constant(vector(count), ir.Undefined), a, LANE(0))
                 every, place = lanes(builder, one, one, [0] * count), run.weights(at, count)
-                moved = run.madd(every, run.values(at, count), builder.load(place, align=8))
+                moved = madd(builder, every, run.values(at, count), builder.load(place, align=8))
                 builder.store(moved, place, align=8)
         return context.get_dummy_value()
 
     return types.void(X, types.uint64, types.float64, w), codegen
 
 
+# The same for a sparse row: numbers with their places -------------------------------------------------------
+
+
+def picked_dot_norm(indices, data, start, stop, w):
+    """w·x and ‖x‖² of the entries from ``start`` to ``stop``: eights, then a four, then one by one."""
+    f, q, single = np.zeros(2 * FOUR), np.zeros(2 * FOUR), np.zeros(2)
+    fours = stop - (stop - start) % FOUR
+    for k in range(start, stop):
+        x, weight = np.float64(data[k]), w[indices[k]]
+        lane = (k - start) % (2 * FOUR)
+        if k < fours:
+            f[lane] += x * weight
+            q[lane] += x * x
+        else:
+            single += x * weight, x * x
+    return halves_on_halves(f) + single[0], halves_on_halves(q) + single[1]
+
+
+def _picked_dot_norm(typingctx, indices, data, start, stop, w):
+    def codegen(context, builder, signature, args):
+        kinds = signature.args
+        places, numbers, weights = (context.make_array(kinds[k])(context, builder, args[k]).data for k in (0, 1, 4))
+        start, stop = args[2:4]
+        single = kinds[1].dtype == types.float32
+        number = ir.FloatType() if single else DOUBLE
+        zero = ir.Constant(vector(FOUR), [0.0] * FOUR)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in "fq"]
+        ones = [cgutils.alloca_once_value(builder, DOUBLE(0.0)) for _ in "fq"]
+
+        def weight(at: Any) -> Any:
+            place = builder.zext(builder.load(builder.gep(places, [at], inbounds=True)), WORD)
+            return builder.load(builder.gep(weights, [place], inbounds=True))
+
+        def four(at: Any, k: int) -> None:
+            """The entries from here on, for the k-th sums."""
+            there = builder.bitcast(builder.gep(numbers, [at]), vector(FOUR, number).as_pointer())
+            x = builder.load(there, align=4 if single else 8)
+            x = builder.fpext(x, vector(FOUR)) if single else x
+            w = ir.Constant(vector(FOUR), ir.Undefined)
+            for lane in range(FOUR):
+                w = builder.insert_element(w, weight(builder.add(at, WORD(lane))), LANE(lane))
+            for total, other in zip(sums, (w, x), strict=True):
+                builder.store(madd(builder, x, other, builder.load(total[k])), total[k])
+
+        count = builder.sub(stop, start)
+        eights = builder.add(start, builder.and_(count, WORD(-2 * FOUR)))
+        fours = builder.add(start, builder.and_(count, WORD(-FOUR)))
+        with cgutils.for_range_slice(builder, start, eights, WORD(2 * FOUR), WORD) as (at, _):
+            four(at, 0)
+            four(builder.add(at, WORD(FOUR)), 1)
+        with builder.if_then(builder.icmp_unsigned("!=", eights, fours)):
+            four(eights, 0)
+        with cgutils.for_range_slice(builder, fours, stop, WORD(1), WORD) as (at, _):
+            x = builder.load(builder.gep(numbers, [at], inbounds=True))
+            x = builder.fpext(x, DOUBLE) if single else x
+            for total, other in zip(ones, (weight(at), x), strict=True):
+                builder.store(builder.fma(x, other, builder.load(total)), total)
+        found = []
+        for (one, two), rest in zip(sums, ones, strict=True):
+            whole = summed(builder, builder.fadd(builder.load(one), builder.load(two)))
+            found.append(builder.fadd(whole, builder.load(rest)))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(types.float64, 2)(indices, data, types.uint64, types.uint64, w), codegen
+
+
 if not numba.config.DISABLE_JIT:
-    _dot_norm_code, _add_code = intrinsic(_dot_norm), intrinsic(_add)
+    _dot_norm_code, _add_code, _picked_code = intrinsic(_dot_norm), intrinsic(_add), intrinsic(_picked_dot_norm)
 
     @overload(dot_norm_run, jit_options=INLINE)
     def _dot_norm_compiled(X, i, w):
@@ -182,3 +250,7 @@ if not numba.config.DISABLE_JIT:
     @overload(add_run, jit_options=INLINE)
     def _add_compiled(X, i, a, w):
         return lambda X, i, a, w: _add_code(X, u8(i), np.float64(a), w)
+
+    @overload(picked_dot_norm, jit_options=INLINE)
+    def _picked_compiled(indices, data, start, stop, w):
+        return lambda indices, data, start, stop, w: _picked_code(indices, data, u8(start), u8(stop), w)

@@ -167,21 +167,26 @@ def is_mistaken_raised(curve, c, scores, columns, known, spread):
 # Curves -----------------------------------------------------------------------------------------------
 
 
-@inline
-def softplus(z):
-    return max(z, 0.0) + np.log1p(np.exp(-abs(z)))
-
-
-@inline
-def log_loss(bins, high, low, a, b):
-    """The loss of a curve, in units of the bins' weights."""
-    loss = 0.0
+@part
+def slopes_of_loss(bins, high, low, a, b):
+    """The loss of a curve, in units of the bins' weights, and its slopes and bends in a and b."""
+    loss = ga = gb = haa = hab = hbb = 0.0
     for i in range(u8(BINS)):
         other, own = bins[i, u8(0)], bins[i, u8(1)]
         if other + own > 0.0:
-            z = a * MIDDLES[i] + b
-            loss += (other + own) * softplus(z) - (own * high + other * low) * z
-    return loss
+            d, both, wanted = MIDDLES[i], other + own, own * high + other * low
+            z = a * d + b
+            e = np.exp(-abs(z))
+            p = (1.0 if z >= 0.0 else e) / (1.0 + e)
+            loss += both * (max(z, 0.0) + np.log1p(e)) - wanted * z
+            g = both * p - wanted
+            h = both * max(p * (1.0 - p), 1e-12)
+            ga += g * d
+            gb += g
+            haa += h * d * d
+            hab += h * d
+            hbb += h
+    return loss, ga, gb, haa, hab, hbb
 
 
 @part
@@ -198,38 +203,23 @@ def fit_curve(bins, last, line):
     a, b = line[SLOPE], line[HEIGHT]
     if a <= 0.0:
         a, b = 0.0, np.log((n1 + 1.0) / (n0 + 1.0))
-    loss = log_loss(bins, high, low, a, b)
+    loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
     for _ in range(STEPS):
-        ga = gb = haa = hab = hbb = 0.0
-        for i in range(u8(BINS)):
-            other, own = bins[i, u8(0)], bins[i, u8(1)]
-            if other + own > 0.0:
-                d = MIDDLES[i]
-                p = 1.0 / (1.0 + np.exp(-(a * d + b)))
-                g = (other + own) * p - (own * high + other * low)
-                h = (other + own) * max(p * (1.0 - p), 1e-12)
-                ga += g * d
-                gb += g
-                haa += h * d * d
-                hab += h * d
-                hbb += h
         haa *= 1.0 + 1e-9  # a single bin leaves one of the two open
         det = haa * hbb - hab * hab
         if not det > 0.0:
             break
         da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
-        step, better = 1.0, loss
+        step, before = 1.0, loss
         while step > 1e-3:
-            better = log_loss(bins, high, low, a - step * da, b - step * db)
-            if better <= loss:
+            loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a - step * da, b - step * db)
+            if loss <= before:
                 break
             step *= 0.5
-        if not better <= loss:
+        if not loss <= before:
             break
         a, b = a - step * da, b - step * db
-        done = loss - better <= 1e-6 * loss
-        loss = better
-        if done:
+        if before - loss <= 1e-6 * before:
             break
     if not (a > 0.0 and a < np.inf and abs(b) < np.inf):  # scores that say nothing
         a, b = 0.0, np.log((n1 + 1.0) / (n0 + 1.0))

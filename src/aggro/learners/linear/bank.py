@@ -552,69 +552,82 @@ BANK = Rule(
 )
 
 
-# Eight members of one problem ---------------------------------------------------------------------------
+# Members of one problem -----------------------------------------------------------------------------------
 
 
 @inline
 def steady(state, params):
-    """Whether it is one vector of members, with steps of ours, and nothing fades but judgements."""
+    """Whether steps are ours, at most one mean is kept, and nothing fades but judgements."""
     if hasattr(params.step, "hinge"):
         return False
     else:
         still = params.keep == 1.0 and state.scale[WEIGHTS] == 1.0
-        return state.W.shape[1] == LANES and params.average <= CHOSEN and still
+        return params.span > 1 and params.average <= CHOSEN and still
 
 
 @inline
 def glance(state, params, X, i, out):
-    """As ``look``, to the bit, with no loop over columns."""
+    """As ``look``, to the bit, for one problem: in front is one vector, then scores, means and moves follow."""
+    columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
+    ordinary = TINY < q < HUGE
+    share = 0.0
     if params.average:
         if state.tally.rows[SEEN] == 0:
             return np.nan
         share, _ = mean_terms(state, params)
-        f, u = dots_of_two(X, i, state.W, state.U, u8(0), u8(LANES), u8(0))
-        f = f + load(state.b, u8(0))
-        mean = madd(u + load(state.b, u8(LANES)), spread(-share), f)
-    else:
-        f = dots(X, i, state.W, u8(0)) + load(state.b, u8(0))
-        mean = f
-    store(out, u8(LANES), f)
-    store(out, u8(2 * LANES), mean)
-    out[0] = out[u8(LANES if params.average != PLAIN_MEAN else 2 * LANES) + u8(state.choice[0])]
-    ordinary = all_below(size(f), spread(HUGE)) and all_below(size(mean), spread(HUGE))
-    return q if TINY < q < HUGE and ordinary else np.nan
+    for block in range(u8(0), columns, u8(LANES)):
+        if params.average:
+            f, u = dots_of_two(X, i, state.W, state.U, block, columns, block)
+            f = f + load(state.b, block)
+            mean = madd(u + load(state.b, columns + block), spread(-share), f)
+        else:
+            f = dots(X, i, state.W, block) + load(state.b, block)
+            mean = f
+        store(out, u8(LANES) + block, f)
+        store(out, u8(LANES) + columns + block, mean)
+        ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(mean), spread(HUGE))
+    first = u8(LANES) if params.average != PLAIN_MEAN else u8(LANES) + columns
+    out[0] = out[first + u8(state.choice[0])]
+    return q if ordinary else np.nan
 
 
 @inline
 def nudge(state, params, X, i, y, s, out, q):
     """As ``learn``, to the bit, for a row of weight 1 of two classes that are known, or of a number."""
-    f, mean, moves = load(out, u8(LANES)), load(out, u8(2 * LANES)), out[u8(3 * LANES) :]
+    columns = u8(state.W.shape[1])
+    scores, means, moves = out[u8(LANES) :], out[u8(LANES) + columns :], out[u8(LANES) + columns + columns :]
     aim = spread(y if params.problem == NUMBER else 2.0 * y - 1.0)
-    a = member_moves(params, u8(0), f, aim, 1.0, q)
-    if not all_below(size(a), spread(HUGE if params.average < CHOSEN else LONG)):
-        return -1
+    longest = spread(HUGE if params.average < CHOSEN else LONG)
+    moved = False
+    for block in range(u8(0), columns, u8(LANES)):
+        a = member_moves(params, block, load(scores, block), aim, 1.0, q)
+        if not all_below(size(a), longest):
+            return -1
+        store(moves, block, a)
+        moved |= any_set(a)
     state.weight[0] = min(state.weight[0] * params.judged + 1.0, HUGE)
-    suffer_eight(state, params, mean if params.average == PLAIN_MEAN else f, aim, u8(0))
-    if params.average == CHOSEN:
-        suffer_eight(state, params, mean, aim, u8(LANES))
+    for block in range(u8(0), columns, u8(LANES)):
+        f, mean = load(scores, block), load(means, block)
+        suffer_eight(state, params, mean if params.average == PLAIN_MEAN else f, aim, block, block)
+        if params.average == CHOSEN:
+            suffer_eight(state, params, mean, aim, block, columns + block)
     choose(state)
-    if not any_set(a):
-        return 0
-    store(moves, u8(0), a)
-    move(state, params, X, i, moves)
-    return 1
+    if moved:
+        move(state, params, X, i, moves)
+        return 1
+    return 0
 
 
 @inline
-def suffer_eight(state, params, f, aim, at):
-    """What eight scores cost, beside what they cost before."""
+def suffer_eight(state, params, f, aim, g, at):
+    """What the scores of eight members cost, beside what they cost before."""
     if params.problem == TWO_CLASSES:
         mistaken = not_positive(aim * f)
     else:
         mistaken = spread(0.0)
     suffer_more(state.suffered, u8(state.suffered.shape[1]) + at, params, 1.0, mistaken)
-    suffer_more(state.suffered, at, params, 1.0, loss_of_eight(params, f, aim, u8(0)))
+    suffer_more(state.suffered, at, params, 1.0, loss_of_eight(params, f, aim, g))
 
 
 GRID = Rule(

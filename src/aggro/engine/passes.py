@@ -27,6 +27,7 @@ from aggro.engine.calibration import (
 from aggro.engine.drift import COUNTED, FILLED, LARGEST, LOSS, REFERENCE, SQUARES, WRONG, block_size, error_of
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
+from aggro.engine.jit.intrinsics import leading_zeros
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.prepared_rows import bring, marks_for, rows_for
@@ -67,10 +68,7 @@ def mark(tally, seen, loss, mistakes):
 @inline
 def to_mark(seen):
     """How many rows from here the next line of the history is."""
-    power = np.int64(1)
-    while power <= seen:
-        power *= 2
-    return power - seen
+    return (np.int64(1) << np.int64(u8(64) - leading_zeros(u8(seen)))) - seen
 
 
 @inline

@@ -242,15 +242,36 @@ def _picked_dot_norm(typingctx, indices, data, start, stop, w):
 
 if not numba.config.DISABLE_JIT:
     _dot_norm_code, _add_code, _picked_code = intrinsic(_dot_norm), intrinsic(_add), intrinsic(_picked_dot_norm)
+    CHECKED = bool(numba.config.BOUNDSCHECK)  # known when compiled
+    OUTSIDE = "a row beyond the end of an array"
 
     @overload(dot_norm_run, jit_options=INLINE)
     def _dot_norm_compiled(X, i, w):
-        return lambda X, i, w: _dot_norm_code(X, u8(i), w)
+        def compiled(X, i, w):
+            if CHECKED and (i >= X.shape[0] or X.shape[1] > w.shape[0]):
+                raise IndexError(OUTSIDE)
+            return _dot_norm_code(X, u8(i), w)
+
+        return compiled
 
     @overload(add_run, jit_options=INLINE)
     def _add_compiled(X, i, a, w):
-        return lambda X, i, a, w: _add_code(X, u8(i), np.float64(a), w)
+        def compiled(X, i, a, w):
+            if CHECKED and (i >= X.shape[0] or X.shape[1] > w.shape[0]):
+                raise IndexError(OUTSIDE)
+            _add_code(X, u8(i), np.float64(a), w)
+
+        return compiled
 
     @overload(picked_dot_norm, jit_options=INLINE)
     def _picked_compiled(indices, data, start, stop, w):
-        return lambda indices, data, start, stop, w: _picked_code(indices, data, u8(start), u8(stop), w)
+        def compiled(indices, data, start, stop, w):
+            if CHECKED:
+                if stop > indices.shape[0] or stop > data.shape[0]:
+                    raise IndexError(OUTSIDE)
+                for k in range(start, stop):
+                    if indices[k] >= w.shape[0]:
+                        raise IndexError(OUTSIDE)
+            return _picked_code(indices, data, u8(start), u8(stop), w)
+
+        return compiled

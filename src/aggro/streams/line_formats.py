@@ -52,7 +52,9 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
 def _in_order(parsed: Parsed) -> tuple[Parsed, int]:
     """The rows with ascending columns, repeated ones summed; and one more than the largest column."""
     indptr, indices, data = parsed.indptr, parsed.indices, parsed.data
-    top, ascending = index_order(_frozen(indptr), _frozen(indices))
+    top, ascending = parsed.top, parsed.ascending
+    if top < -1:
+        top, ascending = index_order(_frozen(indptr), _frozen(indices))
     if not ascending:
         n = tidy(indptr, indices, data)
         parsed = parsed._replace(indices=indices[:n], data=data[:n])

@@ -51,7 +51,8 @@ class Parsed(NamedTuple):
     """Rows of a block in CSR form: columns in the text's order, perhaps repeated.
 
     ``lines`` is how many lines there were, ``bad`` how many of them were refused, ``problem`` the first
-    of these. ``names`` are the columns' names, if they have any.
+    of these. ``names`` are the columns' names, if they have any. ``top`` is the largest column, -1 if there is none,
+    and ``ascending`` whether every row's columns strictly ascend, where the parser has seen to it; else -2.
     """
 
     y: np.ndarray
@@ -63,3 +64,5 @@ class Parsed(NamedTuple):
     problem: Problem | None
     weight: np.ndarray | None = None
     names: list[str] | None = None
+    top: int = -2
+    ascending: bool = False

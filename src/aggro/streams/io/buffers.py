@@ -45,3 +45,12 @@ def copied(array: np.ndarray, dtype: DTypeLike | None = None) -> np.ndarray:
     copy = room(array.shape[0], dtype or array.dtype)
     np.copyto(copy, array, casting="unsafe")
     return copy
+
+
+def trimmed(array: np.ndarray, n: int) -> np.ndarray:
+    """The first n numbers of an array of ``room``, without a copy.
+
+    It is no view of that array but an array by itself, over the same memory: SciPy copies views of arrays that are
+    more than twice as long. What is behind the n numbers was not touched, or was used before, and is left with them.
+    """
+    return np.frombuffer(array.data, array.dtype, n) if n else array[:0].copy()

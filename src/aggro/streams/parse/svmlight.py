@@ -25,7 +25,7 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
-from aggro.streams.io.buffers import copied, room
+from aggro.streams.io.buffers import room, trimmed
 from aggro.streams.parse.numbers import BAD, LARGE, OK, number
 
 u8 = np.uint64
@@ -99,9 +99,10 @@ def index_problem(text, p, index, digits):
 
 @inline
 def read_pairs(text, p, base, k, indices, data):
-    """The pairs of a line: (where they end, number of pairs so far, problem)."""
+    """The pairs of a line: (where they end, number of pairs so far, problem, largest column, whether they ascend)."""
     begin = k
     queries = 0
+    top, last, ascending = np.int64(-1), np.int64(-1), True
     while True:
         letter = text[p]
         if letter == SPACE:
@@ -110,7 +111,7 @@ def read_pairs(text, p, base, k, indices, data):
         digit = u8(letter) - ZERO
         if digit >= TEN:
             if letter == NEWLINE:
-                return p, k, bad_lines.GOOD
+                return p, k, bad_lines.GOOD, top, ascending
             if letter in (TAB, RETURN):
                 p += u8(1)
                 continue
@@ -118,14 +119,14 @@ def read_pairs(text, p, base, k, indices, data):
                 p, problem = skip_comment(text, p)
                 if problem == bad_lines.GOOD:
                     continue
-                return p, k, problem
+                return p, k, problem, top, ascending
             if letter == Q and k == begin and queries == 0:
                 p, problem = skip_query(text, p)
                 if problem == bad_lines.GOOD:
                     queries = 1
                     continue
-                return p, k, problem
-            return p, k, pair_problem(text, p)
+                return p, k, problem, top, ascending
+            return p, k, pair_problem(text, p), top, ascending
         start = p
         index = u8(0)
         while digit < TEN:
@@ -134,10 +135,13 @@ def read_pairs(text, p, base, k, indices, data):
             digit = u8(text[p]) - ZERO
         column = index - base  # wraps to a huge number where it would be negative
         if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
-            return start, k, index_problem(text, p, index, p - start)
+            return start, k, index_problem(text, p, index, p - start), top, ascending
         value, p, code = number(text, p + u8(1))
         if code != OK:
-            return p, k, bad_lines.BAD_VALUE if code == BAD else bad_lines.LARGE_VALUE
+            return p, k, bad_lines.BAD_VALUE if code == BAD else bad_lines.LARGE_VALUE, top, ascending
+        ascending &= np.int64(column) > last
+        last = np.int64(column)
+        top = max(top, last)
         indices[k] = np.uint32(column)
         data[k] = value
         k += u8(1)
@@ -145,7 +149,7 @@ def read_pairs(text, p, base, k, indices, data):
 
 @kernel
 def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
-    """Lines to rows: (rows, pairs, lines, bad lines, the first problem, its line, its byte).
+    """Lines to rows: (rows, pairs, lines, bad lines, the first problem, its line, its byte, largest column, order).
 
     ``text`` ends with a newline at ``size - 1`` and has padding after it. The first problem is kept; without
     ``skip_bad`` it ends the parsing.
@@ -158,6 +162,7 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
     lines = 0
     bad = 0
     first_problem, first_line, first_byte = bad_lines.GOOD, 0, 0
+    top, ascending = np.int64(-1), True
     indptr[u8(0)] = 0
     while p < end:
         while is_blank(text[p]):
@@ -172,9 +177,9 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
         else:
             label = 0.0
             p, problem = skip_comment(text, p)
-        filled = k
+        filled, highest, ordered = k, np.int64(-1), True
         if problem == bad_lines.GOOD and is_row:
-            p, filled, problem = read_pairs(text, p, base, k, indices, data)
+            p, filled, problem, highest, ordered = read_pairs(text, p, base, k, indices, data)
         if problem != bad_lines.GOOD:
             if bad == 0:
                 first_problem, first_line, first_byte = problem, lines, np.int64(p)
@@ -187,10 +192,12 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
             labels[row] = label
             row += u8(1)
             k = filled
+            top = max(top, highest)
+            ascending &= ordered
             indptr[row] = np.int64(k)
         p += u8(1)
         lines += 1
-    return row, k, lines, bad, first_problem, first_line, first_byte
+    return row, k, lines, bad, first_problem, first_line, first_byte, top, ascending
 
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
@@ -198,15 +205,17 @@ def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> 
     n_pairs, n_lines = block.size // 4 + 1, block.most_lines()  # at most: «1:1 » and «1\n»
     labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
     indices, data = room(n_pairs, np.uint32), room(n_pairs)
-    rows, pairs, lines, bad, code, line, byte = parse_lines(
+    rows, pairs, lines, bad, code, line, byte, top, ascending = parse_lines(
         block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
     )
     return Parsed(
-        copied(labels[:rows]),
-        copied(indptr[: rows + 1]),
-        copied(indices[:pairs]),
-        copied(data[:pairs]),
+        trimmed(labels, rows),
+        trimmed(indptr, rows + 1),
+        trimmed(indices, pairs),
+        trimmed(data, pairs),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,
+        top=top,
+        ascending=ascending,
     )

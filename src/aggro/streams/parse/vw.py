@@ -28,7 +28,7 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
-from aggro.streams.io.buffers import copied, room
+from aggro.streams.io.buffers import copied, room, trimmed
 from aggro.streams.parse.hashing import hash_bytes, hash_number, number_keys
 from aggro.streams.parse.numbers import BAD, LETTER_E, MINUS, OK, PLUS, POINT, TO_LOWER, ZERO, number
 
@@ -308,14 +308,14 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, words: bool = Fa
     else:
         indices, names = copied(keys[:n] >> u8(64 - bits), np.uint32), None
     return Parsed(
-        _words(block, spans[:rows]) if words else copied(labels[:rows]),
-        copied(indptr[: rows + 1]),
+        _words(block, spans[:rows]) if words else trimmed(labels, rows),
+        trimmed(indptr, rows + 1),
         indices,
-        copied(data[:n]),
+        trimmed(data, n),
         lines,
         bad,
         Problem(code, line, byte) if bad else None,
-        copied(weights[:rows]) if weighted else None,
+        trimmed(weights, rows) if weighted else None,
         names,
     )
 

@@ -34,7 +34,7 @@ def run(groups: list[str], short: bool) -> tuple[list[Cell], list[Skip]]:
     for one in found_by(groups, short):
         if isinstance(one, Skip):
             skips.append(one)
-            print(f"left out: {one.job}, beside {one.peer}: {one.why}", flush=True)
+            print(f"left out: {report.left_out(one)}", flush=True)
         else:
             cells.append(one)
             state = {None: "", True: f"  ({report.aim(one)} met)", False: f"  ({report.aim(one)} MISSED)"}[one.met]
@@ -61,22 +61,25 @@ def cells_of(stored: dict[str, Any]) -> list[Cell]:
 
 
 def merged(before: list[Any], now: list[Any], gone: set[str]) -> list[Any]:
-    """Groups that were measured now replace what there was of them; the others keep their places."""
-    return [*(one for one in before if one.group not in gone), *now]
+    """Groups that were measured now replace what there was of them."""
+    order = list(report.ABOUT)
+    return sorted([*(one for one in before if one.group not in gone), *now], key=lambda one: order.index(one.group))
 
 
-def write(folder: Path, cells: list[Cell], skips: list[Skip], growth: dict[str, Any], stored: dict[str, Any]) -> None:
+def write(
+    folder: Path, short: bool, cells: list[Cell], skips: list[Skip], growth: dict[str, Any], stored: dict[str, Any]
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    measured = {one.group for one in (*cells, *skips)}
+    measured = {one.group for one in cells}
+    skips = merged([Skip(**one) for one in stored.get("skips", [])], skips, measured | {one.group for one in skips})
     cells = merged(cells_of(stored), cells, measured)
-    skips = merged([Skip(**one) for one in stored.get("skips", [])], skips, measured)
     whole = {
         "machine": machine(),
         "versions": versions(),
+        "short": short,
         "cells": [as_dict(one) for one in cells],
         "skips": [vars(one) for one in skips],
         "growth": growth or stored.get("growth", {}),
-        "reasons": stored.get("reasons", {}),  # written by hand: why a target was not reached, by the cell's key
     }
     (folder / "results.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "RESULTS.md").write_text(report.page(cells, skips, whole), encoding="utf-8")
@@ -119,7 +122,7 @@ def main() -> int:
     growth = {}
     if not chosen.page and (GROWTH in chosen.only or not (chosen.only or chosen.short)):
         growth = import_module("jobs.growth").curves(chosen.short)
-    write(chosen.out, cells, skips, growth, stored)
+    write(chosen.out, chosen.short, cells, skips, growth, stored)
     return 0
 
 

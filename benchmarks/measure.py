@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -64,16 +64,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Skip:
-    """A job that could not be done, and why."""
+    """A job that could not be done, and why: all whose names begin so; without a peer, beside all of them."""
 
     group: str
     job: str
     peer: str
     why: str
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return self.group, self.job, self.peer
+    def covers(self, one: Cell) -> bool:
+        return self.group == one.group and one.job.startswith(self.job) and self.peer in ("", one.peer)
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,6 @@ class Plan:
 
     folder: Path
     short: bool = False
-    say: Callable[[str], None] = field(default=lambda line: None)
 
     def rounds(self, full: int, short: int) -> int:
         return short if self.short else full
@@ -143,13 +141,13 @@ def fell(stored: Cell, now: Cell) -> bool:
 
 def compare(stored: list[Cell], now: list[Cell], skipped: list[Skip]) -> list[str]:
     """What is worse than it was: a line for each job that fell, or is gone. What was skipped is neither."""
-    found, left_out = {one.key: one for one in now}, {one.key for one in skipped}
+    found = {one.key: one for one in now}
     lines = []
     for before in stored:
         name = f"{before.group}: {before.job}, beside {before.peer}"
         after = found.get(before.key)
         if after is None:
-            if before.key not in left_out:
+            if not any(skip.covers(before) for skip in skipped):
                 lines.append(f"{name}: missing")
         elif fell(before, after):
             held = f"{before.ratio:.3g}, {before.low:.3g} to {before.high:.3g}"

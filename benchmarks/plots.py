@@ -60,7 +60,7 @@ def ratios(cells: list[Cell], path: Path) -> None:
 
 
 def growth(found: dict[str, Any], path: Path) -> None:
-    """Above time, below memory, on two logarithmic axes; dashed is the slope that is expected, through the last point."""
+    """Above time, below memory, on two logarithmic axes; dashed is the slope that is expected."""
     plt = style()
     figure, axes = plt.subplots(2, len(found), figsize=(2.6 * len(found), 5.2), layout="constrained", squeeze=False)
     for k, (name, one) in enumerate(found.items()):

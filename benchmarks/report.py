@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from measure import LONGER, NUMBER, SHARE, Cell, Skip
+from reasons import REASONS
 
 BEGIN, END = "<!-- --8<-- [start:measured] -->", "<!-- --8<-- [end:measured] -->"
 INTRO = """\
@@ -15,22 +16,26 @@ INTRO = """\
 pass. A cell is the median of ratios of times taken a moment apart, with their 10th and 90th percentile; *errors* are
 ours and theirs on rows kept aside (one by one: before each was learned), where both do not compute the same. How it is
 measured is in [the docs](../docs/benchmarks.md), why not more in [Performance](../docs/performance.md)."""
-ABOUT = {
+ABOUT = {  # the groups, in their order
     "in memory": "`fit` of PA-I with C = 1, one pass, of `aggro.published`, beside scikit-learn's "
-    '`SGDClassifier(learning_rate="pa1", eta0=1, penalty=None, max_iter=1, tol=None, shuffle=False)`. *NumPy loop* is the '
-    "same algorithm with NumPy's calls, on 5,000 of the rows, for as many. With *nothing set* all libraries do different "
-    "things; LIBLINEAR's own package has `-s 2 -B 1`, as its README asks for where rows are many. `X.sum()` reads the "
-    "array once, in its own precision; `X @ w` is SciPy's sparse product.",
-    "files": "PA-I as published over `aggro.streams.open(path)`, beside Vowpal Wabbit's own driver in C++ "
-    "(`--sgd --loss_function hinge --binary`, on VW text, less the time of one without data), `load_svmlight_file` or pandas' "
-    "reader with SGD pa1, LIBLINEAR's own reader (a loop in Python) and `-s 3`, and pyarrow's reading of the whole table.",
-    "one row": "PA-I as published, 2,000 rows one by one. Errors are mistakes before a row was learned. Vowpal Wabbit takes "
-    "lines of text, which are made on the way. *An empty compiled call* is that of a Numba function that does nothing "
-    "with the same arguments.",
-    "kernel": "Time of `fit`, where our error on the test part is within 0.3 points of SVC's; errors are of the test part.",
-    "PAMO": "Rows standardised beforehand on both sides, 256 units of 2 pieces. PyTorch: one thread, no gradients, the "
-    "update written by hand with its calls; both make the same mistakes, which is checked.",
-    "cold": "Whole processes, with nothing loaded.",
+    '`SGDClassifier(learning_rate="pa1", eta0=1, penalty=None, max_iter=1, tol=None, shuffle=False)`. *NumPy loop* is '
+    "the same algorithm with NumPy's calls, on 5,000 of the rows, for as many. With *nothing set* all libraries do "
+    "different things; LIBLINEAR's own package has `-s 2 -B 1`, as its README asks for where rows are many. `X.sum()` "
+    "reads the array once, in its own precision; `X @ w` is SciPy's sparse product.",
+    "files": "PA-I as published over `aggro.streams.open(path)`, beside Vowpal Wabbit's own driver in C++ (`--sgd "
+    "--loss_function hinge --binary`, on VW text, less the time of one without data), `load_svmlight_file` or pandas' "
+    "reader with SGD pa1, LIBLINEAR's own reader (a loop in Python) and `-s 3`, and pyarrow's reading of the whole "
+    "table. Files are in the system's cache.",
+    "one row": "PA-I as published, 2,000 rows one by one. Errors are mistakes before a row was learned. Vowpal Wabbit "
+    "takes lines of text, which are made on the way. *An empty compiled call* is that of a Numba function that does "
+    "nothing with the same arguments.",
+    "kernel": "Time of `fit`, rows in random order; errors are of up to 20,000 rows of the test part. A target counts "
+    "where our error is within 0.3 points of SVC's, which has C = 32, γ = 2 on ijcnn1 and C = 5, γ = 0.05 on w8a. "
+    "`A @ B` is as many multiplications as the kernel values of the pass, in NumPy's product with all its threads.",
+    "PAMO": "PAMO-II, rows standardised beforehand on both sides, 5,000 of them. PyTorch: one thread, double "
+    "precision, no gradients, the update written by hand with its calls; both make the same mistakes, which is checked. "
+    "`U @ x` is NumPy's call for each row, with all pieces.",
+    "cold": "Whole processes, from the start of Python to a saved model, with nothing loaded.",
 }
 
 
@@ -54,6 +59,10 @@ def aim(one: Cell) -> str:
     return f"{'≤' if one.at_most else '≥'} {one.target:g}{goal}"
 
 
+def left_out(one: Skip) -> str:
+    return f"{one.job}{f', beside {one.peer}' if one.peer else ''}: {one.why}"
+
+
 def group_table(cells: list[Cell]) -> Iterator[str]:
     peers = list(dict.fromkeys(one.peer for one in cells))
     jobs: dict[str, dict[str, str]] = {}
@@ -65,13 +74,13 @@ def group_table(cells: list[Cell]) -> Iterator[str]:
         yield f"| {job} | " + " | ".join(found.get(peer, "") for peer in peers) + " |"
 
 
-def targets_table(cells: Iterable[Cell], reasons: dict[str, str]) -> Iterator[str]:
+def targets_table(cells: Iterable[Cell]) -> Iterator[str]:
     yield "| job | beside | measured | target | | why not |"
     yield "|---|---|---|---|---|---|"
     for one in cells:
         if one.target is not None:
             state = "met" if one.met else "missed"
-            why = "" if one.met else reasons.get(" | ".join(one.key), "")
+            why = "" if one.met else REASONS.get(one.key, "")
             unit = one.unit if one.means == NUMBER else "×"
             yield f"| {one.job} | {one.peer} | {number(one.ratio)} {unit} | {aim(one)} | {state} | {why} |"
 
@@ -97,11 +106,13 @@ def page(cells: list[Cell], skips: list[Skip], stored: dict[str, Any]) -> str:
         f"{met} of {of} targets are met. {where['processor']}, {where['cores']} cores, {where['system']}; {names}.",
         "",
     ]
-    for group in dict.fromkeys(one.group for one in cells):
+    for group in ABOUT:
         of_group = [one for one in cells if one.group == group]
+        if not of_group:
+            continue
         lines += [f"## {group[0].upper()}{group[1:]}", "", ABOUT.get(group, ""), "", *group_table(of_group), ""]
-        lines += [f"- Not measured: {one.job}, beside {one.peer}: {one.why}." for one in skips if one.group == group]
-    lines += ["", "## Targets", "", *targets_table(cells, stored.get("reasons", {})), ""]
+        lines += [f"Not measured: {left_out(one)}.\n" for one in skips if one.group == group]
+    lines += ["", "## Targets", "", *targets_table(cells), ""]
     if stored.get("growth"):
         lines += ["## Growth", "", *growth_table(stored["growth"]), ""]
     lines += [END, "", "![Every ratio with a target](plots/ratios.png)", ""]

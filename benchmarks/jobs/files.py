@@ -1,9 +1,9 @@
 """Files to models. Rows of 13 numbers in svmlight, Vowpal Wabbit text, CSV and Parquet, in the system's cache.
 
-Ours is ``for chunk in aggro.streams.open(path): model.learn_chunk(chunk)`` with PA-I as published. Vowpal Wabbit's is its
-own driver, which reads, parses and learns the whole file in C++ (``Workspace("-d file …")``), less the time of one
-without data. scikit-learn's is ``load_svmlight_file``, or pandas' reader, and one pass of SGD pa1. LIBLINEAR's own reader
-is a loop in Python.
+Ours is ``for chunk in aggro.streams.open(path): model.learn_chunk(chunk)`` with PA-I as published. Vowpal Wabbit's is
+its own driver, which reads, parses and learns the whole file in C++ (``Workspace("-d file …")``), less the time of one
+without data. scikit-learn's is ``load_svmlight_file``, or pandas' reader, and one pass of SGD pa1. LIBLINEAR's own
+reader is a loop in Python.
 """
 
 from __future__ import annotations

@@ -15,13 +15,14 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import plots
 import report
-from measure import Cell, Plan, Skip, as_dict, compare, machine, versions
+from measure import Cell, Others, Plan, Skip, as_dict, compare, machine, versions
 
 HERE = Path(__file__).parent
 GROUPS = ("in_memory", "files", "one_row", "beyond_lines", "cold")
@@ -30,12 +31,13 @@ GROWTH = "growth"
 
 def run(groups: list[str], short: bool) -> tuple[list[Cell], list[Skip]]:
     """What the groups found, said on the way."""
-    cells, skips = [], []
+    cells, skips, others = [], [], Others()
     for one in found_by(groups, short):
         if isinstance(one, Skip):
             skips.append(one)
             print(f"left out: {report.left_out(one)}", flush=True)
         else:
+            one = replace(one, others=others.used())
             cells.append(one)
             state = {None: "", True: f"  ({report.aim(one)} met)", False: f"  ({report.aim(one)} MISSED)"}[one.met]
             print(f"{one.job} | {one.peer}: {report.told(one)}{state}", flush=True)
@@ -66,17 +68,14 @@ def merged(before: list[Any], now: list[Any], gone: set[str]) -> list[Any]:
     return sorted([*(one for one in before if one.group not in gone), *now], key=lambda one: order.index(one.group))
 
 
-def write(
-    folder: Path, short: bool, cells: list[Cell], skips: list[Skip], growth: dict[str, Any], stored: dict[str, Any]
-) -> None:
+def write(folder: Path, cells: list[Cell], skips: list[Skip], growth: dict[str, Any], stored: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     measured = {one.group for one in cells}
     skips = merged([Skip(**one) for one in stored.get("skips", [])], skips, measured | {one.group for one in skips})
     cells = merged(cells_of(stored), cells, measured)
     whole = {
-        "machine": machine(),
-        "versions": versions(),
-        "short": short,
+        "machine": machine() if measured else stored["machine"],
+        "versions": versions() if measured else stored["versions"],
         "cells": [as_dict(one) for one in cells],
         "skips": [vars(one) for one in skips],
         "growth": growth or stored.get("growth", {}),
@@ -122,7 +121,7 @@ def main() -> int:
     growth = {}
     if not chosen.page and (GROWTH in chosen.only or not (chosen.only or chosen.short)):
         growth = import_module("jobs.growth").curves(chosen.short)
-    write(chosen.out, chosen.short, cells, skips, growth, stored)
+    write(chosen.out, cells, skips, growth, stored)
     return 0
 
 

@@ -21,6 +21,7 @@ PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "numba", "pyarrow", "pandas", "river", "vowpalwabbit", "torch"),
     *("liblinear-official", "matplotlib"),
 )
+BUSY = 0.2  # cores used by others, from which on a figure is marked
 FALL = 0.8  # of what is stored: what is below fell by more than a fifth
 
 # What a ratio says of two times, ours and the peer's.
@@ -50,6 +51,8 @@ class Cell:
     note: str = ""
     short: bool = True  # whether the short version has it
     seconds: float | None = None  # ours, the median
+    rounds: int = 0
+    others: float = 0.0  # cores that other processes used meanwhile
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -126,7 +129,7 @@ def cell(group: str, job: str, peer: str, means: str, ours: np.ndarray, theirs: 
 def spread(group: str, job: str, peer: str, means: str, rounds: np.ndarray, **more: Any) -> Cell:
     """A cell from what each round gave."""
     low, middle, high = (float(value) for value in np.percentile(rounds, (10, 50, 90)))
-    return Cell(group, job, peer, means, middle, low, high, **more)
+    return Cell(group, job, peer, means, middle, low, high, rounds=len(rounds), **more)
 
 
 # What was stored -------------------------------------------------------------------------------------------------
@@ -151,7 +154,8 @@ def compare(stored: list[Cell], now: list[Cell], skipped: list[Skip]) -> list[st
                 lines.append(f"{name}: missing")
         elif fell(before, after):
             held = f"{before.ratio:.3g}, {before.low:.3g} to {before.high:.3g}"
-            lines.append(f"{name}: {after.ratio:.3g} {after.unit}, was {held}")
+            busy = f" (other processes used {after.others:.1f} cores)" if after.others > BUSY else ""
+            lines.append(f"{name}: {after.ratio:.3g} {after.unit}, was {held}{busy}")
     return lines
 
 
@@ -159,6 +163,31 @@ def as_dict(one: Cell) -> dict[str, Any]:
     """What differs from the defaults, with four digits."""
     plain = {name: value for name, value in asdict(one).items() if value != getattr(Cell, name, None)}
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in plain.items()}
+
+
+class Others:
+    """How many cores other processes used. A neighbour slows some code twofold and other code not at all."""
+
+    def __init__(self) -> None:
+        self.before, self.found = self.now(), 0.0
+
+    @staticmethod
+    def now() -> tuple[float, float, float]:
+        """The clock, the seconds that all processes used, and those of this one and its children."""
+        try:
+            user, nice, system = Path("/proc/stat").read_text(encoding="ascii").split()[1:4]
+            everybody = (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError):
+            everybody = 0.0  # not Linux: unknown
+        return time.perf_counter(), everybody, sum(os.times()[:4])
+
+    def used(self) -> float:
+        """Since the last call; what was said then, if that was a moment ago."""
+        now = self.now()
+        seconds, everybody, own = (after - before for after, before in zip(now, self.before, strict=True))
+        if seconds > 0.3:
+            self.before, self.found = now, max(0.0, everybody - own) / seconds
+        return self.found
 
 
 # Where -----------------------------------------------------------------------------------------------------------

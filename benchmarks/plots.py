@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from measure import NUMBER, Cell
+from report import number
 
 INK, FAINT, MET, MISSED, PLAIN = "#1f2328", "#d0d7de", "#1a7f37", "#bc4c00", "#57606a"
 
@@ -29,39 +30,49 @@ def bare(axes: Any) -> None:
 
 
 def ratios(cells: list[Cell], path: Path) -> None:
-    """A line for each cell: the dot is the median, the line its spread, the tick the target."""
+    """A line for each cell: the dot is the median, the line its spread, the tick the target and the caret its side."""
     plt = style()
-    shown = [one for one in cells if one.means != NUMBER][::-1]
-    figure, axes = plt.subplots(figsize=(9.5, 0.8 + 0.2 * len(shown)), layout="constrained")
+    shown: list[Cell | str] = []
+    for one in cells:
+        if one.means != NUMBER:
+            if one.group not in [other.group for other in shown if isinstance(other, Cell)]:
+                shown.append(one.group)
+            shown.append(one)
+    shown.reverse()
+    figure, axes = plt.subplots(figsize=(10.5, 0.8 + 0.19 * len(shown)), layout="constrained")
     for k, one in enumerate(shown):
+        if isinstance(one, str):
+            continue
         colour = PLAIN if one.met is None else MET if one.met else MISSED
         axes.plot([one.low, one.high], [k, k], color=colour, linewidth=2.0, alpha=0.5)
         axes.plot(one.ratio, k, "o", color=colour, markersize=4)
+        axes.text(
+            1.01, k, number(one.ratio), transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
+        )
         if one.target is not None:
-            axes.plot(one.target, k, "|", color=INK, markersize=9, markeredgewidth=1.4)
-            axes.annotate(
-                "≤" if one.at_most else "≥",
-                (one.target, k),
-                (0, 3),
-                textcoords="offset points",
-                fontsize=6,
-                ha="center",
-            )
+            axes.plot(one.target, k, "|", color=INK, markersize=8, markeredgewidth=1.2)
+            axes.plot(one.target, k, 4 if one.at_most else 5, color=INK, markersize=5)  # carets: good is on that side
     axes.axvline(1.0, color=INK, linewidth=0.7, linestyle=":")
-    axes.set(xscale="log", ylim=(-0.8, len(shown) - 0.2), xlabel="ratio; × as fast, of the rate, or × as long (≤)")
-    axes.set_yticks(range(len(shown)), [f"{one.job} · {one.peer}" for one in shown], fontsize=7)
-    axes.set_title(
-        "Dots: medians (green: target met, orange: missed, grey: none). Ticks: targets.", loc="right", fontsize=8
+    axes.set(xscale="log", ylim=(-0.8, len(shown) - 0.2), xlabel="ratio: times as fast, of the rate, or times as long")
+    named = [one.upper() if isinstance(one, str) else f"{one.job} · {one.peer}" for one in shown]
+    axes.set_yticks(range(len(shown)), named, fontsize=7)
+    for label, one in zip(axes.get_yticklabels(), shown, strict=True):
+        label.set_fontweight("bold" if isinstance(one, str) else "normal")
+    title = (
+        "Dots: medians (green: target met, orange: missed, grey: none). Ticks: targets; good is where the caret points."
     )
+    figure.suptitle(title, fontsize=8, x=0.99, ha="right")
     bare(axes)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=90)
     plt.close(figure)
 
 
 def growth(found: dict[str, Any], path: Path) -> None:
     """Above time, below memory, on two logarithmic axes; dashed is the slope that is expected."""
     plt = style()
+    from matplotlib.ticker import NullFormatter
+
     figure, axes = plt.subplots(2, len(found), figsize=(2.6 * len(found), 5.2), layout="constrained", squeeze=False)
     for k, (name, one) in enumerate(found.items()):
         x = np.array(one["x"], float)
@@ -76,7 +87,8 @@ def growth(found: dict[str, Any], path: Path) -> None:
             if high / low < 10.0:  # noise of a flat line is not to fill the picture
                 middle = (low * high) ** 0.5
                 ax.set_ylim(middle / 5.0, middle * 5.0)
+            ax.yaxis.set_minor_formatter(NullFormatter())
             bare(ax)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=90)
     plt.close(figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from measure import LONGER, NUMBER, SHARE, Cell, Skip
+from measure import BUSY, LONGER, NUMBER, SHARE, Cell, Skip
 from reasons import REASONS
 
 BEGIN, END = "<!-- --8<-- [start:measured] -->", "<!-- --8<-- [end:measured] -->"
@@ -33,7 +33,7 @@ ABOUT = {  # the groups, in their order
     "where our error is within 0.3 points of SVC's, which has C = 32, γ = 2 on ijcnn1 and C = 5, γ = 0.05 on w8a. "
     "`A @ B` is as many multiplications as the kernel values of the pass, in NumPy's product with all its threads.",
     "PAMO": "PAMO-II, rows standardised beforehand on both sides, 5,000 of them. PyTorch: one thread, double "
-    "precision, no gradients, the update written by hand with its calls; both make the same mistakes, which is checked. "
+    "precision, no gradients, the update written by hand; both make the same mistakes, which is checked. "
     "`U @ x` is NumPy's call for each row, with all pieces.",
     "cold": "Whole processes, from the start of Python to a saved model, with nothing loaded.",
 }
@@ -46,7 +46,8 @@ def number(value: float) -> str:
 def told(one: Cell) -> str:
     """A cell as it is read."""
     means = {SHARE: " of it", LONGER: " × as long", NUMBER: f" {one.unit}"}.get(one.means, " ×")
-    text = f"**{number(one.ratio)}**{means} ({number(one.low)} – {number(one.high)})"
+    busy = "†" if one.others > BUSY else ""
+    text = f"**{number(one.ratio)}**{busy}{means} ({number(one.low)} – {number(one.high)})"
     if one.error is not None and one.peer_error is not None:
         text += f"; errors {one.error:.2f}, {one.peer_error:.2f} %"
     return f"{text}; {one.note}" if one.note else text
@@ -100,12 +101,16 @@ def page(cells: list[Cell], skips: list[Skip], stored: dict[str, Any]) -> str:
     lines = [INTRO, "", BEGIN]
     met = sum(bool(one.met) for one in cells)
     of = sum(one.target is not None for one in cells)
-    where = stored["machine"]
+    where, rounds = stored["machine"], [one.rounds for one in cells]
     names = ", ".join(f"{name} {version}" for name, version in stored["versions"].items())
     lines += [
-        f"{met} of {of} targets are met. {where['processor']}, {where['cores']} cores, {where['system']}; {names}.",
+        f"{met} of {of} targets are met. A cell has {min(rounds)} to {max(rounds)} rounds.",
+        f"Measured on {where['processor']}, {where['cores']} cores, {where['system']}, with {names}.",
         "",
     ]
+    busy = sum(one.others > BUSY for one in cells)
+    if busy:
+        lines += [f"† Other processes used the machine meanwhile, which is so for {busy} of {len(cells)} cells.", ""]
     for group in ABOUT:
         of_group = [one for one in cells if one.group == group]
         if not of_group:

@@ -14,7 +14,7 @@ from measure import FASTER, LONGER, SHARE, Cell, Plan, Skip, cell, in_turns
 
 from jobs.rows import classes, dense, error, words
 
-GROUP = "in memory"
+GROUP, MANY, TEXT, UNSET = "in memory", "many models in one pass", "text for labels", "nothing set"
 PA1: dict[str, Any] = {
     "learning_rate": "pa1",
     "eta0": 1.0,
@@ -129,7 +129,7 @@ def text_labels(plan: Plan) -> Iterator[Cell]:
                 plan.rounds(11, 5),
             )
             job = f"partial_fit, 100,000 × 22, {count} classes, text for labels ({kind})"
-            yield cell(GROUP, job, "the same with integers", LONGER, times["text"], times["numbers"], target=1.5)
+            yield cell(TEXT, job, "the same with integers", LONGER, times["text"], times["numbers"], target=1.5)
 
 
 def several_classes(plan: Plan) -> Iterator[Cell]:
@@ -149,7 +149,7 @@ def several_classes(plan: Plan) -> Iterator[Cell]:
     theirs = times.pop("scikit-learn")
     for name, ours in times.items():
         yield cell(
-            GROUP,
+            MANY,
             f"fit, 50,000 × 100 dense, 20 classes, {name}",
             "scikit-learn",
             FASTER,
@@ -180,8 +180,8 @@ def values_of_C(plan: Plan) -> Iterator[Cell]:
                 plan.rounds(11, 3),
             )
             job = f"fit, {n:,} × {d} dense, {count} values of C"
-            yield cell(GROUP, job, "as many passes", FASTER, times["ours"], times["passes"], target=4.0)
-            yield cell(GROUP, job, "scikit-learn", FASTER, times["ours"], times["scikit-learn"] * 8)
+            yield cell(MANY, job, "as many passes", FASTER, times["ours"], times["passes"], target=4.0)
+            yield cell(MANY, job, "scikit-learn", FASTER, times["ours"], times["scikit-learn"] * 8)
 
 
 def nothing_set(plan: Plan) -> Iterator[Cell | Skip]:
@@ -192,7 +192,7 @@ def nothing_set(plan: Plan) -> Iterator[Cell | Skip]:
     from aggro import PAClassifier
 
     X, y, T, t = dense(50_000, 123)
-    job = "fit, 50,000 × 123 dense, nothing set"
+    job = "fit, 50,000 × 123 dense"
     makers = {"ours": PAClassifier, "scikit-learn": SGDClassifier, "LinearSVC": LinearSVC}
     jobs = {name: lambda make=make: make().fit(X, y) for name, make in makers.items()}
     errors = {name: error(make().fit(X, y), T, t) for name, make in makers.items()}
@@ -200,12 +200,12 @@ def nothing_set(plan: Plan) -> Iterator[Cell | Skip]:
         jobs["LIBLINEAR"], errors["LIBLINEAR"] = own_liblinear(X, y, T, t)
     except ImportError:
         yield Skip(
-            GROUP, job, "LIBLINEAR", "liblinear-official is not installed; LinearSVC of scikit-learn is LIBLINEAR too"
+            UNSET, job, "LIBLINEAR", "liblinear-official is not installed; LinearSVC of scikit-learn is LIBLINEAR too"
         )
     times = in_turns(jobs, plan.rounds(7, 3))
     ours = times.pop("ours")
     for name, theirs in times.items():
-        yield cell(GROUP, job, name, FASTER, ours, theirs, error=errors["ours"], peer_error=errors[name])
+        yield cell(UNSET, job, name, FASTER, ours, theirs, error=errors["ours"], peer_error=errors[name])
 
 
 def own_liblinear(X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarray) -> tuple[Callable[[], Any], float]:

@@ -21,7 +21,7 @@ ABOUT = {  # the groups, in their order
     '`SGDClassifier(learning_rate="pa1", eta0=1, penalty=None, max_iter=1, tol=None, shuffle=False)`. *NumPy loop* is '
     "the same algorithm with NumPy's calls, on 5,000 of the rows, for as many. `X.sum()` reads the array once, in its "
     "own precision; `X @ w` is SciPy's sparse product.",
-    "many models in one pass": "The same learner and the same of scikit-learn's. *As many passes* are fits of ours with "
+    "many models in one pass": "The same learner and the same of scikit-learn's. *As many passes* are fits of ours, "
     "one C each. scikit-learn's time is that of an eighth of the values of C, times eight.",
     "nothing set": "The libraries do different things, so that the errors say as much as the times. *scikit-learn* is "
     "`SGDClassifier()`; LIBLINEAR's own package has `-s 2 -B 1`, as its README asks for where rows are many, and the "
@@ -36,10 +36,10 @@ ABOUT = {  # the groups, in their order
     "nothing with the same arguments.",
     "kernel": "Time of `fit`, rows in random order; errors are of up to 20,000 rows of the test part. A target counts "
     "where our error is within 0.3 points of SVC's, which has C = 32, γ = 2 on ijcnn1 and C = 5, γ = 0.05 on w8a. "
-    "`A @ B` is as many multiplications as the kernel values of the pass, in NumPy's product with all its threads.",
+    "`A @ B` is as many multiplications as the kernel values of the pass, in NumPy's product, with one thread on both sides.",
     "PAMO": "PAMO-II, rows standardised beforehand on both sides, 5,000 of them. PyTorch: one thread, double "
     "precision, no gradients, the update written by hand; both make the same mistakes, which is checked. "
-    "`U @ x` is NumPy's call for each row, with all pieces.",
+    "`U @ x` is NumPy's call for each row, with all pieces and one thread.",
     "cold": "Whole processes, from the start of Python to a saved model, with nothing loaded.",
 }
 

@@ -87,7 +87,7 @@ def targets_table(cells: Iterable[Cell]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for one in cells:
         if one.target is not None:
-            state = "met" if one.met else "missed"
+            state = ("met" if one.met else "missed") + ("†" if one.others > BUSY else "")
             why = "" if one.met else REASONS.get(one.key, "")
             unit = one.unit if one.means == NUMBER else "×"
             yield f"| {one.job} | {one.peer} | {number(one.ratio)} {unit} | {aim(one)} | {state} | {why} |"
@@ -108,16 +108,20 @@ def page(cells: list[Cell], skips: list[Skip], stored: dict[str, Any]) -> str:
     lines = [INTRO, "", BEGIN]
     met = sum(bool(one.met) for one in cells)
     of = sum(one.target is not None for one in cells)
+    unsure = sum(bool(one.met) and one.others > BUSY for one in cells)
     where, rounds = stored["machine"], [one.rounds for one in cells]
     names = ", ".join(f"{name} {version}" for name, version in stored["versions"].items())
     lines += [
-        f"{met} of {of} targets are met. A cell has {min(rounds)} to {max(rounds)} rounds.",
+        f"{met} of {of} targets are met, {unsure} of these on a busy machine (†). A cell has {min(rounds)} to {max(rounds)} rounds.",
         f"Measured on {where['processor']}, {where['cores']} cores, {where['system']}, with {names}.",
         "",
     ]
     busy = sum(one.others > BUSY for one in cells)
     if busy:
-        lines += [f"† Other processes used the machine meanwhile, which is so for {busy} of {len(cells)} cells.", ""]
+        lines += [
+            f"† Other processes used the machine meanwhile, in {busy} of {len(cells)} cells: measure these again.",
+            "",
+        ]
     for group in ABOUT:
         of_group = [one for one in cells if one.group == group]
         if not of_group:

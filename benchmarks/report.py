@@ -112,7 +112,8 @@ def page(cells: list[Cell], skips: list[Skip], stored: dict[str, Any]) -> str:
     where, rounds = stored["machine"], [one.rounds for one in cells]
     names = ", ".join(f"{name} {version}" for name, version in stored["versions"].items())
     lines += [
-        f"{met} of {of} targets are met, {unsure} of these on a busy machine (†). A cell has {min(rounds)} to {max(rounds)} rounds.",
+        f"{met} of {of} targets are met, {unsure} of these on a busy machine (†).",
+        f"A cell has {min(rounds)} to {max(rounds)} rounds.",
         f"Measured on {where['processor']}, {where['cores']} cores, {where['system']}, with {names}.",
         "",
     ]

@@ -55,6 +55,11 @@ def test_a_ratio_is_the_median_of_the_rounds(measure):
     assert (longer.ratio, longer.at_most, longer.met) == (4.0, True, False)
 
 
+def test_no_speed_makes_up_for_a_poor_model(cell):
+    assert cell.met
+    assert replace(cell, good_enough=False).met is False
+
+
 @pytest.mark.parametrize(("ratio", "found"), [(12.0, 0), (8.1, 0), (7.9, 1)])
 def test_a_fall_by_more_than_a_fifth_is_named(measure, cell, ratio, found):
     assert len(measure.compare([cell], [replace(cell, ratio=ratio)], [])) == found

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FLOOR := .venv-floor
 FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: attack demo papers test test-checked test-floor wheel lint bench bench-streams bench-memory docs clean
+.PHONY: attack demo papers test test-checked test-floor wheel lint bench bench-short bench-check bench-memory docs clean
 
 demo: $(VENV)/.package
 	$(BIN)/aggro demo
@@ -57,11 +57,19 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/peers.py
+# The comparison with other libraries: all of it into benchmarks/RESULTS.md; shortly, into build/bench; and shortly beside
+# what is stored, which fails if something fell by more than a fifth. Data sets are looked for in AGGRO_DATA.
+bench bench-short bench-check: export AGGRO_DATA ?= ../shared/data
+bench bench-short bench-check: export AGGRO_QUIET ?= 1
 
-bench-streams: $(VENV)/.bench
-	$(BIN)/python benchmarks/streams.py
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench.py
+
+bench-short: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench.py --short --out build/bench
+
+bench-check: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench.py --check
 
 bench-memory: $(VENV)/.bench
 	$(BIN)/python benchmarks/memory.py

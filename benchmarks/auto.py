@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from peers import best, labels
+from jobs.rows import labels
+from measure import best
 
 from aggro import streams
-from aggro.learners.linear.base import C_GRID
+from aggro.learners.linear.base import c_grid
 from aggro.published import PAClassifier
 
+C_GRID = c_grid(scaled=False)
 SETS = ("svmguide1", "ijcnn1", "a9a", "w7a")
 SHUFFLES = 5
 

@@ -21,7 +21,7 @@ import time
 from typing import Any
 
 import numpy as np
-from peers import best
+from measure import best
 from scipy import sparse
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier

@@ -20,7 +20,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from peers import best
+from measure import best
 from scipy import sparse
 from sklearn import datasets
 from sklearn.linear_model import RidgeCV

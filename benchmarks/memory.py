@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from streams import data, text_lines
+from jobs.rows import narrow, text_lines
 
 SIZES = (0.3, 1.0, 3.0)
 LIMIT = 150  # MB above what the imports take
@@ -49,8 +49,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, metavar="GB")
     chosen = parser.parse_args()
-    X, y = data()
-    piece = text_lines(X[:50_000], y[:50_000]).encode()
+    piece = text_lines(*narrow(50_000)).encode()
     with tempfile.TemporaryDirectory(dir=chosen.folder) as name:
         path = Path(name) / "rows.svm"
         path.write_bytes(piece)

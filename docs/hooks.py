@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ MARK, MEASURED = "<!-- learners -->", "<!-- learners, measured -->"
 FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
 PAGES = Path(__file__).parent / "learners"
 FIGURES = Path(__file__).parent / "figures" / "which_learner.csv"
+BENCH = Path(__file__).parents[1] / "benchmarks"
+BESIDE = re.compile(r"<!-- measured beside (.+?)(?:: (.+?))? -->")
 
 
 def page_name(entry: Entry) -> str:
@@ -55,6 +58,19 @@ def measured() -> str:
     return "\n".join(rows)
 
 
+def beside(peer: str, word: str | None) -> str:
+    """What the benchmarks stored of jobs beside this peer, or of those whose names have the word."""
+    stored = json.loads((BENCH / "results.json").read_text(encoding="utf-8"))
+    rows = ["| job | | 10th to 90th percentile | target |", "|---|---|---|---|"]
+    for one in stored["cells"]:
+        if one["peer"] == peer and (word or "") in one["job"]:
+            sign = "≤" if one.get("at_most") else "≥"
+            target = f"{sign} {one['target']:g}" if "target" in one else ""
+            measured = f"{one['ratio']:.3g} {one.get('unit', '×')}"
+            rows.append(f"| {one['job']} | {measured} | {one['low']:.3g} – {one['high']:.3g} | {target} |")
+    return "\n".join(rows)
+
+
 def on_config(config: Any) -> Any:
     """The menu has the learners in the order of the registry."""
     (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
@@ -62,9 +78,19 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def on_files(files: Any, config: Any) -> Any:
+    """The plots of the benchmarks are pictures of the site."""
+    from mkdocs.structure.files import File
+
+    for plot in sorted((BENCH / "plots").glob("*.png")):
+        files.append(File.generated(config, f"assets/benchmarks/{plot.name}", abs_src_path=str(plot)))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     if MEASURED in markdown:
         markdown = markdown.replace(MEASURED, measured())
+    markdown = BESIDE.sub(lambda mark: beside(mark[1], mark[2]), markdown)
     return markdown.replace(MARK, table())
 
 

@@ -20,11 +20,11 @@ papers: $(VENV)/.plot
 
 # The tests compile for the level that the wheel's kernels are for: so they test these, and leave them for `make wheel`.
 ifneq (,$(filter x86_64 AMD64,$(shell uname -m)))
-test wheel: export NUMBA_CPU_NAME ?= x86-64-v3
+test wheel bench bench-short bench-check: export NUMBA_CPU_NAME ?= x86-64-v3
 else
-test wheel: export NUMBA_CPU_NAME ?= generic
+test wheel bench bench-short bench-check: export NUMBA_CPU_NAME ?= generic
 endif
-test wheel: export NUMBA_CPU_FEATURES ?=
+test wheel bench bench-short bench-check: export NUMBA_CPU_FEATURES ?=
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)

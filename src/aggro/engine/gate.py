@@ -43,7 +43,7 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel, python_too, quick
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
-from aggro.engine.prepared_rows import bring, marks_for, rows_for
+from aggro.engine.prepared_rows import bring, ready_for
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
@@ -211,7 +211,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
     """
     out = np.empty(room(state))
     rows = state.tally.rows
-    Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
+    Z, marks = ready_for(state, X, start, stop)
     for t in range(u8(start), u8(stop)):
         if s.shape[0] and s[t] == 0.0:
             continue

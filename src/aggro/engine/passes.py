@@ -30,7 +30,7 @@ from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_ba
 from aggro.engine.jit.intrinsics import leading_zeros
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
-from aggro.engine.prepared_rows import bring, marks_for, rows_for
+from aggro.engine.prepared_rows import bring, ready_for
 from aggro.engine.rows import HUGE, n_rows
 from aggro.engine.rule import (
     LIVE,
@@ -155,7 +155,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     simple = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and costs.shape[0] == 0 and steady(state, params)
     simple = simple and not scales_targets(state)
     plain = simple and (classes < 2 or rows[LIVE] == 2)
-    Z, marks = rows_for(state, X, start, stop), marks_for(state, X, start, stop)
+    Z, marks = ready_for(state, X, start, stop)
     counted = u8(start)  # rows up to here are among those of each class
     tended = tend_at >= 0
     total, filled = np.float64(tally.marks[COUNTED]), tally.marks[FILLED]  # rows counted, and those of this block
@@ -164,9 +164,10 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     # Of this block; mistakes are not among its errors before they are noted. Sums are cut, so that none is re-ordered.
     mistakes_before, losses, errors, squares = 0, tally.sums[LOSS], tally.sums[WRONG], tally.sums[SQUARES]
     needed = u8(room(state))
-    space = np.empty(needed + u8(min(stop - start, LARGEST)))
-    out, leads = space[:needed], space[needed:]  # scores, and room for a rule's own coefficients; of a block's rows
-    mean = np.empty(out.shape[0] if averaged else 0)
+    # Scores, and room for a rule's own coefficients; the same of the average; the leads of a block's rows.
+    space = np.empty(needed + (needed if averaged else u8(0)) + u8(min(stop - start, LARGEST)))
+    out, mean = space[:needed], space[needed : needed + needed]
+    leads = space[needed + needed :] if averaged else space[needed:]
     t = u8(start)
     while t < u8(stop):
         begun, until, i = t, t + u8(1), t
@@ -289,7 +290,7 @@ def score(state, params, X, scores):
     out = np.empty(room(state))
     models = u8(scores.shape[1])
     n = np.int64(n_rows(X))
-    Z, marks = rows_for(state, X, np.int64(0), n), marks_for(state, X, np.int64(0), n)
+    Z, marks = ready_for(state, X, np.int64(0), n)
     for i in range(u8(n)):
         q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
         if q != q:

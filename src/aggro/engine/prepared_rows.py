@@ -31,6 +31,15 @@ from aggro.engine.scaling import (
 u8 = np.uint64
 
 
+@inline
+def ready_for(state, X, start, stop):
+    """What rows ``start`` to ``stop`` of X are read from, and work space for making them ready: for ``bring``."""
+    if hasattr(state, "scaling"):
+        return rows_for(state, X, start, stop), marks_for(state, X, start, stop)
+    else:
+        return X, state.tally.loss  # which is not used: an array at hand, since making one takes time
+
+
 @allocating
 def rows_for(state, X, start, stop):
     """What rows ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""

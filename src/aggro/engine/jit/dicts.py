@@ -44,8 +44,13 @@ PyErr_Occurred = types.ExternalFunction("PyErr_Occurred", types.intp())
 PyErr_Clear = types.ExternalFunction("PyErr_Clear", types.void())
 EQUAL = np.int32(2)  # Py_EQ
 
-KIND = 8  # where an object says of which type it is, in bytes from its address
-CAN_READ_DICTS = BY_ADDRESS and sys.implementation.name == "cpython" and object.__basicsize__ == KIND + 8
+# Where an object says of which type it is, a float its number, and a list where its items are: bytes from its address.
+KIND, NUMBER, ITEMS = 8, 16, 24
+CAN_READ_DICTS = (
+    BY_ADDRESS
+    and sys.implementation.name == "cpython"
+    and (object.__basicsize__, float.__basicsize__, list.__basicsize__) == (KIND + 8, NUMBER + 8, ITEMS + 16)
+)
 # The addresses of types whose instances become numbers without a user's code; text and whole numbers are keys too.
 NUMBERS = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
 SAFE = np.array([id(kind) for kind in (str, *NUMBERS)], np.int64)
@@ -60,6 +65,16 @@ def word_at(typingctx, address):
         return builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
 
     return types.int64(types.int64), codegen
+
+
+@intrinsic
+def float_at(typingctx, address):
+    """The float in the eight bytes at an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
+
+    return types.float64(types.int64), codegen
 
 
 @inline
@@ -205,7 +220,7 @@ def read_dict(address, reader, least, room):
     all are the same, nothing has to be sorted.
     """
     cell, safe, positions = reader.cell, reader.safe, reader.positions
-    n_names = u8(PyList_Size(reader.names))
+    n_names, items = u8(PyList_Size(reader.names)), word_at(reader.names + ITEMS)
     place = cell.ctypes.data
     cell[AT] = 0
     entries = cell[ENTRIES]
@@ -215,13 +230,16 @@ def read_dict(address, reader, least, room):
     while PyDict_Next(address, place, place + 8, place + 16) != 0:
         if n == u8(reader.numbers.shape[0]) or not is_number(cell[VALUE], safe):
             return np.int64(DOES_NOT_FIT)
-        number = PyFloat_AsDouble(cell[VALUE])
-        if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
-            PyErr_Clear()
-            return np.int64(DOES_NOT_FIT)
+        if word_at(cell[VALUE] + KIND) == safe[FLOAT]:
+            number = float_at(cell[VALUE] + NUMBER)
+        else:
+            number = PyFloat_AsDouble(cell[VALUE])
+            if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
+                PyErr_Clear()
+                return np.int64(DOES_NOT_FIT)
         key, position, found = cell[KEY], positions[n], False
         if u8(position) < n_names:
-            name = PyList_GetItem(reader.names, position)
+            name = word_at(items + 8 * position)
             found = name == key or (same and same_key(name, key, safe))
         if not found:
             same = False

@@ -31,7 +31,7 @@ from aggro.engine.scaling import (
 u8 = np.uint64
 
 
-@inline
+@allocating
 def ready_for(state, X, start, stop):
     """What rows ``start`` to ``stop`` of X are read from, and work space for making them ready: for ``bring``."""
     if hasattr(state, "scaling"):

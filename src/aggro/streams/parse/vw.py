@@ -306,7 +306,7 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, words: bool = Fa
     if named:
         indices, names = _named(block, keys[:n], places)
     else:
-        indices, names = copied(keys[:n] >> u8(64 - bits), np.uint32), None
+        indices, names = copied(np.right_shift(keys[:n], u8(64 - bits), out=keys[:n]), np.uint32), None
     return Parsed(
         _words(block, spans[:rows]) if words else trimmed(labels, rows),
         trimmed(indptr, rows + 1),

@@ -24,7 +24,7 @@ from sklearn.datasets import load_digits, load_svmlight_file, make_classificatio
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from aggro.estimators import PAClassifier
+from aggro.published import PAClassifier
 
 DATA = Path(os.environ.get("AGGRO_DATA", "data"))
 SETTINGS: dict[str, dict[str, Any]] = {

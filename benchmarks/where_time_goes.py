@@ -134,7 +134,7 @@ def text() -> None:
             print(f"\n| {kind}, {size / 1e6:.0f} MB | ms | processor, ms |\n|---|---|---|")
             told("all of it", lambda: learned(path))  # noqa: B023
             told("reading and parsing", lambda: [None for _ in aggro.streams.open(path)])  # noqa: B023
-            told("parsing alone, one core", lambda: [parse(block) for block in blocks] and None)  # noqa: B023
+            told("parsing alone, one core", lambda: sum(parse(block).lines for block in blocks))  # noqa: B023
             told("learning alone", learn)
             told("reading bytes alone", path.read_bytes)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from aggro.engine import rows
 from aggro.engine.jit.compile import from_python
-from aggro.engine.rows import first_bad
+from aggro.engine.rows import CHECKED_AT_ONCE, first_bad, index_order
 from aggro.learners.shared.inputs import as_rows
 
 
@@ -61,3 +63,20 @@ def test_products_with_a_row_that_is_divided(spelled, m):
     from_python(rows.add_over)(X, i, b[0], m, moved_one)
     np.testing.assert_allclose(moved, W + np.outer(x[0], b), rtol=1e-12)
     np.testing.assert_array_equal(moved_one, moved[:, 0])
+
+
+@pytest.mark.parametrize("longest", [1, 3, 200, 3 * int(CHECKED_AT_ONCE)])
+def test_the_order_of_indices_is_found_wherever_a_row_breaks_it(longest):
+    rng = np.random.default_rng(longest)
+    for _ in range(30):
+        lengths = rng.integers(0, longest + 1, rng.integers(1, 3 + 20_000 // longest))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices = np.concatenate([np.sort(rng.permutation(4 * longest)[:n]) for n in lengths]).astype(np.uint32)
+        for change in (None, 0, 1, 2**32 - 1):
+            if change is not None and indices.size:
+                k = rng.integers(indices.size)
+                indices[k] = indices[k - 1] if change == 1 else change
+            rows = [indices[a:b] for a, b in pairwise(indptr)]
+            ascending = all((row[1:] > row[:-1]).all() for row in rows)
+            top = int(indices.max()) if indices.size else -1
+            assert tuple(index_order(indptr, indices)) == (top, ascending)

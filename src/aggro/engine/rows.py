@@ -32,6 +32,7 @@ NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step
 
 u8 = np.uint64
 NONE, ONE = u8(0), u8(1)
+CHECKED_AT_ONCE = u8(2**12)  # indices
 
 
 class CSR(NamedTuple):
@@ -343,21 +344,37 @@ def pointers_ascend(indptr):
 def index_order(indptr, indices):
     """The largest index, -1 if there is none, and whether every row's indices strictly ascend.
 
-    One flat loop counts all descents, another those between rows; they agree if no row has one inside.
+    In blocks of whole rows that stay in the first cache, one flat loop counts all descents, and another takes those
+    between rows off again: none is left if no row has one inside. The largest is then the last of some row.
     """
     stop = u8(indptr[-1])
     if stop == 0:
         return np.int64(-1), True
+    rows = u8(indptr.shape[0] - 1)
     top = np.uint32(0)
-    for k in range(stop):  # two loops: each becomes vector code, together they do not
-        top = max(top, indices[k])
-    falls = np.uint32(0)  # as narrow as the indices, so that eight fit a vector
-    for k in range(u8(1), stop):
-        falls += np.uint32(indices[k - u8(1)] >= indices[k])
-    last = u8(0)
-    for i in range(u8(1), u8(indptr.shape[0] - 1)):
-        start = u8(indptr[i])
-        if start != last and start < stop:
-            falls -= np.uint32(indices[start - u8(1)] >= indices[start])
-        last = start
-    return np.int64(top), falls == 0
+    ascending = True
+    i = last = u8(0)
+    begin = u8(indptr[0])
+    while begin < stop:
+        end = begin
+        while end < begin + CHECKED_AT_ONCE and i < rows:
+            i += u8(1)
+            end = u8(indptr[i])
+        falls = np.uint32(0)  # as narrow as the indices, so that eight fit a vector
+        for k in range(begin + u8(1), end):
+            falls += np.uint32(indices[k - u8(1)] >= indices[k])
+        before = begin
+        while last < i:
+            last += u8(1)
+            start = u8(indptr[last])
+            if start != before:
+                top = max(top, indices[start - u8(1)])
+                if start < end:
+                    falls -= np.uint32(indices[start - u8(1)] >= indices[start])
+            before = start
+        ascending &= falls == 0
+        begin = end
+    if not ascending:
+        for k in range(stop):
+            top = max(top, indices[k])
+    return np.int64(top), ascending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.row_blocks import blocks, is_single, taken
+
+KEPT = 2**20  # indices of rows that have every column: they are not made anew for each chunk
 
 
 class Columns:
@@ -130,8 +133,16 @@ def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR
     if not (order[1:] > order[:-1]).all():
         rows = rows[:, order]
     n, d = rows.shape
-    indices = np.tile(positions[order].astype(np.uint32), n)
-    return CSR(frozen(np.arange(n + 1) * d), frozen(indices), frozen(rows.reshape(-1)), n_features)
+    places = positions[order].astype(np.uint32).tobytes()
+    indptr, indices = full_rows(places, n) if n * d <= KEPT else full_rows.__wrapped__(places, n)
+    return CSR(indptr, indices, frozen(rows.reshape(-1)), n_features)
+
+
+@lru_cache(2)  # chunks of a stream come with the same columns, and most have as many rows
+def full_rows(places: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The row pointers and the indices of n rows that have an entry at each of these places; both read-only."""
+    row = np.frombuffer(places, np.uint32)
+    return frozen(np.arange(n + 1) * row.shape[0]), frozen(np.tile(row, n))
 
 
 def moved_sparse(rows: CSR, positions: np.ndarray, known: np.ndarray, n_features: int) -> CSR:

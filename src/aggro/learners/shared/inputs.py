@@ -23,7 +23,7 @@ from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.bad_values import bad_state as bad_state
 from aggro.learners.shared.bad_values import bad_value as bad_value
 from aggro.learners.shared.features import MAX_FEATURES, frozen
-from aggro.learners.shared.labels import MANY, unpacked
+from aggro.learners.shared.labels import MANY, are_plain_floats, unpacked
 
 Rows = np.ndarray | CSR
 
@@ -230,7 +230,7 @@ def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
 def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
     """Class labels, one a row."""
     labels = _as_column(unpacked(y), n, owner)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+    if labels.dtype.kind == "f" and not are_plain_floats(labels) and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN." if np.isnan(labels).any() else "Input y contains infinity.")
     if labels.dtype.kind == "O" and not are_texts(labels) and not {*map(type, labels.tolist())} <= {str, int, bool}:
         if any(label is None or label != label for label in labels):

@@ -13,6 +13,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel
 
+u8 = np.uint64
 WORD = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 PLAIN = (str, bool, int, float)
@@ -31,6 +32,15 @@ def encode_two(values, known, codes):
         codes[i] = np.float64(values[i] == one)
         others |= (values[i] != one) & (values[i] != zero)
     return not others
+
+
+@kernel
+def whole_and_exact(values):
+    """Whether all floats are whole numbers below 2^53, where none stands for its neighbour too."""
+    good = True
+    for i in range(u8(values.shape[0])):
+        good &= (abs(values[i]) < EXACT) & (np.trunc(values[i]) == values[i])
+    return good
 
 
 @inline
@@ -137,16 +147,18 @@ class Labels:
         return self.adding(added), codes, np.concatenate([np.full(len(self.codes), -1, np.int64), firsts])
 
     def _encode_numbers(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
-        if y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
+        plain = are_plain_floats(y)  # or else looked at in more than one reading, to say what is wrong
+        if not plain and y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
             raise ValueError(
                 "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete "
                 "classes on a regression target with continuous values."
             )
-        check_exact(y)
+        if not plain:
+            check_exact(y)
         seen = list(self.codes)
         if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= WORD for label in seen):
             return None
-        if y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= WORD:
+        if not plain and y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= WORD:
             return None
         known = np.zeros(SEARCHED, np.int64)
         known[: len(seen)] = seen
@@ -218,6 +230,15 @@ def unpacked(y: Any) -> Any:
         if codes.shape[0] and codes.min() >= 0:  # none is missing
             return np.asarray(names)[codes]
     return y
+
+
+def are_plain_floats(y: np.ndarray) -> bool:
+    """Whether labels are floats that nothing is to be said against; False where that cannot be said soon."""
+    if y.dtype != np.float64 or y.ndim != 1 or not (y.flags.c_contiguous and y.flags.aligned):
+        return False
+    view = y.view()
+    view.flags.writeable = False
+    return bool(whole_and_exact(view))
 
 
 def all_same(y: np.ndarray) -> bool:

@@ -117,6 +117,7 @@ class Model:
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
         self._score_dict = self._learn_dict = UNKNOWN  # where the code for dicts is
+        self._score_dense = self._learn_dense = UNKNOWN  # and that for the one dense row
         self._room = 0  # for names of features
         self.may_go_back = False  # a call is under way that takes new features back if it fails
         self._hold: Any = None  # makes room for a row that the state is to keep
@@ -247,7 +248,7 @@ class Model:
         rule = RULES[type(self.state)]
         self._hold = rule.hold
         self._room = self.features.reserved or self.width
-        self._score_dict = UNKNOWN  # the state may be of another type
+        self._score_dict = self._score_dense = self._learn_dense = UNKNOWN  # the state may be of another type
         self._learn_dict = UNKNOWN if rule.hold is None else NEVER_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
@@ -260,7 +261,12 @@ class Model:
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
-        code = CODE[place_of(SCORE_ROW, self.layout_number, pinned, row)]
+        if row is not self.dense_pinned:
+            code = CODE[place_of(SCORE_ROW, self.layout_number, pinned, row)]
+        else:
+            if self._score_dense < 0:
+                self._score_dense = place_of(SCORE_ROW, self.layout_number, pinned, row)
+            code = CODE[self._score_dense]
         call = code.call
         first: float = call(pinned, row, code.pass_at)
         return first
@@ -275,7 +281,12 @@ class Model:
             if state is not self.state:
                 self.swap(state, self.params, self.labels, self.width)
                 pinned = self.pin()
-        code = CODE[place_of(LEARN_ROW, self.layout_number, pinned, row)]
+        if row is not self.dense_pinned:
+            code = CODE[place_of(LEARN_ROW, self.layout_number, pinned, row)]
+        else:
+            if self._learn_dense < 0:
+                self._learn_dense = place_of(LEARN_ROW, self.layout_number, pinned, row)
+            code = CODE[self._learn_dense]
         call = code.call
         learned: int = call(pinned, row, target, weight, code.pass_at)
         return bool(learned)

@@ -134,7 +134,7 @@ class OneRow:
                 if not model.stale and not model.busy:
                     target = self._known_target(model, y)
                     if target is not None:
-                        learned = model.learn_dict(x, target)
+                        learned = model.learn_dict(x, target) if type(x) is dict else -1
                         if learned < 0 and (row := self._known_row(model, x)) is not None:
                             learned = model.learn_row(row, target, 1.0)
                         if learned > 0:
@@ -159,7 +159,7 @@ class OneRow:
         if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
             features = model.features
             if features.n == x.shape[0] or features.reserved:  # as when the room was made
-                model.dense_row[:] = x
+                model.dense_row[...] = x  # in less time than [:], which makes a view first
                 return model.dense_pinned
         return None
 
@@ -209,8 +209,7 @@ class OneRow:
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
         if model.stale:
             self._prepare(model)
-        first = model.score_dict(x)
-        if first < INFINITY:
+        if type(x) is dict and (first := model.score_dict(x)) < INFINITY:
             return first
         row = self._known_row(model, x) or self._row(model, x, False)
         first = self._score_row(model, row)

@@ -148,7 +148,7 @@ class Classifier(Learner):
         if model.held():
             raise RuntimeError(NESTED)
         with model.guard:
-            f = model.score_dict(x) if not model.stale else INFINITY
+            f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
             if not f < INFINITY:
                 f = self._score_one(model, x)
             pair = model.labels.pair

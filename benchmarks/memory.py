@@ -20,9 +20,9 @@ from jobs.rows import narrow, text_lines
 SIZES = (0.3, 1.0, 3.0)
 LIMIT = 150  # MB above what the imports take
 IMPORTS = (
-    "import aggro.cli.train, aggro.cli.reading, aggro.cli.progress_lines, aggro.cli.scoring, aggro.evaluate, "
-    "aggro.models, aggro.learners.linear.estimators, aggro.streams.parse.svmlight, aggro.streams.line_formats, "
-    "scipy.sparse"
+    "import aggro.cli.train, aggro.cli.passes, aggro.cli.reading, aggro.cli.progress_lines, aggro.cli.scoring, "
+    "aggro.evaluate, aggro.models, aggro.learners.linear.estimators, aggro.streams.parse.svmlight, "
+    "aggro.streams.line_formats, scipy.sparse"
 )
 TRAIN = "import runpy; runpy.run_module('aggro.cli', run_name='__main__')"
 # At its end a process says itself what it held at most: the system counts in what its parent held when it was born.

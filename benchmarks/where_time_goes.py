@@ -1,6 +1,6 @@
 """Where the time of a job goes: the same work with parts of it left out, in turns. ``docs/performance.md`` has it.
 
-    python benchmarks/where_time_goes.py            # all parts; or: passes text tables one_row
+    python benchmarks/where_time_goes.py            # all parts; or: passes grids text tables one_row
 
 *never* and *always* are the compiled pass with a margin so low that no row moves the weights, and so high that each
 does. What a pass takes above the mixture of both, at the share of rows that do move them, is the price of not knowing
@@ -43,6 +43,7 @@ def passes() -> None:
     sets = {
         "200,000 × 22 dense": dense(200_000, 22),
         "50,000 × 123 dense": dense(50_000, 123),
+        "20,000 × 500 dense": dense(20_000, 500),
         "200,000 × 300 CSR, 13 non-zeros": words(200_000, 300, 13),
         "200,000 × 47,000 CSR, 60 non-zeros": words(200_000, 47_000, 60),
     }
@@ -76,6 +77,21 @@ def passes() -> None:
         shown += [f"{moved:.2f}", f"{took['never']:.2f}", f"{took['always']:.2f}", f"{guessing:.1f}"]
         shown.append(f"{took['indices']:.2f}" if "indices" in took else "")
         print(f"| {title} | {' | '.join(shown)} |")
+
+
+def grids() -> None:
+    """Many values of C in one pass: as in the jobs, all so large that few rows move a model, and all so small."""
+    from aggro.published import PAClassifier
+
+    print("\n| rows | values of C | from 1e-5 to 1e3 | from 1 to 1e3 | about 1e-5 | one C |\n|---|---|---|---|---|---|")
+    for n, d in ((50_000, 22), (20_000, 123)):
+        X, y, *_ = dense(n, d)
+        for count in (16, 64):
+            spans = {"wide": (1e-5, 1e3), "large": (1.0, 1e3), "small": (1e-5, 2e-5)}
+            values: dict[str, Any] = {name: np.geomspace(*span, count).tolist() for name, span in spans.items()}
+            values["one"] = 1.0
+            took = least({name: lambda C=C: PAClassifier(C=C).fit(X, y) for name, C in values.items()})  # noqa: B023
+            print(f"| {n:,} × {d} dense | {count} | {' | '.join(f'{ms:.2f}' for ms in took.values())} |")
 
 
 def used(job: Callable[[], Any]) -> tuple[float, float]:
@@ -201,7 +217,7 @@ def one_row() -> None:
 
 
 def main() -> None:
-    parts = {"passes": passes, "text": text, "tables": tables, "one_row": one_row}
+    parts = {"passes": passes, "grids": grids, "text": text, "tables": tables, "one_row": one_row}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=[*parts, []], default=[])
     for name in parser.parse_args().parts or parts:

@@ -15,6 +15,7 @@ from aggro.streams.chunk import Chunk
 from aggro.streams.io.files import Source
 
 if TYPE_CHECKING:
+    from aggro.streams.io.cuts import Span
     from aggro.streams.reader import Stream
     from aggro.streams.tables.roles import Column
 
@@ -30,7 +31,8 @@ class Format(NamedTuple):
 
     ``options`` are the parameters of ``open`` that mean something to it, besides those for all formats. ``columns``
     settles what the columns of a table are for; None where there is no table. ``header`` is whether
-    the first line is one, where there may be one.
+    the first line is one, where there may be one. ``settle`` finds out what the first rows show, where reading depends
+    on it. ``spans`` cuts a large file, by its number, into parts of so many bytes; there are none where it cannot.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Format(NamedTuple):
     options: frozenset[str]
     columns: Callable[[Stream], dict[str, Column]] | None = None
     header: Callable[[Stream], bool] | None = None
+    settle: Callable[[Stream], Any] | None = None
+    spans: Callable[[Stream, int, int], list[Span]] | None = None
 
 
 def _first_line(head: bytes) -> bytes:
@@ -60,17 +64,33 @@ def _vw(stream: Stream) -> Iterator[Chunk]:
     from aggro.streams.parse import vw
 
     bits, named = stream.options["bits"], stream.options["named"]
-    words = vw.labels_are_words(stream.sources[0].head())
-    parse = partial(vw.parse, bits=bits, named=named, words=words, skip_bad=stream.skip_bad)
+    parse = partial(vw.parse, bits=bits, named=named, words=_vw_words(stream), skip_bad=stream.skip_bad)
     return read_lines(stream, parse, 0 if named else 2**bits)
 
 
-def _table(module: str, function: str) -> Callable[[Stream], Any]:
+def _vw_words(stream: Stream) -> bool:
+    from aggro.streams.parse import vw
+
+    if stream.settled.words is None:
+        stream.settled.words = vw.labels_are_words(stream.sources[0].head())
+    return stream.settled.words
+
+
+def _at_newlines(stream: Stream, number: int, size: int) -> list[Span]:
+    from aggro.streams.io.cuts import newline_cuts, spans_of_text
+
+    source = stream.sources[number]
+    if not source.is_plain() or source.stamp is None:
+        return []
+    return spans_of_text(newline_cuts(source, size, source.stamp.size), source.stamp.size)
+
+
+def _table(module: str, function: str) -> Callable[..., Any]:
     """A function of a module that imports pyarrow, which takes its time, when it is first needed."""
 
-    def call(stream: Stream) -> Any:
+    def call(stream: Stream, *more: Any) -> Any:
         try:
-            return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream)
+            return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream, *more)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "pyarrow":
                 raise
@@ -92,6 +112,8 @@ FORMATS = {
             _table("parquet_arrow", "read_parquet"),
             TABLE,
             _table("parquet_arrow", "parquet_columns"),
+            settle=_table("parquet_arrow", "settle_parquet"),
+            spans=_table("parquet_arrow", "parquet_spans"),
         ),
         Format(
             "arrow",
@@ -100,6 +122,7 @@ FORMATS = {
             _table("parquet_arrow", "read_arrow"),
             TABLE,
             _table("parquet_arrow", "arrow_columns"),
+            settle=_table("parquet_arrow", "settle_arrow"),
         ),
         Format(
             "jsonl",
@@ -108,6 +131,8 @@ FORMATS = {
             _table("json_tables", "read_json"),
             TABLE | {"encoding"},
             _table("json_tables", "json_columns"),
+            settle=_table("json_tables", "settle_json"),
+            spans=_at_newlines,
         ),
         Format(
             "svmlight",
@@ -115,6 +140,7 @@ FORMATS = {
             lambda head: SVMLIGHT_LINE.fullmatch(_first_line(head)) is not None,
             _svmlight,
             frozenset({"zero_based", "n_features", "encoding"}),
+            spans=_at_newlines,
         ),
         Format(
             "vw",
@@ -122,6 +148,8 @@ FORMATS = {
             lambda head: VW_LINE.match(_first_line(head)) is not None,
             _vw,
             frozenset({"bits", "named", "encoding"}),
+            settle=_vw_words,
+            spans=_at_newlines,
         ),
         Format(
             "csv",
@@ -131,6 +159,8 @@ FORMATS = {
             TABLE | {"delimiter", "header", "encoding"},
             _table("csv_tables", "csv_columns"),
             _table("csv_tables", "csv_header"),
+            _table("csv_tables", "settle_csv"),
+            _table("csv_tables", "csv_spans"),
         ),
     )
 }

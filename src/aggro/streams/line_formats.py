@@ -28,7 +28,7 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
     from aggro.engine.checked_matrix import checked_matrix
 
     at = stream.start
-    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset)
+    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, stop=stream.stop)
 
     def work(block: Block) -> tuple[Block, Parsed, int]:
         return block, *_in_order(parse(block))
@@ -38,7 +38,8 @@ def read_lines(stream: Stream, parse: Callable[[Block], Parsed], width: int = 0)
             at = Position(file=block.file, width=at.width)
         if parsed.problem is not None:
             title = stream.sources[block.file].title
-            stream.refuse(describe(parsed.problem, block.bytes(), title, at.line), parsed.bad)
+            lines = stream.lines_before() + at.line
+            stream.refuse(describe(parsed.problem, block.bytes(), title, lines), parsed.bad)
         rows = parsed.y.shape[0]
         columns = max(at.width, width, most) if parsed.names is None else len(parsed.names)
         if stream.n_features is not None:

@@ -11,8 +11,10 @@ from aggro.streams.chunk import Chunk, Position
 from aggro.streams.formats import RAW_ONLY, find_format
 from aggro.streams.io.files import Source
 from aggro.streams.io.find import Paths, find
+from aggro.streams.settled import Settled
 
 if TYPE_CHECKING:
+    from aggro.streams.io.cuts import Span
     from aggro.streams.tables.roles import Column
 
 CHUNK_BYTES = 2**20
@@ -23,6 +25,9 @@ class Stream:
 
     ``format`` is the name of the format. ``bad_lines`` counts the lines that the last pass left out, and
     ``first_bad`` is the error that the first of them would have raised.
+
+    A stream may be a part of one file: of text up to byte ``stop``, where a block ends, or of Parquet the row groups
+    from ``groups[0]`` to before ``groups[1]``. What was ``settled`` of the whole then holds for the part.
     """
 
     def __init__(
@@ -36,8 +41,13 @@ class Stream:
         options: dict[str, Any],
         cells: bool = False,
         raw: bool | None = False,
+        *,
+        stop: int | None = None,
+        groups: tuple[int, int] | None = None,
+        settled: Settled | None = None,
     ) -> None:
         self.sources = [Source(name, options["encoding"]) for name in files]
+        self.stop, self.groups, self.settled = stop, groups, settled or Settled()
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
         self.start, self.threads, self.options, self.cells = start, threads, options, cells
         self.n_features: int | None = options["n_features"]
@@ -58,19 +68,17 @@ class Stream:
         self.prepare: Callable[[Any], Any] | None = None  # what the reading threads make of each raw table of text
         if raw and self._format.columns is None:
             raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables. Leave raw=True out.")
-        self._columns: dict[str, Column] | None = None
-        self.layout: Any = None  # how a CSV file is laid out, once it was looked at
-        self.sample: Any = None  # labels and weights of some rows, which show their types
+        self._lines_before: int | None = None
         self.begun: Any = None  # batches of a source that can be read once, of which some were looked at
 
     @property
     def columns(self) -> dict[str, Column]:
         """What each column of a table is for: guessed from some rows, or as said."""
-        if self._columns is None:
+        if self.settled.columns is None:
             if self._format.columns is None:
                 raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
-            self._columns = self._format.columns(self)
-        return self._columns
+            self.settled.columns = self._format.columns(self)
+        return self.settled.columns
 
     @property
     def header(self) -> bool | None:
@@ -89,6 +97,24 @@ class Stream:
     def __iter__(self) -> Iterator[Chunk]:
         self.bad_lines, self.first_bad = 0, None
         return self._format.read(self)
+
+    def settle(self) -> Settled:
+        """Look at the first rows, as far as reading them would, and at no others."""
+        if self._format.settle is not None:
+            self._format.settle(self)
+        return self.settled
+
+    def spans(self, number: int, size: int) -> list[Span]:
+        """Parts of a file, of about so many bytes each, that can be read by themselves; none if it cannot be cut."""
+        return [] if self._format.spans is None else self._format.spans(self, number, size)
+
+    def lines_before(self) -> int:
+        """How many lines of the file stand before this part of it. They are counted when a line must be named."""
+        if self._lines_before is None:
+            from aggro.streams.io.cuts import lines_until
+
+            self._lines_before = 0 if self.stop is None else lines_until(self.sources[0], self.start.offset)
+        return self._lines_before
 
     def refuse(self, error: BadLine, lines: int) -> None:
         """Some lines are malformed: raise the error of the first, or count them, as the user wished."""

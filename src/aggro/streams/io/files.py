@@ -17,7 +17,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from aggro.streams.bad_lines import printable, reason_of
 from aggro.streams.io.encodings import Transcoded, UnreadableText, checked, marked
@@ -41,6 +41,17 @@ OPENERS: dict[str, Callable[[Any], Any]] = {
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
+class Stamp(NamedTuple):
+    """What tells a file from what it was before: how many bytes it has, and when it was last changed."""
+
+    size: int
+    changed: int  # nanoseconds since 1970
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        return cls(status.st_size, status.st_mtime_ns)
+
+
 class Source:
     """A file that can be looked at and then read, decompressed. Stdin can be read once."""
 
@@ -48,7 +59,7 @@ class Source:
         self.name = name
         self._encoding = checked(encoding)
         self.title = "stdin" if name == STDIN else printable(name)
-        self._stamp: tuple[int, int] | None = None  # size and time of the last change, when it was first opened
+        self.stamp: Stamp | None = None  # of the file when it was first looked at
         self._head: bytes | None = None
         self._pipe: Any = None
         self._used = False
@@ -97,8 +108,8 @@ class Source:
             raise
         except (*DAMAGE, OSError, ValueError) as error:
             raise self.damaged(error) from error
-        if got < len(view) and isinstance(file, io.FileIO) and self._stamp is not None:
-            if file.tell() < self._stamp[0]:
+        if got < len(view) and isinstance(file, io.FileIO) and self.stamp is not None:
+            if file.tell() < self.stamp.size:
                 raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
         return got
 
@@ -107,9 +118,10 @@ class Source:
         return not self._once()
 
     def is_plain(self) -> bool:
-        """Is this a real file without compression, that can be sought?"""
+        """Is this a real file without compression, and of UTF-8 if it is text, that can be sought?"""
         if self._once():
             return False
+        self.head()  # which shows the encoding
         with self._open() as file:
             return isinstance(file, io.FileIO)
 
@@ -147,15 +159,14 @@ class Source:
 
     def _unchanged(self, raw: Any) -> None:
         """Refuse a file that is not what it was: rows would be learned from that were not there before, or lack."""
-        status = os.fstat(raw.fileno())
-        stamp = (status.st_size, status.st_mtime_ns)
-        if self._stamp is None:
-            self._stamp = stamp
-        elif self._stamp != stamp:
+        stamp = Stamp.of(os.fstat(raw.fileno()))
+        if self.stamp is None:
+            self.stamp = stamp
+        elif self.stamp != stamp:
             raw.close()
             raise ValueError(
-                f"{self.title} changed since it was first read: it had {self._stamp[0]:,} bytes, now {stamp[0]:,} or "
-                "other ones. Open it anew."
+                f"{self.title} changed since it was first read: it had {self.stamp.size:,} bytes, now {stamp.size:,} "
+                "or other ones. Open it anew."
             )
 
     def _open(self) -> Any:

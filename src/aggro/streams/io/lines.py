@@ -31,22 +31,28 @@ def whole_lines(
     offset: int = 0,
     last_end: LastEnd | None = None,
     longest: int | None = None,
+    stop: int | None = None,
 ) -> Iterator[Block]:
     """The blocks of all files, from byte ``offset`` of file number ``file`` on.
+
+    Each file is read up to byte ``stop``, if that is given, at which one of its blocks must end.
 
     ``last_end(text, start, stop)`` is where the last line of text[:stop] ends, 0 if none does; it is known that none
     ends in text[:start]. By default every newline ends a line.
     """
     for number in range(file, len(sources)):
-        yield from _of_one(sources[number], size, number, offset, last_end or after_newline, longest or LONGEST_LINE)
+        ends = last_end or after_newline
+        yield from _of_one(sources[number], size, number, offset, ends, longest or LONGEST_LINE, stop)
         offset = 0
 
 
-def _of_one(source: Source, size: int, number: int, offset: int, last_end: LastEnd, longest: int) -> Iterator[Block]:
+def _of_one(
+    source: Source, size: int, number: int, offset: int, last_end: LastEnd, longest: int, stop: int | None
+) -> Iterator[Block]:
     with source.open(offset) as opened:
         text = room(size + 1 + PADDING, np.uint8)
         held = 0  # bytes in the text; the first one is byte ``offset`` of the file
-        while True:
+        while stop is None or offset < stop:
             goal = (offset + held) // size * size + size - offset
             if text.shape[0] < goal + 1 + PADDING:
                 text = _larger(text, held, 2 * goal + 1 + PADDING)

@@ -115,9 +115,10 @@ class Layout:
 
 def layout_of(stream: Stream) -> Layout:
     """The layout of a stream's files, looked at once."""
-    if stream.layout is None:
-        stream.layout = Layout(stream.sources[0], stream.options["header"], stream.options["delimiter"], stream.raw)
-    layout: Layout = stream.layout
+    settled, options = stream.settled, stream.options
+    if settled.layout is None:
+        settled.layout = Layout(stream.sources[0], options["header"], options["delimiter"], stream.raw)
+    layout: Layout = settled.layout
     return layout
 
 
@@ -135,4 +136,11 @@ def _delimiter(name: str, line: bytes) -> str:
 
 def first_line(text: bytes) -> bytes:
     """The first line that is not empty."""
-    return next((line for line in text.split(b"\n") if line.strip()), b"").strip(b"\r")
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start)
+        line = text[start : end if end >= 0 else len(text)]
+        if line.strip():
+            return line.strip(b"\r")
+        start += len(line) + 1
+    return b""

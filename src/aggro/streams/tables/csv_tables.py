@@ -28,6 +28,8 @@ import numpy as np
 from aggro.streams.bad_lines import bad_header, bad_line
 from aggro.streams.chunk import Chunk
 from aggro.streams.io.block import NEWLINE, Block
+from aggro.streams.io.cuts import Span, block_cuts, newline_cuts, spans_of_text
+from aggro.streams.io.files import Source
 from aggro.streams.io.lines import BOM, whole_lines
 from aggro.streams.parse.csv_rows import RETURN, last_row_end, rows_of
 from aggro.streams.tables.csv_bad_rows import TRUE_OR_FALSE, sift
@@ -57,10 +59,37 @@ MOST_OPEN = 100  # quotes of a file that are never closed
 
 
 def read_csv(stream: Stream) -> Iterator[Chunk]:
-    at = stream.start
-    reader = RawCsvReader(stream, stream.columns) if stream.raw else CsvReader(stream)
-    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, reader.layout.last_end, LONGEST_ROW)
+    at, reader = stream.start, csv_reader(stream)
+    ends = reader.layout.last_end
+    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, ends, LONGEST_ROW, stream.stop)
     return read_tables(stream, reader, blocks)
+
+
+def csv_reader(stream: Stream) -> CsvReader:
+    return RawCsvReader(stream, stream.columns) if stream.raw else CsvReader(stream)
+
+
+def settle_csv(stream: Stream) -> None:
+    """Find out what the first rows show."""
+    reader = csv_reader(stream)
+    if not stream.raw:
+        stream.settled.roles, stream.settled.types = reader.roles, reader.types
+
+
+def csv_spans(stream: Stream, number: int, size: int) -> list[Span]:
+    """Parts of a file of about so many bytes.
+
+    Whether a line break stands inside quotes cannot be told from the middle. So the file is read from its start, unless
+    fields are not quoted.
+    """
+    source, layout = stream.sources[number], layout_of(stream)
+    if not source.is_plain() or source.stamp is None:
+        return []
+    end = source.stamp.size
+    if not layout.quoting:
+        return spans_of_text(newline_cuts(source, size, end), end)
+    blocks = whole_lines([source], stream.chunk_bytes, last_end=layout.last_end, longest=LONGEST_ROW)
+    return spans_of_text(block_cuts((block.end for block in blocks), size), end)
 
 
 def csv_header(stream: Stream) -> bool:
@@ -74,9 +103,8 @@ def csv_columns(stream: Stream) -> dict[str, Column]:
     sample = _sample(stream)
     cells = {name: cells_of(sample.column(name)) for name in names} if stream.options["columns"] is None else {}
     columns = settled_columns(stream, names, cells)
-    stream.sample = sample.select(
-        [name for name, column in columns.items() if column.role in (Role.LABEL, Role.WEIGHT)]
-    )
+    given = [name for name in (of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)) if name in names]
+    stream.settled.raw_types = {name: _label_type(sample.column(name)) for name in given}
     return columns
 
 
@@ -111,22 +139,29 @@ def no_rows(stream: Stream) -> ValueError:
 class CsvReader:
     """Blocks of one CSV stream to tables of settled types."""
 
+    types: dict[str, Any]
+
     def __init__(self, stream: Stream) -> None:
         self._look(stream)
-        source, options, names = stream.sources[0], stream.options, self.layout.names
-        self.roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
+        settled = stream.settled
+        self.roles, self.types = self._first_look(stream) if settled.roles is None else (settled.roles, settled.types)
         self.label = self.roles.label
+
+    def _first_look(self, stream: Stream) -> tuple[Roles, dict[str, Any]]:
+        """What the columns are for, and their types."""
+        source, options, names = stream.sources[0], stream.options, self.layout.names
+        roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
         sample = first_rows(source, self.layout.rows_end, LONGEST_ROW)
         if len(stream.sources) == 1 and not sample[self.layout.header_end(np.frombuffer(sample, np.uint8)) :].strip():
             raise no_rows(stream)
-        self._types = self._settle(sample)
+        return roles, self._settle(sample)
 
     def _look(self, stream: Stream) -> None:
         import pyarrow.csv as pa_csv
 
         self._csv, self._sources, self.layout = pa_csv, stream.sources, layout_of(stream)
         self._delimiter, self._quoting, self._names = self.layout.delimiter, self.layout.quoting, self.layout.names
-        self._names_of = {0: self._names}
+        self._names_of = {0: self._names} if stream.settled.first else {}
         self._missing = MISSING
         self._only: list[str] | None = None  # the columns to read, if not all
 
@@ -140,20 +175,32 @@ class CsvReader:
 
         lines = Block.of(sample).lines
         lines = lines[self.layout.header_end(lines) :]
-        rows = rows_of(lines, self._delimiter, self._quoting)
-        text = b"".join(
-            lines[start:end].tobytes()
-            for start, end, fields in zip(rows.starts, rows.ends, rows.fields, strict=True)
-            if fields == len(self._names)
-        )
-        if not text:
-            return dict.fromkeys(self._names, pa.float64())
-        guessed = {field.name: field.type for field in self._parse(text, self._names, {}).schema}
+        text, table = lines.tobytes(), None
+        if b"\r" not in text and not self.layout.has_quotes(lines):  # then a table of pyarrow's is of whole rows
+            with suppress(pa.ArrowInvalid):
+                table = self._parse(text, self._names, {}) if text else None
+        if table is None:
+            text = self._whole_rows(lines)
+            if not text:
+                return dict.fromkeys(self._names, pa.float64())
+            table = self._parse(text, self._names, {})
+        guessed = {field.name: field.type for field in table.schema}
         types = {name: settled(kind) for name, kind in guessed.items()}
-        for name, kind in guessed.items():
-            if pa.types.is_integer(kind) and not self._reads(text, name, types[name]):
-                types[name] = pa.string()  # hexadecimals, which are integers to pyarrow, but no numbers
+        if b"x" in text or b"X" in text:
+            for name, kind in guessed.items():
+                if pa.types.is_integer(kind) and not self._reads(text, name, types[name]):
+                    types[name] = pa.string()  # hexadecimals, which are integers to pyarrow, but no numbers
         return types
+
+    def _whole_rows(self, lines: np.ndarray) -> bytes:
+        """The rows that have as many fields as there are columns."""
+        rows = rows_of(lines, self._delimiter, self._quoting)
+        rows = rows.some(rows.fields == len(self._names))
+        if not rows.starts.shape[0]:
+            return b""
+        apart = np.flatnonzero(rows.starts[1:] != rows.ends[:-1])  # rows after which something is left out
+        starts, ends = rows.starts[[0, *(apart + 1)]], rows.ends[[*apart, -1]]
+        return b"".join(lines[start:end].tobytes() for start, end in zip(starts, ends, strict=True))
 
     def _reads(self, text: bytes, name: str, kind: Any) -> bool:
         import pyarrow as pa
@@ -209,7 +256,7 @@ class CsvReader:
 
     def _tries(self, names: list[str]) -> Iterator[dict[str, Any]]:
         """The types to read columns with: if the first ones do not do, the next."""
-        yield {name: self._types[name] for name in names}
+        yield {name: self.types[name] for name in names}
 
     def _finished(self, table: Any) -> Any:
         return table
@@ -221,7 +268,7 @@ class CsvReader:
         names = self._names_of.get(block.file)
         if names is None:
             source = self._sources[block.file]
-            top = block.bytes() if block.offset == 0 else source.head().removeprefix(BOM)
+            top = block.bytes() if block.offset == 0 else _top(source)
             names = self.layout.named(self.layout.fields(first_line(top), source.title))
             if sorted(names) != sorted(self._names):
                 what = f"the columns are {names}; the first file has {self._names}. Give all files the same columns"
@@ -232,8 +279,11 @@ class CsvReader:
     @staticmethod
     def _lone_return(text: np.ndarray) -> bool:
         """Is there a carriage return that no line feed follows? To pyarrow it ends a row."""
-        returns = np.flatnonzero(text == RETURN)
-        return bool(returns.size) and bool((text[np.minimum(returns + 1, len(text) - 1)] != NEWLINE).any())
+        found = text == RETURN
+        if not found.any():
+            return False
+        returns = np.flatnonzero(found)
+        return bool((text[np.minimum(returns + 1, len(text) - 1)] != NEWLINE).any())
 
     def _closed(self, text: np.ndarray, line: int) -> tuple[list[tuple[np.ndarray, int]], list[tuple[int, str]]]:
         """The text, which starts on this line, in pieces whose quotes are closed, each with its line.
@@ -278,14 +328,13 @@ class RawCsvReader(CsvReader):
         words = sorted({*MISSING_WORDS, *self._na})
         self._missing = words + [f" {word}" for word in words]  # as after «, », though not beyond
         self.label = of_role(columns, Role.LABEL)
-        self._types = dict.fromkeys(self._names, pa.string())
+        self.types = dict.fromkeys(self._names, pa.string())
         if not stream.cells and columns:
             self._only = wanted(columns) or None
-        given = [name for name in (self.label, of_role(columns, Role.WEIGHT)) if name in self._types]
-        if given:
-            self._types |= {str(name): _label_type(stream.sample.column(name)) for name in given}
+        if columns:
+            self.types |= stream.settled.raw_types or {}
         self._numbers = [name for name in self._names if name in columns and columns[name].role is Role.NUMBER]
-        self._strayed: set[str] = set()  # columns of numbers that had other cells as well
+        self._strayed: set[str] = set()  # columns of numbers that had other cells as well: pyarrow is spared the try
 
     def rows(self, table: Any) -> tuple:
         """(X, y, weight, names)"""
@@ -294,7 +343,7 @@ class RawCsvReader(CsvReader):
     def _tries(self, names: list[str]) -> Iterator[dict[str, Any]]:
         import pyarrow as pa
 
-        types = {name: self._types[name] for name in names}
+        types = {name: self.types[name] for name in names}
         numbers = set(self._numbers) - self._strayed
         if numbers:
             yield types | dict.fromkeys(numbers, pa.float64())
@@ -305,13 +354,20 @@ class RawCsvReader(CsvReader):
 
         for name in self._numbers:
             place = table.schema.get_field_index(name)
-            if name not in self._strayed and place >= 0 and table.schema.field(place).type == pa.string():
+            if place >= 0 and table.schema.field(place).type == pa.string():
                 floats = as_floats(table.column(place))
                 if floats is None:
                     self._strayed.add(name)
                 else:
                     table = table.set_column(place, name, floats)
         return table
+
+
+def _top(source: Source) -> bytes:
+    """The start of a file, with its first line; of one that can be read once, what was seen of it."""
+    if not source.can_be_read_again():
+        return source.head().removeprefix(BOM)
+    return first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW)
 
 
 def _label_type(column: Any) -> Any:

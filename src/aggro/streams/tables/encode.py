@@ -188,12 +188,21 @@ def _numbers(column: Any) -> np.ndarray | None:
         if unit == "ns":
             unit, column = "us", pc.cast(column, pa.timestamp("us"), safe=False)
         column = pc.divide(pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False), PER_SECOND[unit])
+    elif pa.types.is_integer(kind) and column.null_count == 0:
+        return _array(column).astype(np.float64)  # as below, without what a call of pyarrow's costs
     elif _is_number(kind):
         column = pc.cast(column, pa.float64(), safe=False)
     else:
         return None
-    array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-    return np.asarray(np.require(array, requirements="A"))  # a buffer may start at any byte
+    array = _array(column)
+    return array if array.flags.aligned else array.copy()  # a buffer may start at any byte
+
+
+def _array(column: Any) -> np.ndarray:
+    """A column of pyarrow's in an array, without a copy where that can be."""
+    import pyarrow as pa
+
+    return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
 
 
 def _without_gaps(column: Coded) -> Coded:

@@ -46,18 +46,29 @@ HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def read_json(stream: Stream) -> Iterator[Chunk]:
-    at = stream.start
-    reader = RawJsonReader(stream, stream.columns) if stream.raw else JsonReader(stream)
-    return read_tables(stream, reader, whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset))
+    at, reader = stream.start, json_reader(stream)
+    blocks = whole_lines(stream.sources, stream.chunk_bytes, at.file, at.offset, stop=stream.stop)
+    return read_tables(stream, reader, blocks)
+
+
+def json_reader(stream: Stream) -> JsonReader:
+    return RawJsonReader(stream, stream.columns) if stream.raw else JsonReader(stream)
+
+
+def settle_json(stream: Stream) -> None:
+    """Find out what the first rows show."""
+    reader = json_reader(stream)
+    if not stream.raw:
+        stream.settled.roles, stream.settled.types = reader.roles, reader.schema
 
 
 def json_columns(stream: Stream) -> dict[str, Column]:
-    """What the fields are for; ``stream.sample`` has their types."""
+    """What the fields are for; their types are settled with it."""
     rows = _sample(stream)
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = {name: [row.get(name) for row in rows] for name in names}
     columns = settled_columns(stream, names, cells)
-    stream.sample = {name: _type_of(cells[name], column.role) for name, column in columns.items()}
+    stream.settled.raw_types = {name: _type_of(cells[name], column.role) for name, column in columns.items()}
     return columns
 
 
@@ -84,12 +95,18 @@ class JsonReader:
     """Blocks of one stream of JSON Lines to tables. Fields may be new, or lack, in any line."""
 
     def __init__(self, stream: Stream) -> None:
+        settled, self._ignores_new = stream.settled, False
+        self.label: str | None = None
+        self.roles, self.schema = self._first_look(stream) if settled.roles is None else (settled.roles, settled.types)
+        self.label = self.roles.label
+
+    def _first_look(self, stream: Stream) -> tuple[Roles, Any]:
+        """What the columns are for, and their types."""
         import pyarrow as pa
 
-        source, self._ignores_new = stream.sources[0], False
+        source = stream.sources[0]
         sample = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_LINE)
-        self._schema = pa.schema([])
-        self.label: str | None = None
+        self.schema = pa.schema([])
         try:
             table, bad = self.read(Block.of(sample))
             if table.num_columns:
@@ -100,10 +117,9 @@ class JsonReader:
             if bad:
                 raise bad_line(bad[0][1], source.title, bad[0][0] + 1, 1)
             raise ValueError(f"{source.title}: there is no row in its first megabyte. Expected {{...}} on every line.")
-        self._schema = _settled(table.schema)
         options = stream.options
-        self.roles = Roles.find(table.column_names, options["label"], options["weight"], options["text"], source.title)
-        self.label = self.roles.label
+        roles = Roles.find(table.column_names, options["label"], options["weight"], options["text"], source.title)
+        return roles, _settled(table.schema)
 
     def rows(self, table: Any) -> tuple:
         """(X, y, weight, names)"""
@@ -112,7 +128,7 @@ class JsonReader:
     def read(self, block: Block) -> Table:
         import pyarrow as pa
 
-        text, schema = block.bytes(), self._schema
+        text, schema = block.bytes(), self.schema
         bad: list[tuple[int, str]] = []
         table = None
         with suppress(pa.ArrowInvalid):
@@ -159,7 +175,7 @@ class JsonReader:
         What Python's reader finds is left out first. Then pyarrow tries the rest; a new field has the type that it has
         where it first appears.
         """
-        schema, left, bad = self._schema, [], []
+        schema, left, bad = self.schema, [], []
 
         def read(some: list[tuple[int, bytes]]) -> None:
             nonlocal schema
@@ -178,7 +194,7 @@ class JsonReader:
 
     def _wrong(self, line: bytes) -> str | None:
         row = _object(line)
-        return row if isinstance(row, str) else self._misfit(row, self._schema)
+        return row if isinstance(row, str) else self._misfit(row, self.schema)
 
     @staticmethod
     def _misfit(row: dict[str, Any], schema: Any) -> str | None:
@@ -200,8 +216,9 @@ class RawJsonReader(JsonReader):
         self.columns, self._na = columns, names_in(stream.options["na"])
         self.label = of_role(columns, Role.LABEL)
         self._ignores_new, self._all = not stream.cells, stream.cells
-        types = {name: kind for name in wanted(columns) if (kind := stream.sample.get(name)) is not None}
-        self._schema = pa.schema(list(types.items()))
+        known = stream.settled.raw_types or {}
+        types = {name: kind for name in wanted(columns) if (kind := known.get(name)) is not None}
+        self.schema = pa.schema(list(types.items()))
         strict = {self.label, of_role(columns, Role.WEIGHT)}
         # A label that is now a number, now a word, is read as words.
         self._strict = pa.schema([(n, kind) for n, kind in types.items() if n in strict and kind != pa.string()])
@@ -215,8 +232,8 @@ class RawJsonReader(JsonReader):
 
         with suppress(pa.ArrowInvalid):
             text = block.bytes()
-            table = self._parse(text, self._schema)
-            table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self._schema, kind)))
+            table = self._parse(text, self.schema)
+            table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self.schema, kind)))
             return Table(self._in_order(table), [])
         return self._by_python(block.bytes())
 
@@ -243,7 +260,7 @@ class RawJsonReader(JsonReader):
                 bad.append((number, str(what)))
         if not rows:
             return Table(pa.table({}), bad)
-        names = list(self._schema.names)
+        names = list(self.schema.names)
         if self._all:
             names += [name for name in dict.fromkeys(name for row in rows for name in row) if name not in names]
         columns = {name: [row.get(name) for row in rows] for name in names}
@@ -251,8 +268,8 @@ class RawJsonReader(JsonReader):
         return Table(self._in_order(pa.table(arrays)), bad)
 
     def _kind(self, name: str, cells: list[Any]) -> Any:
-        known = name in self._schema.names
-        return self._schema.field(name).type if known else _type_of(cells, Role.NUMBER)
+        known = name in self.schema.names
+        return self.schema.field(name).type if known else _type_of(cells, Role.NUMBER)
 
 
 def _object(line: bytes) -> dict[str, Any] | str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from aggro.streams.bad_lines import reason_of, shortened
 from aggro.streams.chunk import Chunk, Position
+from aggro.streams.io.cuts import Span
 from aggro.streams.io.files import DAMAGE, Source
 from aggro.streams.io.lines import LONGEST_LINE
 from aggro.streams.io.prefetch import ahead
@@ -48,7 +49,8 @@ SAMPLED = 2**20  # bytes of a chunk when columns are looked at, whatever those o
 SHARED = 64  # rows at once of a column whose texts share their beginnings: no size in the file bounds them
 
 Pick = Callable[[Any], list[str]]  # the columns to read, of a schema that is checked meanwhile
-Batches = Callable[[Source, int, Pick], Iterator[Any]]
+Groups = tuple[int, int] | None  # of a Parquet file, from the one up to the other; None for all
+Batches = Callable[[Source, int, Pick, Groups], Iterator[Any]]
 
 
 def read_parquet(stream: Stream) -> Iterator[Chunk]:
@@ -69,6 +71,58 @@ def arrow_columns(stream: Stream) -> dict[str, Column]:
     return _columns(stream, _arrow_batches)
 
 
+def settle_parquet(stream: Stream) -> None:
+    """Find out what the first rows show."""
+    _settle(stream, _parquet_batches)
+
+
+def settle_arrow(stream: Stream) -> None:
+    """Find out what the first rows show."""
+    _settle(stream, _arrow_batches)
+
+
+def _settle(stream: Stream, batches_of: Batches) -> None:
+    if stream.raw:
+        _ = stream.columns
+        return
+    for source in stream.sources:
+        batches = _named(source, batches_of(source, stream.chunk_bytes, _checked, None))
+        batch = next(batches, None)
+        if batch is not None:
+            stream.settled.roles = _roles(stream, batch, source)
+            return
+
+
+def _roles(stream: Stream, batch: Any, source: Source) -> Roles:
+    options = stream.options
+    return Roles.find(batch.schema.names, options["label"], options["weight"], options["text"], source.title)
+
+
+def _checked(schema: Any) -> list[str]:
+    """All columns, which must be of types that can be made into features."""
+    check_columns(schema)
+    return list(schema.names)
+
+
+def parquet_spans(stream: Stream, number: int, size: int) -> list[Span]:
+    """As many row groups together as take about this many bytes in the file, or one that takes more."""
+    source, row = stream.sources[number], 0
+    spans: list[Span] = []
+    try:
+        with _plain_parquet(source) as opened:
+            groups = row_groups(opened)
+    except ValueError as error:
+        raise _of_file(source, error) from error
+    for k, group in enumerate(groups):
+        taken = sum(max(0, column.end - column.start) for column in group.columns)
+        if spans and spans[-1].bytes + taken <= size:
+            spans[-1] = spans[-1]._replace(stop=k + 1, bytes=spans[-1].bytes + taken)
+        else:
+            spans.append(Span(k, k + 1, taken, row))
+        row += max(0, group.rows)
+    return spans
+
+
 def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
     """What the columns are for, from some rows; those of a source that can be read once are kept for later."""
     import pyarrow as pa
@@ -83,7 +137,7 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
 
     found, all_of_it, size, rows = [], True, 0, 0
     for source in stream.sources:
-        batches = _named(source, batches_of(source, SAMPLED if again else stream.chunk_bytes, all_plain))
+        batches = _named(source, batches_of(source, SAMPLED if again else stream.chunk_bytes, all_plain, None))
         for batch in batches:
             found.append(batch)
             size, rows = size + batch.nbytes, rows + batch.num_rows
@@ -114,23 +168,29 @@ def _alike(batches: list[Any]) -> Iterator[Any]:
     return (batch for batch in batches if batch.schema.equals(batches[0].schema))
 
 
-def _parquet_batches(source: Source, chunk_bytes: int, pick: Pick) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
+def _plain_parquet(source: Source) -> Any:
+    """The file, opened."""
     if not source.head().startswith(PARQUET_MAGIC) or not source.is_plain():
         raise ValueError("this is not a plain Parquet file. Expected one that starts with PAR1, not compressed")
-    with source.open() as opened:
+    return source.open()
+
+
+def _parquet_batches(source: Source, chunk_bytes: int, pick: Pick, some: Groups) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with _plain_parquet(source) as opened:
         groups = row_groups(opened)
+        start, stop = some or (0, len(groups))
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
             names = pick(file.schema_arrow)
             width = len(file.schema_arrow)
         repeated, at_once = _plan(groups, names, AT_ONCE * chunk_bytes)
         rows = _rows(chunk_bytes, width)
         at_once = max(1, min(AT_ONCE * rows, at_once))
-        waiting = iter(groups)
+        waiting = iter(groups[start:stop])
         done = checked = 0  # rows
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
-            batches = file.iter_batches(at_once, columns=names)
+            batches = file.iter_batches(at_once, range(start, stop) if some else None, names)
             while True:
                 while checked <= done + at_once and (group := next(waiting, None)) is not None:
                     check_pages(opened, group)
@@ -160,7 +220,7 @@ def _plan(groups: list[Group], names: list[str], size: int) -> tuple[list[str], 
     return [name for name in names if name in repeated], most
 
 
-def _arrow_batches(source: Source, chunk_bytes: int, pick: Pick) -> Iterator[Any]:
+def _arrow_batches(source: Source, chunk_bytes: int, pick: Pick, some: Groups) -> Iterator[Any]:
     import pyarrow as pa
 
     is_file = source.head().startswith(ARROW_MAGIC)
@@ -198,14 +258,14 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
     import pyarrow as pa
 
     options, start = stream.options, stream.start
-    roles: Roles | None = None
+    first = 0 if stream.groups is None else start.row  # rows of the file before the groups that are read
+    roles = stream.settled.roles
     columns = stream.columns if stream.raw else None
     na = names_in(options["na"])
 
     def pick(schema: Any) -> list[str]:
         if columns is None:
-            check_columns(schema)
-            return list(schema.names)
+            return _checked(schema)
         names = plain_columns(schema)
         label = of_role(columns, Role.LABEL)
         if label is not None and label not in names:
@@ -218,20 +278,19 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
         if stream.begun is not None and number == 0:
             (found, rest), stream.begun = stream.begun, None
             return chain(found, rest)
-        return _named(source, batches_of(source, stream.chunk_bytes, pick))
+        return _named(source, batches_of(source, stream.chunk_bytes, pick, stream.groups), first)
 
     def items() -> Iterator[tuple]:
         nonlocal roles
         for number in range(start.file, len(stream.sources)):
             source = stream.sources[number]
-            row = 0
+            row = first
             for batch in batches_from(number):
                 if columns is not None:
                     pass
                 elif roles is None:
-                    names = batch.schema.names
-                    roles = Roles.find(names, options["label"], options["weight"], options["text"], source.title)
-                elif row == 0:
+                    roles = _roles(stream, batch, source)
+                elif row == first:
                     roles.check(batch.schema.names, source.title)
                 passed = max(0, start.row - row) if number == start.file else 0
                 row += batch.num_rows
@@ -253,11 +312,10 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
         yield Chunk(X, y, weight, names, position, cells, columns)
 
 
-def _named(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches; what goes wrong with them is said of the file."""
+def _named(source: Source, batches: Iterator[Any], row: int = 0) -> Iterator[Any]:
+    """The batches, before which there are so many rows; what goes wrong with them is said of the file."""
     import pyarrow as pa
 
-    row = 0
     try:
         for batch in batches:
             yield batch
@@ -265,5 +323,9 @@ def _named(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
     except (pa.ArrowException, *DAMAGE, ValueError, OSError, MemoryError) as error:
         if (isinstance(error, OSError) and error.filename is not None) or str(error).startswith(source.title):
             raise
-        where = f"{source.title}, after row {row:,}" if row else source.title
-        raise ValueError(f"{where}: {reason_of(error)}.") from error
+        raise _of_file(source, error, row) from error
+
+
+def _of_file(source: Source, error: BaseException, row: int = 0) -> ValueError:
+    where = f"{source.title}, after row {row:,}" if row else source.title
+    return ValueError(f"{where}: {reason_of(error)}.")

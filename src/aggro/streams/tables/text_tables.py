@@ -100,7 +100,8 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
             at = Position(file=place.file)
         if bad:
             line, what = bad[0]
-            stream.refuse(bad_line(what, stream.sources[place.file].title, at.line + line + 1, 1), len(bad))
+            number = stream.lines_before() + at.line + line + 1
+            stream.refuse(bad_line(what, stream.sources[place.file].title, number, 1), len(bad))
         at = place._replace(line=at.line + place.line, row=at.row + place.row)
         if encoded:
             X, y, weight, names = encoded

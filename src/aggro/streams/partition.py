@@ -1,0 +1,178 @@
+"""``aggro.streams.partitions``: files in parts that can be read by themselves, in any process that sees the files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+from aggro.streams import reader
+from aggro.streams.bad_lines import printable
+from aggro.streams.chunk import Position
+from aggro.streams.io.files import Stamp
+from aggro.streams.io.find import STDIN, Paths, find
+from aggro.streams.reader import Stream
+from aggro.streams.settled import Settled
+
+PARTITION_BYTES = 2**26
+LATER = {
+    "start": "A partition is read from its first row on",
+    "threads": "Say it when a partition is opened: partition.open(threads=…)",
+}
+
+
+@dataclass(frozen=True)
+class How:
+    """How all partitions of some files are read: the options of ``open``, and what the first rows have shown."""
+
+    format: str
+    chunk_bytes: int
+    skip_bad: bool
+    cells: bool
+    raw: bool
+    options: dict[str, Any]
+    settled: Settled
+
+
+@dataclass(frozen=True, repr=False)
+class Partition:
+    """A part of a file, or a whole one, and how to read it. It can be pickled, and be opened wherever the file is seen.
+
+    ``file`` is the file's absolute name and ``name`` the one that was given; ``stamp`` its size and time of
+    change. ``start`` and ``stop`` are bytes of text, or row groups of Parquet (``row`` is how many rows stand before
+    them); ``stop`` is None for a file that is read as a whole. ``bytes`` is how many bytes of the file that is.
+    ``turn`` counts how often the file was listed before.
+    """
+
+    file: str
+    stamp: Stamp
+    bytes: int
+    name: str = field(compare=False)
+    how: How = field(compare=False)
+    start: int = 0
+    stop: int | None = None
+    row: int = 0
+    turn: int = 0
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        name = printable(self.name)
+        if self.stop is None:
+            return name
+        if self.how.format == "parquet":
+            return f"{name}, row group{'s' * (self.stop > self.start + 1)} {_from_one(self.start, self.stop)}"
+        return f"{name}, bytes {self.start:,}–{self.stop:,}"
+
+    @property
+    def key(self) -> str:
+        """A name that no other part has, nor this one once the file has changed: what a run that is resumed goes by."""
+        span = "whole" if self.stop is None else f"{self.start}-{self.stop}"
+        again = f" again {self.turn}" if self.turn else ""
+        return f"{self.file} size {self.stamp.size} changed {self.stamp.changed} part {span}{again}"
+
+    def open(self, threads: int = 1) -> Stream:
+        """The stream of its chunks, parsed by so many threads beside the one that reads.
+
+        A file that changed since it was cut is refused. Chunks' positions count lines and rows from the start of the
+        partition, and bytes from that of the file; errors name the line of the file.
+        """
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads}.")
+        if not os.path.isfile(self.file):
+            raise FileNotFoundError(
+                f"There is no file {self.file!r}. Open a partition where its file is seen under that name."
+            )
+        how = self.how
+        parquet = how.format == "parquet"
+        stream = Stream(
+            [self.file],
+            how.format,
+            how.chunk_bytes,
+            how.skip_bad,
+            Position(row=self.row) if parquet else Position(offset=self.start),
+            threads,
+            dict(how.options),
+            how.cells,
+            how.raw,
+            stop=None if parquet else self.stop,
+            groups=(self.start, self.stop) if parquet and self.stop is not None else None,
+            settled=replace(how.settled),
+        )
+        stream.sources[0].stamp = self.stamp
+        stream.sources[0].title = printable(self.name)
+        return stream
+
+    def __repr__(self) -> str:
+        return f"<partition: {self.title}>"
+
+
+def _from_one(start: int, stop: int) -> str:
+    """Things that are counted from 0, and up to before ``stop``, as people count them."""
+    return f"{stop:,}" if stop == start + 1 else f"{start + 1:,}–{stop:,}"
+
+
+def partitions(path: Paths, *, partition_bytes: int = PARTITION_BYTES, **options: Any) -> list[Partition]:
+    """The partitions of files, in order: small parts of the work for many processes or machines.
+
+    A partition is small and can be pickled. ``partition.open()`` is a stream of chunks like any other, in whatever
+    process sees the file under the same name. Formats, headers, types and what columns are for are settled here, once,
+    as ``open`` would settle them, and hold for all partitions.
+
+    A file of at most ``partition_bytes`` is one partition. Larger plain text is cut at lines, so that the chunks
+    of the partitions, one after another, are the chunks of ``open``; but sparse chunks of svmlight are as wide as the
+    largest index so far in their partition, unless ``n_features`` is given. Learners take chunks of any width.
+    Parquet is cut at row groups, where a chunk then ends. Files that are compressed or transcoded, and Arrow files,
+    are one partition each. CSV files whose fields may be quoted are read once to find where rows end; of other text, no
+    more than what lies around the cuts.
+
+    Parameters
+    ----------
+    path
+        A file, a list of them, a folder or a glob.
+    partition_bytes
+        How many bytes a partition should have at most. It is rounded up to a multiple of ``chunk_bytes``, and a line or
+        a row group that is longer is not cut.
+    **options
+        Those of ``open``, but for ``start`` and ``threads``.
+
+    Examples
+    --------
+    >>> import tempfile, aggro.streams
+    >>> with tempfile.NamedTemporaryFile(suffix=".svm") as file:
+    ...     _ = file.write(b"+1 1:0.5 3:2\\n-1 2:1\\n+1 1:1\\n")
+    ...     file.flush()
+    ...     for part in aggro.streams.partitions(file.name, partition_bytes=16, chunk_bytes=16):
+    ...         print(part.start, part.stop, [chunk.y.tolist() for chunk in part.open()])
+    0 13 [[1.0]]
+    13 27 [[-1.0, 1.0]]
+    """
+    for name, instead in LATER.items():
+        if name in options:
+            raise ValueError(f"{name}= means nothing for partitions. {instead}.")
+    if not isinstance(partition_bytes, Integral) or partition_bytes < 1:
+        raise ValueError(f"partition_bytes must be a whole number of at least 1, got {partition_bytes!r}.")
+    files = find(path)
+    for name in files:
+        if name == STDIN or not os.path.isfile(name):
+            title = "stdin" if name == STDIN else printable(name)
+            raise ValueError(f"{title} can be read only once, by one process. Save it as a file, and give its name.")
+    stream = reader.open(files, **options)
+    settled = stream.settle()
+    given = {**stream.options, "columns": None}  # which are settled now
+    how = How(stream.format, stream.chunk_bytes, stream.skip_bad, stream.cells, bool(stream.raw), given, settled)
+    later = replace(how, settled=replace(settled, first=False))
+    size = -(-int(partition_bytes) // stream.chunk_bytes) * stream.chunk_bytes
+    found: list[Partition] = []
+    turns: Counter[str] = Counter()
+    for number, source in enumerate(stream.sources):
+        stamp = source.stamp = source.stamp or Stamp.of(os.stat(source.name))
+        file = os.path.abspath(source.name)
+        whole = Partition(file, stamp, stamp.size, source.name, later if number else how, turn=turns[file])
+        turns[file] += 1
+        spans = stream.spans(number, size) if whole.bytes > size else []
+        parts = [replace(whole, start=s.start, stop=s.stop, bytes=s.bytes, row=s.row) for s in spans]
+        found += parts if len(parts) > 1 else [whole]
+    return found

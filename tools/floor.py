@@ -6,5 +6,5 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 for asked in (*project["dependencies"], *project["optional-dependencies"]["test"]):
-    name, lowest = re.match(r"([\w.-]+)>=([\w.]+)", asked).groups()
+    name, lowest = re.match(r"([\w.-]+(?:\[[\w,]+\])?)>=([\w.]+)", asked).groups()
     print(f"{name}=={lowest}")

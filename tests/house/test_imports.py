@@ -66,7 +66,15 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "every learner is asked the same; it shows kernel_grid",
     ),
     "theory": ({*FAMILIES, *LEARNERS}, "a bound is one of a family's problem"),
-    "testing": ({"estimators", "models", "streams", *LEARNERS}, "the contract is the same for all learners"),
+    "mixing": (
+        {"encoding", "streams.tables.roles", *FAMILIES, *LEARNERS},
+        "how states combine is a matter of each family, and of no single one",
+    ),
+    "distributed": (
+        {"", "evaluate", "mixing", "models", "plot", "streams", *LEARNERS},
+        "partitions are learned by what users use",
+    ),
+    "testing": ({"estimators", "mixing", "models", "streams", *LEARNERS}, "the contract is the same for all learners"),
     "moved": (set(), "a list of names"),
     "published": ({"estimators"}, "what the papers set, of learners by their names"),
     "": (
@@ -80,6 +88,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     "cli": (
         {
             "",
+            "distributed",
             "encoding",
             "evaluate",
             "export",
@@ -121,6 +130,7 @@ BY_NAME = {
     "": "the front door imports what is asked for",
     "moved": "old names are looked up where they are now",
     "learners.registry": "families are imported when they are asked for",
+    "mixing.mixture": "a family's part is imported when its models are combined",
     "streams.formats": "formats are imported when they are asked for",
     "models.loading": "scikit-learn is imported for its estimators alone",
     "models.active_header": "scikit-learn is imported for its estimators alone",

@@ -264,6 +264,8 @@ class Rule:
     # most of the work. Of other rules they are made double on the way, a block at a time.
     single: bool = False
     loose: tuple[str, ...] = ()  # arrays of the state whose last side is as long as the rows made it
+    # How states combine that learned apart (``aggro.mixing.Mix``), of rules from outside; the library's own are there.
+    mix: Any = None
 
     def __post_init__(self) -> None:
         if self.state in RULES:

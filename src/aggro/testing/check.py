@@ -1,4 +1,4 @@
-"""A check is a claim about learners that can be run; ``checks_streams`` and ``checks_rows`` have all.
+"""A check is a claim about learners that can be run: ``checks_streams``, ``checks_rows`` and ``checks_mixing``.
 
 A check's first line says what it claims, and ``@check`` enters it in CHECKS, with what it needs of a learner. For which
 settings it does not hold, and why, a learner says itself (``contract``), by the name of the check or of its claim.
@@ -36,7 +36,8 @@ ZEROS_TEACH_NOTHING = "a row of zeros teaches nothing"
 ANY_ORDER = "the order of features does not matter"
 BOUNDED = "memory does not grow with rows"
 UNKNOWN_IS_ZERO = "an unknown feature is a zero"
-CLAIMS = (WEIGHTS_SCALE_C, ZEROS_TEACH_NOTHING, ANY_ORDER, BOUNDED, UNKNOWN_IS_ZERO)
+MIXED = "models that learned apart can be one"
+CLAIMS = (WEIGHTS_SCALE_C, ZEROS_TEACH_NOTHING, ANY_ORDER, BOUNDED, UNKNOWN_IS_ZERO, MIXED)
 
 
 def check(

@@ -13,7 +13,7 @@ from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
 from aggro.learners.shared.inside import parameters_of
-from aggro.testing import checks_rows, checks_streams  # noqa: F401  # they enter their checks
+from aggro.testing import checks_mixing, checks_rows, checks_streams  # noqa: F401  # they enter their checks
 from aggro.testing.check import CHECKS, CLAIMS
 from aggro.testing.variants import contracts, expect, variants
 

@@ -20,7 +20,10 @@ import numpy as np
 
 PACKAGE = Path(__file__).resolve().parents[2]
 # Folders and files from which nothing is compiled, and which nothing that is compiled imports: a test sees to it.
-ASIDE = {"cli", "evaluate", "export", "interop", "papers", "plot", "testing", "theory", "warm.py", "__main__.py"}
+ASIDE = {
+    *("cli", "distributed", "evaluate", "export", "interop", "mixing", "papers", "plot", "testing", "theory"),
+    *("warm.py", "__main__.py"),
+}
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.

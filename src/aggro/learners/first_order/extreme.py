@@ -36,6 +36,7 @@ ACTIVATIONS = {"sigmoid": SIGMOID, "rbf": RBF}
 FEW = 2**18  # multiplications, in less time than a copy takes
 LEAST = 1e-9  # of ridge
 LARGEST = 1e9  # of gamma
+SETTLED = 256  # rows after which the features that most rows have got their random numbers
 
 
 class OSELMClassifier(Classifier):
@@ -159,6 +160,10 @@ class OSELMClassifier(Classifier):
 
     def _bound(self, model: Model, params: Any) -> Any:
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), **code_addresses())
+
+    def _common_start(self) -> int:
+        """Random numbers are by the order in which features appear, and rows are standardised before they meet them."""
+        return SETTLED
 
     def _check_change(self, state: Hidden) -> None:
         if int(state.marks[UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):

@@ -16,7 +16,7 @@ from aggro.engine.rows import CSR, HUGE
 from aggro.engine.rule import RULES, copy_state, seen
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
-from aggro.learners.kernel.members import SETTLED, all_members, only
+from aggro.learners.kernel.members import FIRST_TRIAL, SETTLED, all_members, only
 from aggro.learners.kernel.minibatch import learn_waiting
 from aggro.learners.kernel.rule import KernelParams
 from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
@@ -243,6 +243,12 @@ class KernelLearner(KernelSettings):
         super()._settle(model)
         if not model.params.counts:
             model.swap(model.state, model.params._replace(counts=1), model.labels, model.width)
+
+    def _common_start(self) -> int:
+        """γ is settled then, features are scaled alike, and of several γ the first that may leave have left."""
+        if len(self._gammas()[1]) > 1:
+            return FIRST_TRIAL
+        return SETTLED if self.gamma == "auto" or self._scale() else 0
 
     # Rows that wait ---------------------------------------------------------------------------------------
 

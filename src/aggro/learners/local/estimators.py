@@ -36,6 +36,7 @@ BOTH: dict[str, Constraint] = {
 }
 FEW = 2**18  # distances in features, in less time than a copy takes
 LEAST = 1e-6  # of λ: below, the local hyperplanes would not move
+SETTLED = 256  # rows, or four for each prototype: by then the prototypes are near where they stay
 
 
 class Prototypes(Classifier):
@@ -85,6 +86,10 @@ class Prototypes(Classifier):
 
     def _bound(self, model: Model, params: Any) -> Any:
         return params._replace(**code_addresses())
+
+    def _common_start(self) -> int:
+        """A place means the same in all copies only if its prototype was there before."""
+        return max(SETTLED, 4 * int(self.n_prototypes))
 
     def _check_change(self, state: Local) -> None:
         if state.P.shape[0] != self.n_prototypes:

@@ -44,6 +44,7 @@ from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 MANY = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW = 4  # rows, for which that is not worth it
 AT_ONCE = 1024  # rows that are made dense at a time
+COMMON_START = 1000  # rows
 SCALES = {None: 0, False: 0, True: STANDARD, "standard": STANDARD, "rms": RMS, "auto": RARE_BY_RMS}
 
 
@@ -279,6 +280,10 @@ class PAMOClassifier(Classifier):
 
     def _learns_at_once(self, state: Maxout, n: int) -> bool:
         return n <= AT_ONCE
+
+    def _common_start(self) -> int:
+        """What unit i stands for is settled by the first rows; only units that stand for the same can be averaged."""
+        return COMMON_START
 
     def _pass(
         self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None

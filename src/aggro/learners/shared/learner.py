@@ -130,6 +130,10 @@ class Learner(OneRow, Columns, Counted):
     def _check_whole(self, rows: Any) -> None:
         """Whether these can be all the rows of ``fit``."""
 
+    def _common_start(self) -> int:
+        """How many rows are learned before copies of the model learn apart: what they settle must be the same."""
+        return 0
+
     def _learns_at_once(self, state: Any, n: int) -> bool:
         """Whether a pass over n rows that were looked at before cannot fail, nor be interrupted half-way."""
         return True

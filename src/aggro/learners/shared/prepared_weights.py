@@ -22,6 +22,7 @@ from aggro.learners.shared.scaled import divisors, mode_of, scaled_row, unit_of
 from aggro.learners.shared.weights import Weights
 
 MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
+SETTLED = 64  # rows after which γ and the frequencies of the features that most rows have stay
 
 
 class PreparedWeights(Weights):
@@ -54,6 +55,12 @@ class PreparedWeights(Weights):
         if self.features is not None and self.__dict__["random_state"] is not None:
             sow(model.state.map, model.seed)
         return model
+
+    def _common_start(self) -> int:
+        """Until γ is settled, and of "nystroem" the landmarks are there, which rows unlike those before become."""
+        if self.features is None:
+            return 0
+        return SETTLED if self.features == "fourier" else SETTLED + 2 * int(self.n_components)
 
     def _check_preparation(self, state: Any) -> None:
         """Refuse another scale or map than the one that has learned."""

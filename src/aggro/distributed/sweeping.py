@@ -1,0 +1,217 @@
+"""Many learners and settings over the same partitions, each of which is read once for all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from aggro.distributed.executors import executor_for
+from aggro.distributed.sources import Source, reading_for, sources_of
+from aggro.distributed.tasks import Learners, Report
+from aggro.distributed.training import Progress, Run, Watcher, check_learner
+from aggro.evaluate.curve import Curve
+from aggro.learners.shared.inside import losses_of, model_of, task_of
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One of the learners of a sweep."""
+
+    name: str
+    learner: Any  # it has learned all passes
+    error: float  # of the first pass: each row was predicted before it was learned
+    curve: Curve
+    seconds: float  # learning, of all partitions together
+
+    @property
+    def rows(self) -> int:
+        """Rows of the first pass."""
+        return self.curve.n_rows
+
+
+class Sweep:
+    """What a sweep has found: trials from the best on.
+
+    The error is progressive: in every partition each row of the first pass was predicted before it was learned, by a
+    model that had learned the rows before it in that partition. It is the share of mistakes, the mean loss of a
+    regressor, or the share of rows outside of a detector.
+
+    ``reports`` has what was told of each partition, in each pass.
+    """
+
+    def __init__(self, trials: Sequence[Trial], reports: Sequence[Sequence[Report]] = ()) -> None:
+        self.reports = reports
+        self.trials = sorted(trials, key=lambda trial: (np.isnan(trial.error), trial.error))
+
+    @property
+    def best(self) -> Trial:
+        """The one with the least error; among equals the one that was named first."""
+        return self.trials[0]
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def table(self) -> list[dict[str, Any]]:
+        """A line for each trial, the best first."""
+        return [{"name": one.name, "error": one.error, "rows": one.rows, "seconds": one.seconds} for one in self.trials]
+
+    def __repr__(self) -> str:
+        wide = max(len(one.name) for one in self.trials)
+        lines = [f"{one.name:<{wide}}  {self._shown(one)}  {one.seconds:8.2f} s" for one in self.trials]
+        return "\n".join([f"{'learner':<{wide}}     error      time", *lines])
+
+    @staticmethod
+    def _shown(one: Trial) -> str:
+        return f"{one.error:8.4g}" if one.curve.measure == "loss" else f"{one.error:8.2%}"
+
+    def plot(self, *, most: int = 12, ax: Any = None) -> Any:
+        """Draw the errors of the best trials as rows came, with matplotlib.
+
+        Parameters
+        ----------
+        most : int, default=12
+            How many are drawn.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Where it was drawn.
+        """
+        from aggro.plot import curves
+
+        return curves({one.name: one.curve for one in self.trials[:most]}, ax=ax)
+
+
+def grid(learner: Any, **settings: Sequence[Any]) -> dict[str, Any]:
+    """Copies of a learner with all combinations of these settings, by what is special about each.
+
+    Parameters
+    ----------
+    learner : learner
+        It is copied.
+    **settings : sequences
+        Values of its parameters.
+
+    Returns
+    -------
+    learners : dict
+        For :func:`sweep`, such as {"PAClassifier(C=0.1)": …, "PAClassifier(C=1.0)": …}.
+
+    Examples
+    --------
+    >>> from aggro import PAClassifier
+    >>> from aggro.distributed import grid
+    >>> list(grid(PAClassifier(), C=[0.1, 1.0]))
+    ['PAClassifier(C=0.1)', 'PAClassifier(C=1.0)']
+    """
+    found = {}
+    for values in product(*settings.values()):
+        chosen = dict(zip(settings, values, strict=True))
+        said = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+        found[f"{type(learner).__name__}({said})"] = copy.deepcopy(learner).set_params(**chosen)
+    return found
+
+
+def sweep(
+    estimators: Mapping[str, Any] | Sequence[Any],
+    data: Any,
+    target: Any = None,
+    *,
+    sample_weight: Any = None,
+    passes: int = 1,
+    mix: str = "rows",
+    client: Any = None,
+    progress: Watcher | None = None,
+    **reading: Any,
+) -> Sweep:
+    """Let many learners learn the same partitions, each read once for all of them, and see which does best.
+
+    Parameters
+    ----------
+    estimators : dict or list of learners
+        By the names that they have in the result; see :func:`grid`. They are copied. Learners of records and others
+        do not go together: they read tables in different ways.
+    data, target, sample_weight, passes, mix, client, progress, **reading
+        As in :func:`aggro.distributed.fit`.
+
+    Returns
+    -------
+    sweep : Sweep
+        A trial for each learner, the best first: ``sweep.best.learner``, ``sweep.table()``, ``sweep.plot()``.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from aggro import PAClassifier, distributed
+    >>> X = np.random.default_rng(0).standard_normal((2000, 5))
+    >>> y = (X @ [1, 2, 0, 0, 0] > 0).astype(int)
+    >>> learners = distributed.grid(PAClassifier(step="pa1"), C=[1e-6, 0.1])
+    >>> found = distributed.sweep(learners, da.from_array(X, chunks=(500, 5)), y)
+    >>> found.best.name
+    'PAClassifier(C=0.1)'
+    """
+    learners = _named(estimators)
+    of_records = {hasattr(learner, "new_encoder") for learner in learners.values()}
+    if len(of_records) > 1:
+        raise ValueError("Learners of records and others read tables in different ways. Give them one after the other.")
+    how = reading_for(next(iter(learners.values())), data, reading)
+    return swept(learners, sources_of(data, target, sample_weight, **how), passes, mix, client, progress)
+
+
+def swept(
+    learners: Learners,
+    sources: Sequence[Source],
+    passes: int = 1,
+    mix: str = "rows",
+    client: Any = None,
+    progress: Watcher | None = None,
+) -> Sweep:
+    """The same, over partitions that are known."""
+    first: Learners = {}
+
+    def watch(now: Progress) -> None:
+        if now.learners is not None and not first:
+            first.update(now.learners)
+        if progress is not None:
+            progress(now)
+
+    run = Run(learners, sources, passes, mix, executor_for(client), watch)
+    run.learn()
+    seconds = {name: sum(report.seconds.get(name, 0.0) for told in run.reports for report in told) for name in learners}
+    return Sweep([trial_of(name, learners[name], first[name], seconds[name]) for name in learners], run.reports)
+
+
+def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> Learners:
+    named = dict(estimators) if isinstance(estimators, Mapping) else {repr(one): one for one in estimators}
+    if not named or (not isinstance(estimators, Mapping) and len(named) < len(estimators)):
+        raise ValueError("A sweep needs learners, each once. Give a dict, to call them as you like.")
+    for learner in named.values():
+        check_learner(learner)
+    return {name: copy.deepcopy(learner) for name, learner in named.items()}
+
+
+def trial_of(name: str, learner: Any, first: Any, seconds: float) -> Trial:
+    """What became of a learner, which was this after the first pass."""
+    task = task_of(first)
+    measure = {"classification": "mistakes", "outlier": "outside"}.get(task, "loss")
+    if model_of(first) is None:
+        empty = Curve(np.zeros(0, np.int64), np.zeros(0), seconds, measure)
+        return Trial(name, learner, float("nan"), empty, seconds)
+    history = first.history_
+    n = max(int(first.n_seen_), 1)
+    total = losses_of(first) if measure == "loss" else float(first.n_mistakes_)
+    rows = np.append(history["rows"], n)
+    errors = np.append(history["loss"] if measure == "loss" else history["mistakes"] / history["rows"], total / n)
+    new = np.append(np.diff(rows) > 0, True)
+    curve = Curve(rows[new], errors[new], seconds, measure)
+    return Trial(name, learner, total / n, curve, seconds)

@@ -1,0 +1,284 @@
+"""Learners that began as one and learned apart, as one again: by the names of their classes and features.
+
+First it is found out what all of them know together (``union``). Then each is taken apart, at the places that its
+classes and features have there (``taken``), these sums are added in any order (``added_up``), and a learner is made of
+what they come to (``finished``).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
+from aggro.learners.shared.combined import assembled, blank, settle, with_room
+from aggro.learners.shared.features import Features
+from aggro.learners.shared.inside import give_model, innermost, model_of
+from aggro.learners.shared.labels import Labels
+from aggro.mixing.parts import Mix, Sight, Sums, summed, together, value_of
+from aggro.mixing.tally import put_tally, take_tally
+
+if TYPE_CHECKING:
+    from aggro.mixing.records import Structure
+
+MIXES_BY = ("uniform", "rows", "updates")
+
+
+class Known(NamedTuple):
+    """What a learner, or several, know: classes in the order of appearance, and features.
+
+    All that began as one know its features first, in its order; only those after them are listed by name.
+    """
+
+    classes: tuple[Any, ...]
+    reserved: tuple[Any, ...]
+    named: bool  # whether features have names
+    start: int  # features of the common start
+    more: tuple[Any, ...]  # names of those after them
+    n_features: int
+    width: int
+    records: Structure | None = None  # of learners of records
+
+
+class Mixture(NamedTuple):
+    """The sums of some learners."""
+
+    sums: Sums
+    n: int  # of them
+
+
+def mix_of(state: Any) -> Mix:
+    """How the states of this type combine."""
+    own = RULES[type(state)].mix
+    found = own if own is not None else _mixes(_family(type(state))).get(type(state))
+    if found is None:
+        raise ValueError(
+            f"Models of {type(state).__name__} cannot be combined: nobody has said how their arrays are. "
+            "A rule of one's own says it with Rule(mix=…)."
+        )
+    return found
+
+
+def says_how(learner: Any) -> bool:
+    """Whether models of this learner can be combined."""
+    try:
+        mix_of(blank(learner).state)
+    except ValueError:
+        return False
+    return True
+
+
+def _family(state: type) -> str:
+    parts = state.__module__.split(".")
+    return parts[2] if parts[:2] == ["aggro", "learners"] else ""
+
+
+@cache
+def _mixes(family: str) -> dict[type, Mix]:
+    try:
+        return dict(import_module(f"aggro.mixing.{family}").MIXES) if family else {}
+    except ModuleNotFoundError as error:
+        if error.name != f"aggro.mixing.{family}":
+            raise
+        return {}
+
+
+# What is known ---------------------------------------------------------------------------------------------------
+
+
+def known_of(learner: Any, base: Any) -> Known:
+    """What a learner that began as the base knows."""
+    model, began = model_of(learner), model_of(base)
+    start = 0 if began is None else began.features.n
+    if hasattr(learner, "encoder_"):
+        return _known_of_records(learner, base)
+    if model is None:
+        return Known((), (), False, start, (), start, 0)
+    features, labels = model.features, model.labels
+    more = () if features.names is None else tuple(features.names[start:])
+    named = features.names is not None
+    return Known(tuple(labels.codes), labels.reserved, named, start, more, features.n, model.width)
+
+
+def _known_of_records(learner: Any, base: Any) -> Known:
+    from aggro.mixing.records import keys_from, structure_of
+
+    model, encoder = model_of(learner), learner.encoder_
+    start = base.encoder_.width if hasattr(base, "encoder_") else 0
+    labels = Labels() if model is None else model.labels
+    more = keys_from(encoder, start)
+    width = 0 if model is None else model.width
+    return Known(
+        tuple(labels.codes), labels.reserved, True, start, more, encoder.width, width, structure_of(encoder, start)
+    )
+
+
+def union(base: Known, others: Iterable[Known]) -> Known:
+    """What all know together: first what the start knew, then in the order of the others what each has more."""
+    parts = [base, *others]
+    classes = dict.fromkeys(name for part in parts for name in part.classes)
+    reserved = dict.fromkeys(name for part in parts for name in part.reserved if name not in classes)
+    width = max(part.width for part in parts)
+    told = [part for part in parts if part.n_features]
+    if len({part.named for part in told}) > 1:
+        raise ValueError(
+            "Some partitions have names for their features, and others only numbers. Give all of them names, or none."
+        )
+    named = bool(told) and told[0].named
+    if not named:
+        n = max(part.n_features for part in parts)
+        return Known(tuple(classes), tuple(reserved), False, base.start, (), n, max(width, n))
+    more = tuple(dict.fromkeys(name for part in parts for name in part.more))
+    structures = [part.records for part in parts if part.records is not None]
+    records = None
+    if structures:
+        from aggro.mixing.records import joined
+
+        records = joined(structures, more)
+    n = base.start + len(more)
+    return Known(tuple(classes), tuple(reserved), True, base.start, more, n, max(width, n), records)
+
+
+def _sight(own: Known, known: Known, base: Any) -> Sight:
+    place = {name: k for k, name in enumerate(known.classes)}
+    classes = np.array([place[name] for name in own.classes], np.int64)
+    if not own.named or own.more == known.more[: len(own.more)]:
+        features = np.arange(own.n_features)
+    else:
+        where = {name: known.start + k for k, name in enumerate(known.more)}
+        more = np.array([where[name] for name in own.more], np.int64)
+        features = np.concatenate([np.arange(own.start), more])
+    return Sight(features, classes, known.n_features, len(known.classes), base)
+
+
+# Taken apart, added up, put together -----------------------------------------------------------------------------
+
+
+def weight_of(learner: Any, base: Any, mix: str) -> float:
+    """What a learner weighs in means: one, its rows, or its updates since the start."""
+    if mix == "uniform":
+        return 1.0
+    which = SEEN if mix == "rows" else UPDATES
+    model, began = model_of(learner), model_of(base)
+    assert model is not None
+    before = 0 if began is None else int(began.state.tally.rows[which])
+    return float(max(1, int(model.state.tally.rows[which]) - before))
+
+
+def taken(learner: Any, base: Any, known: Known, mix: str) -> Mixture:
+    """A learner that began as the base, as a mixture of one; what waits in it is learned."""
+    settle(innermost(learner))
+    return Mixture(_sums(learner, known_of(learner, base), known, base, weight_of(learner, base, mix)), 1)
+
+
+def _sums(learner: Any, own: Known, known: Known, base: Any, weight: float) -> Sums:
+    inner, classes = innermost(learner), max(len(known.classes), 1)
+    model, began = model_of(inner), model_of(base)
+    assert model is not None
+    wide = max(model.width, own.n_features)  # an encoder that was told its columns is ahead of a model that knows none
+    state, params, rule = with_room(inner, model, classes, wide)
+    start, rows = None, 0
+    if began is not None:
+        start, rows = began.state, int(began.state.tally.rows[SEEN])
+        if type(start) is not rule.state:
+            start = with_room(innermost(base), began, classes, began.width)[0]
+    sight = _sight(own, known, start)
+    parts = take_tally(state.tally, sight, rows) | mix_of(state).take(state, params, sight)
+    if known.records is not None:
+        from aggro.mixing.records import take_encoder
+
+        parts |= take_encoder(learner.encoder_, known.records)
+    return {name: summed(part, sight, weight) for name, part in parts.items()}
+
+
+def added_up(mixtures: Sequence[Mixture]) -> Mixture:
+    """Mixtures as one; their order does not matter, to the bit."""
+    names = mixtures[0].sums
+    sums = {name: together([one.sums[name] for one in mixtures]) for name in names}
+    return Mixture(sums, sum(one.n for one in mixtures))
+
+
+def finished(mixture: Mixture, base: Any, known: Known) -> Any:
+    """The learner that a mixture comes to: a copy of the base that knows all."""
+    learner = copy.deepcopy(base)
+    zero = copy.deepcopy(base)  # as the start was, with a model also if it had learned nothing
+    inner = innermost(zero)
+    fresh = model_of(inner) is None
+    like = model_of(inner) or blank(inner)
+    if fresh:
+        give_model(inner, like)
+    own = known_of(zero, base)._replace(named=known.named, n_features=known.start)
+    sums = _sums(zero, own, known, zero, 1.0)
+    values = {name: value_of(found, sums[name], mixture.n) for name, found in mixture.sums.items()}
+    labels = Labels({label: k for k, label in enumerate(known.classes)}, known.reserved)
+    features = Features(like.features.reserved)
+    if known.named and known.records is None:
+        features.name([*(like.features.names or ()), *known.more])
+    features.n = max(known.n_features, features.reserved or 0)
+    model, params = assembled(innermost(learner), like, labels, features, max(known.width, known.n_features, 1))
+    tally = new_tally(model.state.tally.classes.shape[0])
+    put_tally(tally, values, like.state.tally, len(known.classes))
+    state = model.state._replace(tally=tally)
+    n, classes = known.n_features, len(known.classes)
+    start = with_room(inner, like, max(classes, 1), like.width)[0]
+    every = Sight(np.arange(n), np.arange(classes), n, classes, start, mixture.n, known.start)
+    model.state = mix_of(state).put(state, params, values, every)
+    give_model(innermost(learner), model)
+    if known.records is not None:
+        from aggro.mixing.records import put_encoder
+
+        put_encoder(learner, values, known.records)
+    return learner
+
+
+def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
+    """Learners that began as copies of the base, and learned apart, as one.
+
+    Parameters
+    ----------
+    base : learner
+        What all of them began as: a learner that has learned something, or nothing yet.
+    learners : list of learners
+        They are left as they are. Those that have learned nothing since do not count.
+    weights : {"rows", "uniform", "updates"}, default="rows"
+        What each weighs in means: the rows that it has learned, the same for all, or its updates.
+
+    Returns
+    -------
+    learner : learner
+        One that knows what all know. Counts are sums, and what the base had counted counts once. The order of the
+        learners decides the order of classes and features that are new, and nothing else.
+
+    Examples
+    --------
+    >>> from aggro import PAClassifier
+    >>> from aggro.mixing import merge
+    >>> first = PAClassifier().learn_one({"good": 1}, "+").learn_one({"bad": 1}, "-")
+    >>> second = PAClassifier().learn_one({"poor": 1}, "-").learn_one({"great": 1}, "+")
+    >>> both = merge(PAClassifier(), [first, second])
+    >>> both.n_seen_, both.predict_one({"great": 1}), both.predict_one({"bad": 1})
+    (4, '+', '-')
+    """
+    if weights not in MIXES_BY:
+        raise ValueError(f"weights={weights!r} is not known. Expected one of {', '.join(MIXES_BY)}.")
+    if hasattr(base, "new_encoder") and not hasattr(base, "encoder_"):
+        base = copy.deepcopy(base).settle({})  # the learner inside is made
+    learned = [one for one in learners if has_learned(one, base)]
+    if len(learned) < 2:
+        return copy.deepcopy(learned[0] if learned else base)
+    copies = [copy.deepcopy(one) for one in learned]  # what waits in them is learned
+    known = union(known_of(base, base), (known_of(one, base) for one in copies))
+    return finished(added_up([taken(one, base, known, weights) for one in copies]), base, known)
+
+
+def has_learned(learner: Any, base: Any) -> bool:
+    """Whether it has learned a row since."""
+    model, began = model_of(learner), model_of(base)
+    if model is None:
+        return False
+    return began is None or int(model.state.tally.rows[SEEN]) > int(began.state.tally.rows[SEEN])

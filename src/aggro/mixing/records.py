@@ -1,0 +1,144 @@
+"""Learners of records: what their encoders know, together.
+
+The columns, and what each is for, must be the same in all: they are settled by the common start. Categories and words
+are features that go by their hash, so the vocabulary of all is that of the start and then what each partition has more.
+Counts, means and deviations of numbers are pooled.
+
+A column that nobody had met at the start has a number that depends on when a partition met it. Where partitions do not
+agree, ``NewColumns`` says which columns the start must know before they learn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.encoding.encoder import Counts, Encoder
+from aggro.encoding.layout import Slot
+from aggro.encoding.vocabulary import Vocabulary
+from aggro.engine.column_moments import Moments
+from aggro.mixing.parts import Parts, Value, total
+from aggro.mixing.scaling import moments_of, power_sums
+from aggro.streams.tables.roles import Column
+
+
+class Structure(NamedTuple):
+    """The columns of an encoder, and the features that it has beyond those of the common start."""
+
+    order: tuple[str, ...]
+    columns: Mapping[str, Column]
+    numbers: tuple[Slot, ...]
+    dates: Mapping[int, int]
+    start: int
+    details: tuple[tuple[int, int, int, str], ...]  # (hash, kind, column, name) of those features
+
+
+class NewColumns(ValueError):
+    """Partitions met columns that the common start did not know, and do not agree on them."""
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        names = ", ".join(map(repr, columns))
+        super().__init__(
+            f"Columns came that the common start had not met, in different order: {names}. Let one model meet them "
+            "first, or say what they are."
+        )
+        self.columns = dict(columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.columns,)
+
+
+def keys_from(encoder: Encoder, start: int) -> tuple[int, ...]:
+    """The hashes of the features from number ``start`` on."""
+    return tuple(encoder.vocabulary.table.keys[start : encoder.width].tolist())
+
+
+def structure_of(encoder: Encoder, start: int) -> Structure:
+    """What an encoder knows beyond the first ``start`` features."""
+    words = encoder.vocabulary
+    details = tuple(
+        (key, words.kind(start + k), words.column(start + k), words.name(start + k))
+        for k, key in enumerate(keys_from(encoder, start))
+    )
+    return Structure(
+        tuple(encoder.order), dict(encoder.columns), tuple(encoder.numbers), dict(encoder.dates), start, details
+    )
+
+
+def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
+    """That of all, with features in the order of these hashes; ``NewColumns`` if they do not go together."""
+    longest = max(structures, key=lambda one: len(one.order))  # the first of these
+    if any(not _agree(one, longest) for one in structures):
+        start = structures[0]
+        known: dict[str, Column] = {}
+        for one in structures:
+            known |= {name: one.columns[name] for name in one.order if name not in known}
+        raise NewColumns({name: column for name, column in known.items() if name not in start.columns})
+    found: dict[int, tuple[int, int, int, str]] = {}
+    for one in structures:
+        for detail in one.details:
+            found.setdefault(detail[0], detail)
+    place = {key: longest.start + k for k, key in enumerate(keys)}
+    own = {longest.start + k: detail[0] for k, detail in enumerate(longest.details)}
+
+    def moved(feature: int) -> int:
+        return place[own[feature]] if feature in own else feature
+
+    numbers = tuple(slot._replace(feature=moved(slot.feature)) for slot in longest.numbers)
+    dates = {column: moved(first) for column, first in longest.dates.items()}
+    return longest._replace(numbers=numbers, dates=dates, details=tuple(found[key] for key in keys))
+
+
+def _agree(one: Structure, longest: Structure) -> bool:
+    """Whether the columns of one are the first of the other, for the same use."""
+    n = len(one.order)
+    if one.order != longest.order[:n] or len(one.numbers) > len(longest.numbers):
+        return False
+    slots = [(slot.column, slot.name) for slot in one.numbers]
+    if slots != [(slot.column, slot.name) for slot in longest.numbers[: len(slots)]]:
+        return False
+    return all(
+        (one.columns[name].role, one.columns[name].pattern)
+        == (longest.columns[name].role, longest.columns[name].pattern)
+        for name in one.order
+    )
+
+
+def take_encoder(encoder: Encoder, known: Structure) -> Parts:
+    """The parts of an encoder."""
+    counts, means, squares = (_longer(array, len(known.numbers)) for array in encoder.moments)
+    first, second = power_sums(counts, means, squares)
+    strays = np.array([float(encoder.counts.strays.get(name, 0)) for name in known.order])
+    return {
+        "records.rows": total(np.array([float(encoder.counts.rows)]), "."),
+        "records.strays": total(strays, "."),
+        "records.n": total(counts, "."),
+        "records.first": total(first, "."),
+        "records.second": total(second, "."),
+    }
+
+
+def _longer(array: np.ndarray, n: int) -> np.ndarray:
+    return np.concatenate([array, np.zeros(n - array.shape[0])])
+
+
+def put_encoder(learner: Any, values: Mapping[str, Value], known: Structure) -> None:
+    """Let a copy of the common start know what all know."""
+    before = learner.encoder_ if hasattr(learner, "encoder_") else None
+    encoder = learner.new_encoder()
+    encoder.columns, encoder.order = dict(known.columns), list(known.order)
+    encoder.numbers, encoder.dates = list(known.numbers), dict(known.dates)
+    words = Vocabulary(encoder.options.max_features) if before is None else before.vocabulary.copy()
+    for key, kind, column, name in known.details:
+        words.add(key, kind, column, name)
+    encoder.vocabulary = words
+    counts = np.rint(values["records.n"].high)
+    means, squares = moments_of(counts, values["records.first"], values["records.second"])
+    encoder.moments = Moments(counts, np.where(counts > 0.0, means, 0.0), np.where(counts > 0.0, squares, 0.0))
+    encoder.counts = Counts()
+    encoder.counts.rows = int(values["records.rows"].high[0])
+    strays = np.rint(values["records.strays"].high).astype(int).tolist()
+    encoder.counts.strays = {name: n for name, n in zip(known.order, strays, strict=True) if n}
+    learner.go_on_with(learner.estimator_, encoder)

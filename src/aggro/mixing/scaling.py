@@ -1,0 +1,120 @@
+"""What is known of features that are scaled on the way, pooled; and weights of scaled rows as those of raw ones.
+
+Counts, sums and sums of squares of the values are sums over rows, and the mean and the squared deviations of all follow
+from them. They are kept as pairs of floats: where a feature's mean is far larger than its deviation, the squares of
+the two would cancel.
+
+Each partition has scaled by what it had seen, so that its weights are in units of its own. With centre m_j and divisor
+d_j the score is
+
+    b + Σ w_j (x_j − m_j)/d_j = (b − Σ w_j m_j/d_j) + Σ (w_j/d_j) x_j,
+
+and it is these weights of raw features that are averaged: the mixture's score is the mean of the scores. Then they go
+back into the mixture's own units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from aggro.engine.scaling import AUTO, DENSE, FAR, LISTED, MEAN, MODE, NONE, ROWS, SQUARES, N, Scaling
+from aggro.learners.shared.scaled import divisors, unit_of
+from aggro.mixing.exact_sums import two_product, two_sum
+from aggro.mixing.parts import Parts, Sight, Value, total
+
+
+def power_sums(n: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Terms of n·mean, and of squares + n·mean²."""
+    first = two_product(n, mean)
+    second = two_product(first[0], mean)
+    return first, (squares, *second, first[1] * mean)
+
+
+def moments_of(n: np.ndarray, first: Value, second: Value) -> tuple[np.ndarray, np.ndarray]:
+    """Means and squared deviations, from those sums."""
+    each = np.maximum(n, 1.0)
+    mean = first.high / each
+    product, lost = two_product(mean, each)
+    mean_low = ((first.high - product) - lost + first.low) / each
+    # n·mean² as a pair, from the mean as a pair
+    high, low = two_product(mean, first.high)
+    low = low + mean * first.low + mean_low * first.high
+    gap, rest = two_sum(second.high, -high)
+    return mean, np.maximum(gap + (rest + second.low - low), 0.0)
+
+
+def take_scaling(scaling: Scaling, sight: Sight) -> Parts:
+    """The parts of what scales rows."""
+    n, mean, squares = scaling.moments[:, : sight.features.shape[0]]
+    first, second = power_sums(n, mean, squares)
+    parts = {
+        "scaling.rows": total(np.array([float(scaling.facts[ROWS])]), "."),
+        "scaling.n": total(n, "f"),
+        "scaling.first": total(first, "f"),
+        "scaling.second": total(second, "f"),
+    }
+    if scaling.target.shape[0]:
+        first, second = power_sums(*(scaling.target[k : k + 1] for k in range(3)))
+        parts |= {
+            "scaling.target_n": total(scaling.target[:1], "."),
+            "scaling.target_first": total(first, "."),
+            "scaling.target_second": total(second, "."),
+        }
+    return parts
+
+
+def put_scaling(scaling: Scaling, values: Mapping[str, Value]) -> None:
+    """Fill a fresh scaling."""
+    n = np.rint(values["scaling.n"].high)
+    mean, squares = moments_of(n, values["scaling.first"], values["scaling.second"])
+    m = n.shape[0]
+    scaling.facts[ROWS] = int(values["scaling.rows"].high[0])
+    scaling.moments[N, :m] = n
+    scaling.moments[MEAN, :m] = np.clip(np.where(n > 0.0, mean, 0.0), -FAR, FAR)
+    scaling.moments[SQUARES, :m] = np.where(n > 0.0, squares, 0.0)
+    if scaling.facts[MODE] == AUTO:  # the features that a quarter of the rows have are listed
+        listed = np.flatnonzero((n > 0.0) & (4.0 * n >= scaling.facts[ROWS]))
+        scaling.listed[: listed.shape[0]] = listed
+        scaling.places[listed] = 1 + np.arange(listed.shape[0])
+        scaling.facts[LISTED] = listed.shape[0]
+    scaling.facts[DENSE] = 0
+    if scaling.target.shape[0]:
+        count = np.rint(values["scaling.target_n"].high)
+        mean, squares = moments_of(count, values["scaling.target_first"], values["scaling.target_second"])
+        scaling.target[:] = count[0], mean[0] if count[0] else 0.0, squares[0] if count[0] else 0.0
+
+
+class Units:
+    """Weights of scaled rows as those of raw rows, and back."""
+
+    def __init__(self, state: Any, features: int, bias: float) -> None:
+        self.bias = bias
+        self.divided: np.ndarray | None = None
+        self.unit, self.level = 1.0, 0.0
+        if hasattr(state, "scaling") and state.scaling.facts[MODE] != NONE:
+            if not hasattr(state, "map"):
+                self.centre, self.divided = divisors(state.scaling, slice(0, features))
+            if state.scaling.target.shape[0]:
+                self.unit, self.level = unit_of(state.scaling), float(state.scaling.target[1])
+
+    def raw(self, W: np.ndarray, b: np.ndarray, level: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (features, columns) and intercepts (columns,), of raw rows and raw targets.
+
+        ``level`` is how often the level of the targets counts in them.
+        """
+        if self.divided is not None:
+            W = W / self.divided.reshape(-1, *[1] * (W.ndim - 1))
+            b = b - np.tensordot(self.centre, W, 1) if self.bias else b
+        return W * self.unit, b * self.unit + (self.level * level if self.bias else 0.0)
+
+    def scaled(self, W: np.ndarray, b: np.ndarray, level: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+        """And back."""
+        W, b = W / self.unit, (b - (self.level * level if self.bias else 0.0)) / self.unit
+        if self.divided is None:
+            return W, b
+        b = b + np.tensordot(self.centre, W, 1) if self.bias else b
+        known = np.where(np.isfinite(self.divided), self.divided, 0.0)
+        return W * known.reshape(-1, *[1] * (W.ndim - 1)), b

@@ -23,6 +23,7 @@ def commands(svm, model):
         "predict": ("predict", model, svm, "--output", "p.txt"),
         "compare": ("compare", svm, "--learners", "pa", "--plot", "c.html"),
         "compare a picture": ("compare", svm, "--learners", "pa", "--plot", "c.png"),
+        "sweep": ("sweep", svm, "--learners", "pa", "--model", "s.aggro"),
         "export": ("export", model, "m.onnx"),
         "demo": ("demo", "--rows", "100", "--page", "d.html"),
     }

@@ -78,6 +78,7 @@ def regular(home, data, model, of_numbers):
         ("label",): ["label", data, "--model", home / f"l{NAME}.aggro", "--seed-labels", data, "--text", "words"],
         ("predict",): ["predict", model, data],
         ("compare",): ["compare", data, "--learners", "pa,pa2", "--plot", home / f"c{NAME}.html"],
+        ("sweep",): ["sweep", data, "--learners", "pa,pa2", "--plot", home / f"s{NAME}.html", "--test", data],
         ("show",): ["show", model],
         ("export",): ["export", of_numbers, home / f"e{NAME}.onnx"],
         ("warm",): None,  # it reads and writes no file of a user's

@@ -20,7 +20,7 @@ from aggro.cli.progress_lines import side_by_side
 
 WIDTHS = (40, 60, 80, 120)
 NUMBER = re.compile(r"[+-]?\d[\d,.]*(?:e[+-]?\d+)?%?")
-compare, train = (importlib.import_module(f"aggro.cli.{name}") for name in ("compare", "train"))
+compare, passes = (importlib.import_module(f"aggro.cli.{name}") for name in ("compare", "passes"))
 
 
 def numbers(text):
@@ -58,7 +58,7 @@ def clock(monkeypatch):
 
     def start():
         ticks = itertools.count()
-        monkeypatch.setattr(train, "time", SimpleNamespace(perf_counter=lambda: 0.5 * next(ticks)))
+        monkeypatch.setattr(passes, "time", SimpleNamespace(perf_counter=lambda: 0.5 * next(ticks)))
 
     return start
 

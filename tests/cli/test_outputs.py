@@ -68,7 +68,7 @@ def test_every_parameter_that_names_a_file_says_what_it_is_for():
         for name, (kind, info) in parameters(function).items():
             if info.metavar in FILES or (Path in (kind, *getattr(kind, "__args__", ())) and info.metavar != "DIR"):
                 assert name in said, (words, name)
-    assert {words[0] for words, _ in WRITTEN} == {"train", "label", "predict", "compare", "demo", "export"}
+    assert {words[0] for words, _ in WRITTEN} == {"train", "label", "predict", "compare", "sweep", "demo", "export"}
 
 
 @pytest.mark.parametrize("way", ["name", "relative", "link", "hard link"])

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 from helpers.pages import ROOT, examples, save_files
 
-EXTRAS = {"export-to-onnx.md": "onnxruntime"}  # what a page needs that is not always there
+# What a page needs that is not always there.
+EXTRAS = {"export-to-onnx.md": "onnxruntime", "from-one-file-to-a-cluster.md": "distributed"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

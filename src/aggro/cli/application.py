@@ -26,6 +26,7 @@ from aggro.cli.label import label
 from aggro.cli.papers import papers
 from aggro.cli.predict import predict
 from aggro.cli.show import show
+from aggro.cli.sweep import sweep
 from aggro.cli.train import train
 from aggro.cli.warm import warm
 
@@ -42,6 +43,7 @@ app.command(short_help="Learn from files and save the model.", cls=ListsLearners
 app.command(short_help="Label rows by hand, those that the model asks about.", cls=ListsLearners)(label)
 app.command(short_help="What a model says of each row.")(predict)
 app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
+app.command(short_help="Many learners and settings, and which does best.", cls=ListsLearners)(sweep)
 app.command(short_help="What is in a model file.")(show)
 app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
 app.command(short_help="The five papers reproduced, beside what was published.")(papers)

@@ -8,6 +8,8 @@ When all is learned, that is kept in a last checkpoint, then the model is saved 
 printed the checkpoint goes. A run that is stopped in between does not learn again, even if the model that it has
 saved is the one that it began with.
 
+On Dask a checkpoint is a pass: the model that was mixed of all partitions is saved after each, however small N is.
+
 The file also says what the run was: its data, its options and its learner. Another command is refused.
 Compressed data are read again up to the place and passed over; stdin cannot be read again, and is refused.
 """
@@ -49,7 +51,14 @@ class Checkpoints:
     """The checkpoint of one run."""
 
     def __init__(
-        self, model: Path, every: int | None, stream: Stream, passes: int, reading: Reading, origin: Path | None
+        self,
+        model: Path,
+        every: int | None,
+        stream: Stream,
+        passes: int,
+        reading: Reading,
+        origin: Path | None,
+        mixing: str | None = None,
     ) -> None:
         self.model, self.file = model, model.with_name(model.name + ENDING)
         self.every, self.passes = every, passes
@@ -63,6 +72,7 @@ class Checkpoints:
                 "passes": passes,
                 "chunk_bytes": stream.chunk_bytes,
                 "options": asdict(reading),
+                "mixing": mixing,  # of partitions, or None: a run in one process does not go on with one on Dask
             }
 
     def take(self, learner: Any, place: Place) -> None:
@@ -70,8 +80,8 @@ class Checkpoints:
         if self.every is not None and learner.n_seen_ - self.rows >= self.every:
             self._save(learner, place)
 
-    def finish(self, learner: Any, place: Place) -> None:
-        """All is learned."""
+    def keep(self, learner: Any, place: Place) -> None:
+        """Save, whatever was learned since: all of it, or a pass over all partitions."""
         if self.every is not None:
             self._save(learner, place)
 

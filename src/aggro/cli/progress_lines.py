@@ -6,7 +6,9 @@ the last line, and what share of the rows was predicted wrongly, or was outside,
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from aggro.cli.console import bar as part
 from aggro.cli.console import console, width_of, words
 from aggro.learners.shared.inside import model_of
 
+NOW_AND_THEN = 20.0  # seconds
 COUNTED = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
 
 
@@ -66,6 +69,8 @@ class Ledger:
     def __init__(self, say: Any, bar: Any, task: str) -> None:
         self.say, self._bar, self.counted = say, bar, COUNTED.get(task)
         self._begun = False
+        self._said = -1  # rows of the last line
+        self._heard = math.inf  # when there was a line about partitions; from the first that is done on
 
     def note(self, learner: Any) -> None:
         """Rows were learned: if there are a power of two of them now, that is worth a line."""
@@ -76,17 +81,37 @@ class Ledger:
     def close(self, learner: Any) -> None:
         """The last line, unless it was said already."""
         now = counts(learner)
-        if now.rows & (now.rows - 1):
+        if now.rows & (now.rows - 1) and now.rows != self._said:
             self._line(now, learner.history_)
 
+    def passed(self, before: Counts, now: Counts) -> None:
+        """A pass over all partitions is done."""
+        self._cells(now, before.rows, before.loss)
+
+    def parts(self, share: float, what: str) -> None:
+        """So much is done of partitions: that moves the bar; without one it is a line now and then."""
+        if self._bar is not None:
+            self._bar(share, what)
+            return
+        now = time.monotonic()
+        if now - self._heard >= NOW_AND_THEN:
+            self._heard = now
+            self.say(what)
+        self._heard = min(self._heard, now)
+
     def _line(self, now: Counts, history: Any) -> None:
+        earlier = history[history["rows"] < now.rows]
+        rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
+        self._cells(now, rows, rows * loss)
+
+    def _cells(self, now: Counts, rows: int, loss: float) -> None:
+        """A line, where so many rows and the sum of their losses were the last one."""
+        self._said = now.rows
         if not self._begun:
             self._begun = True
             names = [f"{self.counted:>10}"] if self.counted else []
             self._say([f"{'rows':>13}", f"{'mean loss':>12}", f"{'since last':>12}", *names, f"{'updates':>13}"])
-        earlier = history[history["rows"] < now.rows]
-        rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
-        recent = (now.loss - rows * loss) / (now.rows - rows)
+        recent = (now.loss - loss) / max(now.rows - rows, 1)
         error = [f"{now.error:>10.2%}"] if self.counted else []
         losses = [f"{figure(now.mean_loss):>12}", f"{figure(recent):>12}"]
         self._say([f"{now.rows:>13,}", *losses, *error, f"{now.updates:>13,}"])

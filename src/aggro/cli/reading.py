@@ -229,8 +229,9 @@ class Rows:
         title = self.stream.sources[after.file].title
         header = after.line - before.line - rows
         if after.line and (header == 0 or (header == 1 and before.line == 0)):
-            return f"{title}, line {before.line + header + row + 1}"
-        return f"{title}, row {before.row + row + 1}"
+            return f"{title}, line {self.stream.lines_before() + before.line + header + row + 1}"
+        since = self.stream.start.offset if self.stream.stop is not None else 0  # a part counts its own rows
+        return f"{title}, row {before.row + row + 1}" + (f" after byte {since:,}" if since else "")
 
     @contextmanager
     def learned_from(self) -> Iterator[None]:
@@ -251,19 +252,31 @@ class LabelOrder:
     def __init__(self) -> None:
         self.changes = 0
         self.counts: Counter[Any] = Counter()
-        self._last: Any = None
+        self.first: Any = None
+        self.last: Any = None
 
     def add(self, y: np.ndarray) -> None:
         if not len(y):
             return
         self.changes += int(np.count_nonzero(y[1:] != y[:-1]))
-        self.changes += bool(self.counts) and bool(y[0] != self._last)
+        self.changes += bool(self.counts) and bool(y[0] != self.last)
+        self.first = self.first if self.counts else y[0]
         if y.dtype.kind == "O":
             self.counts.update(y.tolist())
         else:
             labels, counts = np.unique(y, return_counts=True)
             self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
-        self._last = y[-1]
+        self.last = y[-1]
+
+    def then(self, other: LabelOrder) -> LabelOrder:
+        """That of these labels and those after them."""
+        if not self.counts or not other.counts:
+            return self if self.counts else other
+        both = LabelOrder()
+        both.changes = self.changes + other.changes + bool(self.last != other.first)
+        both.counts = self.counts + other.counts
+        both.first, both.last = self.first, other.last
+        return both
 
     @property
     def is_sorted(self) -> bool:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.checkpoints import ENDING, Checkpoints, Place
+from aggro.cli.checkpoints import ENDING, Checkpoints
+from aggro.cli.cluster import PARTITION_BYTES, Dask, Mix, PartitionBytes, check_dask
 from aggro.cli.console import Mistake, facts, json_text, kept, listed
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import OF_RECORDS, make_learner, records_around, spelled, split_settings
 from aggro.cli.model_files import load_to_read, save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
-from aggro.learners.shared.inside import begin_pass, innermost, model_of, parameters_of
+from aggro.cli.passes import Run
 
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
 
@@ -55,9 +55,15 @@ def train(
         Reads(data=True),
     ] = None,
     checkpoint: Annotated[
-        int | None, typer.Option(min=1, metavar="ROWS", help="Save model and place in the data every so many rows.")
+        int | None,
+        typer.Option(
+            min=1, metavar="ROWS", help="Save model and place in the data every so many rows; on Dask, after each pass."
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    dask: Dask = None,
+    partition_bytes: PartitionBytes = None,
+    mix: Mix = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
@@ -65,8 +71,10 @@ def train(
     """Learn from files, in constant memory, and save the model.
 
     Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
-    before, and the share predicted wrongly before it was learned.
+    before, and the share predicted wrongly before it was learned. On Dask there is a line after each pass, when
+    the models of all partitions are mixed; that is also when a checkpoint is saved, whatever its number says.
     """
+    check_dask(dask, partition_bytes, mix)
     new, reading = starting_learner(learner, set_ or [], from_, reading)
     from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again
     from aggro.cli.scoring import evaluate, task_of
@@ -80,15 +88,23 @@ def train(
         with blaming_the_data():
             check_usable(stream)
     if not read_again(stream):
-        for said, what in ((checkpoint, "--checkpoint"), (resume, "--resume"), (passes > 1, "--passes")):
+        again = {"--checkpoint": checkpoint, "--resume": resume, "--passes": passes > 1, "--dask": dask}
+        for what, said in again.items():
             if said:
                 raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
     if resume and checkpoint is None:
         raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
     if test:
         open_data(test, reading, task=task)  # a mistake there should not cost the training
-    checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_)
-    run = Run(stream, new, passes, checkpoints)
+    how: dict[str, Any] = {"partition_bytes": partition_bytes or PARTITION_BYTES, "mix": mix or "rows"}
+    mixing = None if dask is None else f"by {how['mix']}, of partitions of {how['partition_bytes']:,} bytes"
+    checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_, mixing)
+    if dask is None:
+        run = Run(stream, new, passes, checkpoints)
+    else:
+        from aggro.cli.dask_passes import DaskRun
+
+        run = DaskRun(stream, new, passes, checkpoints, where=dask, **how, plugins=plugin or [])
     with kept(checkpoints.left):
         if resume:
             run.resume()
@@ -137,143 +153,6 @@ def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
         return learner.settle(columns)
 
 
-class Run:
-    """The passes over the data."""
-
-    def __init__(self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints) -> None:
-        from aggro.cli.scoring import task_of
-
-        self.stream, self.learner, self.passes, self.checkpoints = stream, learner, passes, checkpoints
-        self.task = task_of(learner)
-        self.place = Place()
-        self.seconds = 0.0
-        self.order: Any = None  # of the labels, if they come sorted
-        self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
-        self._rate: float | None = None
-        self._looked = False  # at the first rows, whether one column dominates
-        self.sizes = sizes_of(stream.sources)
-
-    def resume(self) -> None:
-        found = self.checkpoints.resume(self.learner)
-        if found is not None:
-            self.learner, self.place = found
-
-    def learn(self) -> None:
-        from aggro.cli.progress_lines import ledger
-        from aggro.cli.table_report import how_it_is_read, what_turned_out
-
-        start = time.perf_counter()
-        if self.stream.raw:
-            self.stream.prepare = self.learner.encoder_.reader()
-        with ledger(self.task) as lines:
-            for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
-                lines.say(line)
-            if self.place.passes == self.passes:
-                lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
-                return
-            if self.place.stream is not None:
-                lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
-            for number in range(self.place.passes, self.passes):
-                self._one_pass(number, lines)
-            if model_of(self.learner) is None:
-                raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
-            if hasattr(self.learner, "flush"):
-                self.learner.flush()  # the data end here, as they do in fit
-            self.checkpoints.finish(self.learner, self.place)
-            lines.close(self.learner)
-            if self.order is not None:
-                lines.say(self.order.warning())
-            for line in what_turned_out(self.learner) if self.stream.raw else ():
-                lines.say(line)
-        end = time.perf_counter()
-        self.seconds = end - start
-        if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
-            self._rate = (self.learner.n_seen_ - self._warm[1]) / max(end - self._warm[0], 1e-9)
-
-    def _one_pass(self, number: int, lines: Any) -> None:
-        from aggro.cli.progress_lines import counts
-        from aggro.cli.reading import Rows
-        from aggro.cli.table_report import dominating
-        from aggro.evaluate.validation import blocks
-        from aggro.streams import Position
-
-        before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
-        self.stream.start = before.stream or Position()
-        rows = Rows(self.stream, self.task)
-        begin_pass(self.learner, number)
-        for chunk in rows:
-            for block in blocks(chunk, counts(self.learner).rows):
-                with rows.learned_from():
-                    self.learner.learn_chunk(block)
-                lines.note(self.learner)
-            self.place = Place(
-                number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
-            )
-            if self.stream.raw and not self._looked and chunk.n_rows:
-                self._looked = True
-                for line in dominating(self.learner, chunk.X):
-                    lines.say(line)
-            if model_of(self.learner) is not None:
-                self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
-                self.checkpoints.take(self.learner, self.place)
-                lines.advance(self._share(number, chunk.position), self._what(number))
-        if rows.order.is_sorted:
-            self.order = rows.order
-        self.place = Place(
-            number + 1, None, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
-        )
-
-    def _share(self, number: int, at: Any) -> float | None:
-        """How much of all passes is done, where the sizes of the files tell."""
-        if self.sizes is None or not at.offset:
-            return None
-        share: float = (sum(self.sizes[: at.file]) + at.offset) / sum(self.sizes)
-        return (number + share) / self.passes
-
-    def _what(self, number: int) -> str:
-        of = f", pass {number + 1} of {self.passes}" if self.passes > 1 else ""
-        return f"{self.learner.n_seen_:,} rows{of}"
-
-    def result(self) -> dict[str, Any]:
-        from aggro.cli.progress_lines import counts, drift_of
-        from aggro.cli.table_report import columns_of, missing_in
-
-        learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
-        columns = columns_of(learner)
-        classifies, detects = self.task == "classification", self.task == "outlier"
-        return {
-            "learner": type(inner).__name__,
-            "parameters": parameters_of(inner),
-            "rows": now.rows,
-            "passes": self.passes,
-            "mean_loss": now.mean_loss,
-            **({"mistakes": now.mistakes, "error": now.error} if classifies else {}),
-            **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
-            "updates": now.updates,
-            **drift_of(inner),
-            "features": inner.n_features_in_,
-            **(
-                {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}
-                if columns is not None
-                else {}
-            ),
-            **({"offset": learner.offset_} if detects else {}),
-            **({"classes": learner.classes_.tolist()} if classifies else {}),
-            **({"sorted_labels": self.order is not None} if classifies else {}),
-            "bad_lines": self.place.bad_lines,
-            "unlabelled": self.place.unlabelled,
-            "seconds": self.seconds,
-            "rows_per_second": self._rate,  # after the first chunk, when kernels are loaded; None if there was one
-        }
-
-
-def sizes_of(sources: list[Any]) -> list[int] | None:
-    """The files' sizes; None where positions do not count the bytes on the disk, as in compressed files."""
-    if not all(os.path.isfile(source.name) and source.is_plain() for source in sources):
-        return None
-    return [os.path.getsize(source.name) for source in sources]
-
-
 def summary(result: dict[str, Any]) -> str:
     """The result for people."""
     from aggro.cli.progress_lines import drift_line
@@ -281,12 +160,16 @@ def summary(result: dict[str, Any]) -> str:
 
     rows = result["rows"]
     passes = f" in {result['passes']} passes" if result["passes"] > 1 else ""
-    rate = f" ({result['rows_per_second']:,.0f} a second after the start)" if result["rows_per_second"] else ""
+    since = "" if "partitions" in result else " after the start"
+    rate = f" ({result['rows_per_second']:,.0f} a second{since})" if result["rows_per_second"] else ""
     lines = {
         "learner": spelled(result["learner"], result["parameters"]),
         "rows": f"{rows:,}{passes}, {result['seconds']:.2f} s{rate}",
-        "mean loss": f"{result['mean_loss']:.6g}",
     }
+    if result.get("partitions"):
+        workers = f"{result['workers']:,} worker{'s' * (result['workers'] != 1)}"
+        lines["partitions"] = f"{result['partitions']:,}, learned by {workers}"
+    lines["mean loss"] = f"{result['mean_loss']:.6g}"
     if "error" in result:
         lines["mistakes"] = f"{result['mistakes']:,} ({result['error']:.2%}), before each row was learned"
     if "outside" in result:

@@ -1,0 +1,118 @@
+"""Data in partitions, each read by whoever learns it, with labels put in order as in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from aggro.cli.console import Mistake
+from aggro.cli.reading import LabelOrder, Rows, blaming_the_data
+from aggro.evaluate.validation import blocks
+
+if TYPE_CHECKING:
+    from aggro.distributed.sources import Source
+    from aggro.distributed.tasks import Report
+    from aggro.streams import Chunk, Stream
+
+
+class Labelled:
+    """The rows of a partition, as commands learn them. It goes to a worker, and is read there.
+
+    They come in the pieces in which a run in one process would learn them, after the rows that the learner has
+    ``learned`` before: that tells in how much room a model reserves, and in nothing else.
+    """
+
+    def __init__(self, open: Callable[[], Stream], task: str, learned: int = 0) -> None:
+        self.open, self.task, self.learned = open, task, learned
+        self.stream: Stream | None = None
+        self.rows: Rows | None = None
+
+    def __call__(self) -> Iterator[Chunk]:
+        """The chunks."""
+        with blaming_the_data():
+            self.stream = self.open()
+        self.rows, seen = Rows(self.stream, self.task), self.learned
+        for chunk in self.rows:
+            for block in blocks(chunk, seen):
+                yield block
+                seen += block.n_rows
+
+    @property
+    def left_out(self) -> int:
+        """Rows without a label, of those that were read."""
+        return 0 if self.rows is None else self.rows.unlabelled
+
+    @property
+    def more(self) -> LabelOrder | None:
+        """The order of the labels that were read."""
+        return None if self.rows is None else self.rows.order
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.open, self.task, self.learned)
+
+
+def partitions_of(stream: Stream, task: str, partition_bytes: int, learned: int = 0) -> list[Source]:
+    """The partitions of what a stream reads, each read as the stream would."""
+    from aggro.distributed.sources import Source
+    from aggro.streams import partitions
+
+    with blaming_the_data():
+        parts = partitions(
+            stream.files,
+            partition_bytes=partition_bytes,
+            format=stream.format,
+            chunk_bytes=stream.chunk_bytes,
+            skip_bad=stream.skip_bad,
+            cells=stream.cells,
+            raw=stream.raw,
+            **stream.options,
+        )
+    return [Source(part.title, part.key, Labelled(part.open, task, learned)) for part in parts]
+
+
+def in_one_piece(stream: Stream, task: str, tell: Callable[[int], None]) -> list[Source]:
+    """All that a stream reads, as one partition, for this process alone; ``tell`` hears how many rows are learned."""
+    from aggro.distributed.sources import Source
+
+    title = stream.sources[0].title
+    return [Source(title, title, Told(lambda: stream, task, tell))]
+
+
+class Told(Labelled):
+    """The same, and somebody hears how far it is."""
+
+    def __init__(self, open: Callable[[], Stream], task: str, tell: Callable[[int], None]) -> None:
+        super().__init__(open, task)
+        self.tell = tell
+
+    def __call__(self) -> Iterator[Chunk]:
+        """The chunks."""
+        rows = 0
+        for block in super().__call__():
+            yield block
+            rows += block.n_rows
+            self.tell(rows)
+
+
+@contextmanager
+def blaming_the_cluster(kept: Callable[[], str]) -> Iterator[None]:
+    """What goes wrong inside, here or on a worker, in one line; ``kept`` is what is left if the cluster is lost."""
+    from aggro.distributed.executors import ClusterLost
+
+    try:
+        with blaming_the_data():
+            yield
+    except ClusterLost as error:
+        lost = error.__cause__ if isinstance(error.__cause__, ClusterLost) else error  # without what Python would keep
+        raise Mistake(f"{lost} {kept()}") from error
+    except RuntimeError as error:  # of a worker: another version of something, or a package that is not there
+        raise Mistake(f"--dask: {' '.join(str(error).split()) or type(error).__name__}") from error
+
+
+def order_in(reports: Sequence[Report]) -> LabelOrder:
+    """The order of all labels, partition after partition."""
+    order = LabelOrder()
+    for report in reports:
+        order = order.then(report.more or LabelOrder())
+    return order

@@ -1,0 +1,156 @@
+"""A run of ``aggro train`` in this process: passes over the data, checkpoints, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from aggro.cli.checkpoints import Checkpoints, Place
+from aggro.cli.console import Mistake
+from aggro.learners.shared.inside import begin_pass, innermost, model_of, parameters_of
+
+
+class Run:
+    """The passes over the data."""
+
+    def __init__(self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints) -> None:
+        from aggro.cli.reading import blaming_the_data
+        from aggro.cli.scoring import task_of
+
+        self.stream, self.learner, self.passes, self.checkpoints = stream, learner, passes, checkpoints
+        self.task = task_of(learner)
+        self.place = Place()
+        self.seconds = self._began = 0.0
+        self.order: Any = None  # of the labels, if they come sorted
+        self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
+        self._rate: float | None = None
+        self._looked = False  # at the first rows, whether one column dominates
+        with blaming_the_data():  # which may be damaged
+            self.sizes = sizes_of(stream.sources)
+
+    def resume(self) -> None:
+        """Go on from the checkpoint, if there is one."""
+        found = self.checkpoints.resume(self.learner)
+        if found is not None:
+            self.learner, self.place = found
+
+    def learn(self) -> None:
+        """All passes that are left, and what there is to say of them."""
+        from aggro.cli.progress_lines import ledger
+        from aggro.cli.table_report import how_it_is_read, what_turned_out
+
+        self._began = time.perf_counter()
+        with ledger(self.task) as lines:
+            for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
+                lines.say(line)
+            if self.place.passes == self.passes:
+                lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
+                return
+            if self.place.stream is not None:
+                lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
+            self._all_passes(lines)
+            if model_of(self.learner) is None:
+                raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
+            if hasattr(self.learner, "flush"):
+                self.learner.flush()  # the data end here, as they do in fit
+            self.checkpoints.keep(self.learner, self.place)
+            lines.close(self.learner)
+            if self.order is not None:
+                lines.say(self.order.warning())
+            for line in what_turned_out(self.learner) if self.stream.raw else ():
+                lines.say(line)
+        end = time.perf_counter()
+        self.seconds = end - self._began
+        if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
+            self._rate = (self.learner.n_seen_ - self._warm[1]) / max(end - self._warm[0], 1e-9)
+
+    def _all_passes(self, lines: Any) -> None:
+        if self.stream.raw:
+            self.stream.prepare = self.learner.encoder_.reader()
+        for number in range(self.place.passes, self.passes):
+            self._one_pass(number, lines)
+
+    def _one_pass(self, number: int, lines: Any) -> None:
+        from aggro.cli.progress_lines import counts
+        from aggro.cli.reading import Rows
+        from aggro.cli.table_report import dominating
+        from aggro.evaluate.validation import blocks
+        from aggro.streams import Position
+
+        before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
+        self.stream.start = before.stream or Position()
+        rows = Rows(self.stream, self.task)
+        begin_pass(self.learner, number)
+        for chunk in rows:
+            for block in blocks(chunk, counts(self.learner).rows):
+                with rows.learned_from():
+                    self.learner.learn_chunk(block)
+                lines.note(self.learner)
+            self.place = Place(
+                number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
+            )
+            if self.stream.raw and not self._looked and chunk.n_rows:
+                self._looked = True
+                for line in dominating(self.learner, chunk.X):
+                    lines.say(line)
+            if model_of(self.learner) is not None:
+                self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
+                self.checkpoints.take(self.learner, self.place)
+                lines.advance(self._share(number, chunk.position), self._what(number))
+        if rows.order.is_sorted:
+            self.order = rows.order
+        self.place = Place(
+            number + 1, None, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
+        )
+
+    def _share(self, number: int, at: Any) -> float | None:
+        """How much of all passes is done, where the sizes of the files tell."""
+        if self.sizes is None or not at.offset:
+            return None
+        share: float = (sum(self.sizes[: at.file]) + at.offset) / sum(self.sizes)
+        return (number + share) / self.passes
+
+    def _what(self, number: int) -> str:
+        of = f", pass {number + 1} of {self.passes}" if self.passes > 1 else ""
+        return f"{self.learner.n_seen_:,} rows{of}"
+
+    def result(self) -> dict[str, Any]:
+        """What came of it, for JSON."""
+        from aggro.cli.progress_lines import counts, drift_of
+        from aggro.cli.table_report import columns_of, missing_in
+
+        learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
+        columns = columns_of(learner)
+        classifies, detects = self.task == "classification", self.task == "outlier"
+        return {
+            "learner": type(inner).__name__,
+            "parameters": parameters_of(inner),
+            "rows": now.rows,
+            "passes": self.passes,
+            "mean_loss": now.mean_loss,
+            **({"mistakes": now.mistakes, "error": now.error} if classifies else {}),
+            **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
+            "updates": now.updates,
+            **drift_of(inner),
+            "features": inner.n_features_in_,
+            **(
+                {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}
+                if columns is not None
+                else {}
+            ),
+            **({"offset": learner.offset_} if detects else {}),
+            **({"classes": learner.classes_.tolist()} if classifies else {}),
+            **({"sorted_labels": self.order is not None} if classifies else {}),
+            "bad_lines": self.place.bad_lines,
+            "unlabelled": self.place.unlabelled,
+            "seconds": self.seconds,
+            "rows_per_second": self._rate,  # after the first chunk, when kernels are loaded; None if there was one
+        }
+
+
+def sizes_of(sources: list[Any]) -> list[int] | None:
+    """The files' sizes; None where positions do not count the bytes on the disk, as in compressed files."""
+    if not all(os.path.isfile(source.name) and source.is_plain() for source in sources):
+        return None
+    return [os.path.getsize(source.name) for source in sources]

@@ -2,9 +2,9 @@
 
 The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``learners.maxout.scores``), and U
 stays as it is until they are written. So U·x of the next ``MOST_WAITING`` rows is one product of matrices, for which U
-is read twice and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the
-row, as for one row alone, so the model is the same to the bit. If a feature appears, or more moves are written, the
-rest of the rows go the usual way.
+is read once and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the
+row, as for one row alone, so the model is the same to the bit. If moves are written, the rows that are left are looked
+at again; if a feature appears, the next few go the usual way.
 """
 
 from __future__ import annotations
@@ -14,44 +14,34 @@ import numpy as np
 from aggro.engine.jit.compile import kernel, part
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.passes import run
-from aggro.learners.maxout.row import EPOCH, MEASURED, MOST_WAITING, add_to_moments, prepare
+from aggro.learners.maxout.row import EPOCH, MEASURED, MOST_WAITING, WAITING, add_to_moments, prepare
 
 u8 = np.uint64
 
 
 @part
-def rows_times(U, x, first, p):
-    """p[r] = U·x_r for the eight rows from ``first`` on, which are rows of x; the constant comes last."""
+def rows_times(U, x, rows, tile, p):
+    """p[r] = U·x_r for so many rows of x, and up to the next multiple of four; the constant comes last.
+
+    Eight columns of U are one line of the cache in each of its rows, and these may be a page apart. So they are copied
+    to where they stand together, and read from there for four rows of x at a time, whose sums fit the registers.
+    """
     columns, entries = u8(U.shape[1]), u8(U.shape[0])
-    for c in range(u8(0), columns, u8(2 * LANES)):
-        pair = c + u8(LANES) < columns
-        d = c + u8(LANES) if pair else c
-        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = spread(0.0)
-        b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = spread(0.0)
-        for k in range(u8(1), entries + u8(1)):
-            j = k if k < entries else u8(0)
-            u, w = load(U, j * columns + c), load(U, j * columns + d)
-            v = spread(x[first, j])
-            a0, b0 = madd(v, u, a0), madd(v, w, b0)
-            v = spread(x[first + u8(1), j])
-            a1, b1 = madd(v, u, a1), madd(v, w, b1)
-            v = spread(x[first + u8(2), j])
-            a2, b2 = madd(v, u, a2), madd(v, w, b2)
-            v = spread(x[first + u8(3), j])
-            a3, b3 = madd(v, u, a3), madd(v, w, b3)
-            v = spread(x[first + u8(4), j])
-            a4, b4 = madd(v, u, a4), madd(v, w, b4)
-            v = spread(x[first + u8(5), j])
-            a5, b5 = madd(v, u, a5), madd(v, w, b5)
-            v = spread(x[first + u8(6), j])
-            a6, b6 = madd(v, u, a6), madd(v, w, b6)
-            v = spread(x[first + u8(7), j])
-            a7, b7 = madd(v, u, a7), madd(v, w, b7)
-        at = first * columns
-        for low, high in ((a0, b0), (a1, b1), (a2, b2), (a3, b3), (a4, b4), (a5, b5), (a6, b6), (a7, b7)):
-            store(p, at + c, low)
-            store(p, at + d, high)
-            at += columns
+    for c in range(u8(0), columns, u8(LANES)):
+        for j in range(entries):
+            store(tile, j * u8(LANES), load(U, j * columns + c))
+        for r in range(u8(0), rows, u8(4)):
+            q, s, t = r + u8(1), r + u8(2), r + u8(3)
+            at_r = at_q = at_s = at_t = spread(0.0)
+            for j in range(u8(1), entries):
+                u = load(tile, j * u8(LANES))
+                at_r, at_q = madd(spread(x[r, j]), u, at_r), madd(spread(x[q, j]), u, at_q)
+                at_s, at_t = madd(spread(x[s, j]), u, at_s), madd(spread(x[t, j]), u, at_t)
+            u = load(tile, u8(0))
+            store(p, r * columns + c, madd(spread(x[r, u8(0)]), u, at_r))
+            store(p, q * columns + c, madd(spread(x[q, u8(0)]), u, at_q))
+            store(p, s * columns + c, madd(spread(x[s, u8(0)]), u, at_s))
+            store(p, t * columns + c, madd(spread(x[t, u8(0)]), u, at_t))
 
 
 @part
@@ -86,24 +76,31 @@ def look_ahead(state, params, X, start, stop):
                 ahead.dense[r, u8(np.int64(places[k]))] = values[k]
         if params.scale:
             add_to_moments(ahead.moments, measured, ahead.raw)
-    for first in range(u8(0), u8(stop - start), u8(8)):
-        rows_times(state.U, ahead.dense, first, ahead.products[0])
-        if params.average:
-            rows_times(state.lag, ahead.dense, first, ahead.products[1])
+    rows_times(state.U, ahead.dense, u8(stop - start), ahead.tile, ahead.products[0])
+    if params.average:
+        rows_times(state.lag, ahead.dense, u8(stop - start), ahead.tile, ahead.products[1])
     ahead.valid[0], ahead.valid[1] = state.marks[EPOCH], start
 
 
 @kernel
 def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
-    """As ``run``, over all rows of a dense X; ``order`` is empty."""
-    n = np.int64(X.shape[0])
-    for start in range(0, n, MOST_WAITING):
-        stop = min(start + MOST_WAITING, n)
-        if s.shape[0] == 0 or (s[start:stop] > 0.0).all():  # rows of weight 0 are not there at all
-            look_ahead(state, params, X, start, stop)
-        else:
-            params.ahead.valid[0] = -1
-        bad = run(state, params, X, y, s, order, np.int64(start), np.int64(stop), costs, averaged, tend_at)
+    """As ``run``, over all rows of a dense X; ``order`` is empty.
+
+    What was found ahead holds until the moves that wait are written, which is after as many rows as there is room for,
+    at the soonest. So no more rows than these are learned before it is looked at again.
+    """
+    n, marks, valid = np.int64(X.shape[0]), state.marks, params.ahead.valid
+    start = found = np.int64(0)
+    while start < n:
+        if start == found or valid[0] != marks[EPOCH]:
+            found = min(start + MOST_WAITING, n)
+            if s.shape[0] == 0 or (s[start:found] > 0.0).all():  # rows of weight 0 are not there at all
+                look_ahead(state, params, X, start, found)
+            else:
+                valid[0] = -1
+        stop = found if valid[0] < 0 else min(start + MOST_WAITING - marks[WAITING], found)
+        bad = run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at)
         if bad >= 0:
             return bad
+        start = stop
     return np.int64(-1)

@@ -132,6 +132,7 @@ class Ahead(NamedTuple):
     counts: np.ndarray  # (16,) int64: how many entries each has
     dense: np.ndarray  # (16, 1 + width): the same with zeros
     raw: np.ndarray  # (width,)
+    tile: np.ndarray  # ((1 + width) × 8,): eight columns of U
     moments: np.ndarray  # as those of the state
     valid: np.ndarray  # (2,) int64: how often U had been written, and the first of these rows
 
@@ -161,7 +162,8 @@ def room_ahead(rows: int, parts: int, columns: int, width: int, moments: tuple[i
     """Room for so many rows; nothing is known about them yet."""
     places, values, dense = (np.zeros((rows, 1 + width)) for _ in range(3))
     products, counts = np.zeros((parts, rows, columns)), np.zeros(rows, np.int64)
-    return Ahead(products, places, values, counts, dense, np.zeros(width), np.zeros(moments), np.full(2, -1, np.int64))
+    raw, tile, valid = np.zeros(width), np.zeros((1 + width) * LANES), np.full(2, -1, np.int64)
+    return Ahead(products, places, values, counts, dense, raw, tile, np.zeros(moments), valid)
 
 
 def eights(n: int) -> int:

@@ -104,41 +104,28 @@ def at_rows(j, columns, c):
 
 @part
 def add_moves(U, held, moves, count):
-    """U ← U + Σ_s a_s x_sᵀ, four rows of U and two vectors of columns at a time."""
+    """U ← U + Σ_s a_s x_sᵀ, four rows of U and eight columns at a time, along the rows: so memory is read in order."""
     columns, entries = u8(U.shape[1]), u8(U.shape[0])
-    wide, whole = columns - columns % u8(2 * LANES), entries - entries % u8(4)
-    far = u8(MOST_WAITING * LANES)  # from the moves of eight columns to those of the next eight
-    for c in range(u8(0), wide, u8(2 * LANES)):
-        for j in range(u8(0), whole, u8(4)):
+    whole = entries - entries % u8(4)
+    for j in range(u8(0), whole, u8(4)):
+        k, m, n = j + u8(1), j + u8(2), j + u8(3)
+        for c in range(u8(0), columns, u8(LANES)):
             p, q, r, t = at_rows(j, columns, c)
-            p0, p1, q0, q1 = load(U, p), load(U, p + u8(8)), load(U, q), load(U, q + u8(8))
-            r0, r1, t0, t1 = load(U, r), load(U, r + u8(8)), load(U, t), load(U, t + u8(8))
-            a = c * u8(MOST_WAITING)
+            at_p, at_q, at_r, at_t = load(U, p), load(U, q), load(U, r), load(U, t)
             for s in range(count):
-                low, high = load(moves, a), load(moves, a + far)
-                v = spread(held[j, s])
-                p0, p1 = madd(v, low, p0), madd(v, high, p1)
-                v = spread(held[j + u8(1), s])
-                q0, q1 = madd(v, low, q0), madd(v, high, q1)
-                v = spread(held[j + u8(2), s])
-                r0, r1 = madd(v, low, r0), madd(v, high, r1)
-                v = spread(held[j + u8(3), s])
-                t0, t1 = madd(v, low, t0), madd(v, high, t1)
-                a += u8(LANES)
-            store(U, p, p0)
-            store(U, p + u8(8), p1)
-            store(U, q, q0)
-            store(U, q + u8(8), q1)
-            store(U, r, r0)
-            store(U, r + u8(8), r1)
-            store(U, t, t0)
-            store(U, t + u8(8), t1)
-    for j in range(entries):
-        for c in range(wide if j < whole else u8(0), columns, u8(LANES)):
-            p0, a = load(U, j * columns + c), c * u8(MOST_WAITING)
+                a = load(moves, c * u8(MOST_WAITING) + s * u8(LANES))
+                at_p, at_q = madd(spread(held[j, s]), a, at_p), madd(spread(held[k, s]), a, at_q)
+                at_r, at_t = madd(spread(held[m, s]), a, at_r), madd(spread(held[n, s]), a, at_t)
+            store(U, p, at_p)
+            store(U, q, at_q)
+            store(U, r, at_r)
+            store(U, t, at_t)
+    for j in range(whole, entries):
+        for c in range(u8(0), columns, u8(LANES)):
+            at_p = load(U, j * columns + c)
             for s in range(count):
-                p0 = madd(spread(held[j, s]), load(moves, a + s * u8(LANES)), p0)
-            store(U, j * columns + c, p0)
+                at_p = madd(spread(held[j, s]), load(moves, c * u8(MOST_WAITING) + s * u8(LANES)), at_p)
+            store(U, j * columns + c, at_p)
 
 
 @part

@@ -76,7 +76,7 @@ def bad_rows_change_nothing(variant: Variant) -> None:
             refused(model, model.learn_one, bad[4], y[4])
             refused(model, model.predict_one, bad[4])
         refused(model, model.partial_fit, X, y, sample_weight=-np.ones(len(y)))
-    named = learn_rows(variant.new(), as_dicts(X), y)
+    named = learn_rows(variant.new(), as_dicts(X[:60]), y[:60])
     for _ in range(10):  # the order of keys is remembered after a few
         refused(named, named.learn_one, {"f0": 1.0, "new": NAN}, y[0])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from learners.maxout.twins import PAMOTwin
@@ -11,8 +13,10 @@ from scipy.sparse import csr_matrix
 from aggro import PAMOClassifier, load, published, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
-from aggro.learners.maxout.row import FROM, SINCE, room, work_of
+from aggro.learners.maxout import block
+from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, room, work_of
 from aggro.learners.maxout.rule import MAXOUT
+from aggro.learners.maxout.scores import found_ahead as compiled_found_ahead
 from aggro.published import PAClassifier
 
 pytestmark = pytest.mark.xdist_group("PAMOClassifier")
@@ -40,6 +44,9 @@ SETTINGS = [
     {"alpha": 0.0, "C_r": 0.0},
     {"n_units": 9, "n_pieces": 1},
 ]
+
+
+found_ahead = getattr(compiled_found_ahead, "py_func", compiled_found_ahead)
 
 
 def rows(n=90, d=5, classes=2, seed=0):
@@ -375,6 +382,39 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
     assert alone == learned(np.asarray, [], 0)
     assert alone == learned(np.asarray, [1, 7, 40, 41, 190], 0)
     assert alone == learned(csr_matrix, [100], 0)
+
+
+@pytest.mark.parametrize("waiting", [0, 5, 15])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_every_row_is_found_ahead_and_few_are_looked_at_twice(monkeypatch, waiting, share):
+    """However many moves wait at first and however many rows move: the pieces are never read for one row alone."""
+    n, moves = 1000, np.random.default_rng(0).random(1000) < share
+    state = SimpleNamespace(marks=np.zeros(7, np.int64))
+    state.marks[WAITING] = waiting
+    params = SimpleNamespace(ahead=SimpleNamespace(valid=np.full(2, -1)))
+    looked, learned = [], []
+
+    def look_ahead(state, params, X, start, stop):
+        looked.extend(range(start, stop))
+        params.ahead.valid[:] = state.marks[EPOCH], start
+
+    def run(state, params, X, y, s, order, start, stop, *rest):
+        for i in range(start, stop):
+            assert found_ahead(state, params, i) >= 0
+            learned.append(i)
+            state.marks[WAITING] += moves[i]
+            if state.marks[WAITING] == MOST_WAITING:
+                state.marks[WAITING] = 0
+                state.marks[EPOCH] += 1
+        return -1
+
+    monkeypatch.setattr(block, "look_ahead", look_ahead)
+    monkeypatch.setattr(block, "run", run)
+    nothing = np.zeros(0)
+    run_ahead = getattr(block.run_ahead, "py_func", block.run_ahead)
+    assert run_ahead(state, params, np.zeros((n, 1)), nothing, nothing, nothing, nothing, False, -1) == -1
+    assert learned == list(range(n))
+    assert len(looked) <= 1.3 * n + MOST_WAITING
 
 
 def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):

@@ -144,6 +144,7 @@ def test_a_list_in_brackets_is_one_value(svm, tmp_path):
         (["--set", "C=1,-1"], "'C'"),
         (["--set", "D=1,2"], "no parameter 'D'"),
         (["--set", "ngrams=1,2"], "is no table"),
+        (["--learners", "PAClassifier(step=pa1, C=0.1)", "--set", "C=0.1,1"], "says C already: leave it out there"),
         (["--plot", "p.pdf"], ".html or .png"),
         (["--mix", "rows"], "--mix goes with --dask"),
         (["--dask", "nowhere"], "'nowhere' is no scheduler"),

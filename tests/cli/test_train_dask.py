@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.apart import texts
 from helpers.runner import good, mistake, run
 
 from aggro.cli import checkpoints, cluster
@@ -122,6 +123,40 @@ def test_what_is_left_out_is_counted_on_all_workers(scheduler, tmp_path):
     assert good("train", tmp_path / "*.svm", *options, "--skip-bad").json["bad_lines"] == 3
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_max_features_bounds_the_words_of_all_partitions(scheduler, tmp_path, passes):
+    """The columns are settled before, and no row is common to all: each partition fills a vocabulary of its own."""
+    paths, model = [texts(tmp_path / f"{k}.csv", 100, k) for k in range(3)], tmp_path / "m.aggro"
+    where = ("--dask", scheduler, "--passes", passes, "--test", paths[0], "--json")
+    found = good("train", *paths, "--model", model, "--set", "max_features=300", *where).json
+    assert found["rows"] == 300 * passes
+    assert 300 <= load(model).encoder_.width <= 310  # a column of numbers has features of its own
+    assert found["test"]["error"] < 0.3
+
+
+def many_classes(path, rows, classes, seed):
+    rng = np.random.default_rng(seed)
+    lines = [f"{rng.standard_normal():.3f},{rng.standard_normal():.3f},k{rng.integers(classes)}" for _ in range(rows)]
+    path.write_text("a,b,label\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_a_small_partition_may_have_nearly_as_many_classes_as_rows(scheduler, tmp_path):
+    paths = [many_classes(tmp_path / f"{n}.csv", n, 120, n) for n in (1000, 80)]
+    model = tmp_path / "m.aggro"
+    found = good("train", *paths, "--model", model, "--dask", scheduler, "--json").json
+    assert found["rows"] == 1080
+    assert len(load(model).classes_) == 120
+    good("sweep", *paths, "--learners", "pa1,pa2", "--dask", scheduler)
+
+
+def test_more_classes_than_can_be_meant_over_all_partitions(scheduler, tmp_path):
+    paths = [many_classes(tmp_path / f"{n}.csv", n, 10**6, n) for n in (300, 80)]
+    for command in (("train", *paths, "--model", tmp_path / "m.aggro"), ("sweep", *paths, "--learners", "pa1,pa2")):
+        assert "has 380 classes in 380 rows, so it can hardly be" in mistake(*command, "--dask", scheduler)
+    assert not (tmp_path / "m.aggro").exists()
+
+
 def test_labels_that_come_sorted_over_all_partitions(svm, scheduler, tmp_path):
     lines = sorted(svm.read_text().splitlines(keepends=True))
     for k in range(3):
@@ -202,6 +237,8 @@ def test_a_checkpoint_is_a_pass_and_the_same_command_goes_on(parts, scheduler, t
         (["--dask", "local", "--partition-bytes", "0"], "at least a byte"),
         (["--dask", "somewhere"], "'somewhere' is no scheduler. Expected local, "),
         (["--dask", "scheduler.json"], "there is no file 'scheduler.json'"),
+        (["--dask", "local:0"], "'local:0' is no scheduler. Expected local, "),
+        (["--dask", __file__], "is not the file of a scheduler, which says its address. Expected local, "),
         (["--dask", "local", "--resume"], "--resume goes with --checkpoint"),
     ],
 )
@@ -214,6 +251,9 @@ def test_a_scheduler_that_is_not_there_is_one_line(svm, tmp_path, monkeypatch):
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", "tcp://127.0.0.1:9")
     assert said.startswith("--dask: there is no scheduler at tcp://127.0.0.1:9 (")
     (tmp_path / "other.json").write_text("{}")
+    said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", tmp_path / "other.json")
+    assert "is not the file of a scheduler" in said
+    (tmp_path / "other.json").write_text('{"address": "tcp://127.0.0.1:9"}')
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", tmp_path / "other.json")
     assert "there is no scheduler at" in said
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.apart import texts
 from scipy.sparse import csr_matrix
 
 import aggro
@@ -461,3 +462,37 @@ def test_errors_need_targets_of_the_same_kind():
     far = PARegressor().fit(X, 1e9 + X[:, 0])
     told = distributed.evaluate(far, blocks(X), 1e9 + X[:, 0]).compute()
     assert told["r2"] == pytest.approx(far.score(X, 1e9 + X[:, 0]), abs=1e-6)
+
+
+# Words and labels of raw tables --------------------------------------------------------------------------------------
+
+
+def test_a_table_of_many_words_in_one_piece_and_in_parts(tmp_path):
+    paths = [texts(tmp_path / f"{k}.csv", 200, k) for k in range(3)]
+    whole = distributed.fit(RecordLearner(PAClassifier(random_state=0)), paths[0], label="label")
+    assert whole.encoder_.width > 1000
+    apart = distributed.fit(RecordLearner(PAClassifier(random_state=0)), paths, label="label")
+    assert apart.encoder_.width > whole.encoder_.width
+    found = distributed.sweep({"a": RecordLearner(PAClassifier(random_state=0))}, paths, label="label")
+    assert snapshot(found.best.learner)[1:] == snapshot(apart)[1:]
+    for model in (whole, apart):
+        assert distributed.evaluate(model, texts(tmp_path / "new.csv", 200, 9), label="label").compute()["error"] < 0.2
+
+
+def test_learners_that_know_more_words_than_there_may_be_are_not_merged():
+    base = RecordLearner(PAClassifier(random_state=0), max_features=50)
+    learned = []
+    for k in range(2):
+        one = copy.deepcopy(base)
+        for j in range(40):
+            one.learn_one({"note": f"some words {k}a{j} {k}b{j} of a note"}, j % 2)
+        learned.append(one)
+    with pytest.raises(ValueError, match="max_features=50: which categories and words share a place"):
+        distributed.merge(base, learned)
+
+
+def test_a_missing_label_of_a_frame_is_left_out(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, -1.0, 2.0, -2.0] * 5, "label": ["p", "q", None, "q"] * 5})
+    model = PAClassifier(random_state=0).fit(frame[["a"]].iloc[[0, 1, 3]], ["p", "q", "q"])
+    found = distributed.evaluate(model, dd.from_pandas(frame, npartitions=2), "label").compute()
+    assert found == {"rows": 15, "unlabelled": 5, "error": 0.0}

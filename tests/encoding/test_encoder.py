@@ -473,6 +473,25 @@ def test_restore_takes_back_all(seed):
     assert new.counts.strays == other.counts.strays
 
 
+@pytest.mark.parametrize("words", [0, 63, 64, 65, 128, 129, 5000])
+def test_a_copy_has_room_for_all_that_it_knows(words):
+    new = encoder({"note": "text"})
+    new.learn_one({"note": " ".join(f"word{k}" for k in range(words)) or None})
+    other = new.copy()
+    assert other.width == new.width >= words
+    assert [other.name(j) for j in range(other.width)] == [new.name(j) for j in range(new.width)]
+    more = {"note": f"word{words - 1} another one"}
+    assert [part.tolist() for part in other.learn_one(more)] == [part.tolist() for part in new.learn_one(more)]
+    assert other.width == new.width
+
+
+def test_a_mark_of_a_larger_vocabulary_is_refused():
+    new, other = encoder({"note": "text"}), encoder({"note": "text"})
+    new.learn_one({"note": "one two three"})
+    with pytest.raises(ValueError, match="The mark is of a vocabulary of"):
+        other.restore(new.mark())
+
+
 def test_cells_may_be_read_by_several_threads_before_rows_are_learned_in_order():
     rng = np.random.default_rng(0)
     words = np.array(["red", "green", "blue", "n/a", "12"])

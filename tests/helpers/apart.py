@@ -180,3 +180,15 @@ THREE = [
     (("green",), ("red", "blue"), ("blue", "green")),
     (("red", "green"), ("green", "blue"), ("blue", "red")),
 ]
+
+
+def texts(path, rows, seed, words=4000):
+    """A table with a column of text, whose words are many; good and bad ones tell the label."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(rows):
+        label = int(rng.integers(2))
+        note = " ".join([("bad", "good")[label], *(f"w{k}" for k in rng.integers(words, size=8))])
+        lines.append(f"{rng.standard_normal():.3f},{note},{('no', 'yes')[label]}")
+    path.write_text("number,note,label\n" + "\n".join(lines) + "\n")
+    return str(path)

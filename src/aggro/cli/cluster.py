@@ -7,6 +7,7 @@ What Dask has to say goes to its own log, if somebody keeps one: here it would s
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -18,11 +19,12 @@ from typing import Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake
+from aggro.cli.console import Mistake, shown
 
 LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
 ADDRESS = re.compile(r"(?:[a-z]+://)?[^/\s:]+:\d{1,5}|[a-z]+://\S+")
 LOGGERS = ("distributed", "tornado", "asyncio")
+LONGEST_FILE = 2**20  # letters that a scheduler's may have
 SOON = 5  # seconds in which a scheduler must answer
 PANEL = "On Dask"
 EXPECTED = "local, local:N for N processes, an address such as tcp://host:8786, or a scheduler's file"
@@ -93,7 +95,11 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
 
     if find_spec("distributed") is None:
         raise Mistake("--dask takes Dask: pip install 'aggro[dask]'.")
-    if LOCAL.fullmatch(where) is None and not os.path.isfile(where) and ADDRESS.fullmatch(where) is None:
+    if LOCAL.fullmatch(where) is not None:
+        return
+    if os.path.isfile(where):
+        address_in(where)
+    elif where.startswith("local:") or ADDRESS.fullmatch(where) is None:
         if where.endswith(".json"):
             raise Mistake(f"--dask: there is no file {where!r}. Expected {EXPECTED}.")
         raise Mistake(f"--dask: {where!r} is no scheduler. Expected {EXPECTED}.")
@@ -109,12 +115,24 @@ def connected(where: str, plugins: Sequence[str] = ()) -> Iterator[Any]:
             stack.callback(ended, cluster.close)
             client = new_client(where, address=cluster)
         elif os.path.isfile(where):
-            client = new_client(where, scheduler_file=where)
+            client = new_client(where, address=address_in(where))
         else:
             client = new_client(where, address=where)
         stack.callback(ended, client.close)
         give_plugins(client, plugins)
         yield client
+
+
+def address_in(path: str) -> str:
+    """The address in a scheduler's file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            address = json.loads(file.read(LONGEST_FILE))["address"]
+        if isinstance(address, str):
+            return address
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    raise Mistake(f"--dask: {shown(path)} is not the file of a scheduler, which says its address. Expected {EXPECTED}.")
 
 
 def cores() -> int:

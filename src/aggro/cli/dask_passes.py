@@ -54,9 +54,11 @@ class DaskRun(Run):
     def keep_pass(self, learner: Any, done: int, reports: Sequence[Any]) -> None:
         """A pass is done, which is what a checkpoint holds on Dask."""
         from aggro.cli.partitioned import order_in
+        from aggro.cli.reading import check_label
         from aggro.streams import Position
 
         order = order_in(reports)
+        check_label(order, self.stream)
         self.order = order if order.is_sorted else None
         bad, unlabelled = sum(one.bad_lines for one in reports), sum(one.left_out for one in reports)
         self.place = Place(done, Position() if done < self.passes else None, bad, unlabelled)

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from aggro.streams import Chunk, Stream
 
 
+FEW_ROWS = 10_000  # of a partition: whether there are too many classes is known when all of them are counted
+
+
 class Labelled:
     """The rows of a partition, as commands learn them. It goes to a worker, and is read there.
 
     They come in the pieces in which a run in one process would learn them, after the rows that the learner has
     ``learned`` before: that tells in how much room a model reserves, and in nothing else.
     """
+
+    few: int | None = FEW_ROWS
 
     def __init__(self, open: Callable[[], Stream], task: str, learned: int = 0) -> None:
         self.open, self.task, self.learned = open, task, learned
@@ -32,7 +37,7 @@ class Labelled:
         """The chunks."""
         with blaming_the_data():
             self.stream = self.open()
-        self.rows, seen = Rows(self.stream, self.task), self.learned
+        self.rows, seen = Rows(self.stream, self.task, few=self.few), self.learned
         for chunk in self.rows:
             for block in blocks(chunk, seen):
                 yield block
@@ -81,6 +86,8 @@ def in_one_piece(stream: Stream, task: str, tell: Callable[[int], None]) -> list
 
 class Told(Labelled):
     """The same, and somebody hears how far it is."""
+
+    few = None
 
     def __init__(self, open: Callable[[], Stream], task: str, tell: Callable[[int], None]) -> None:
         super().__init__(open, task)

@@ -146,8 +146,9 @@ class Rows:
     counted in ``unlabelled``; outlier detectors take all rows, and no labels.
     """
 
-    def __init__(self, stream: Stream, task: str, count: bool = True) -> None:
+    def __init__(self, stream: Stream, task: str, count: bool = True, few: int | None = None) -> None:
         self.stream, self.task, self.count = stream, task, count  # whether classes are counted, to be learned
+        self.few = FEW_ROWS if few is None else few  # that say nothing about how many classes there are
         self.unlabelled = 0
         self.change: Callable[[Chunk], Chunk] = lambda chunk: chunk  # what becomes of each chunk that has rows
         self.order = LabelOrder()
@@ -197,26 +198,8 @@ class Rows:
             )
         if classifies and self.count:
             self.order.add(y)
-            self._check_classes()
+            check_label(self.order, self.stream, self.few)
         return chunk._replace(y=y)
-
-    def _check_classes(self) -> None:
-        """Stop where labels cannot be meant: hardly one comes twice."""
-        counts = self.order.counts
-        rows, classes = counts.total(), len(counts)
-        if rows < FEW_ROWS or classes <= rows * MANY_CLASSES:
-            return
-        numbers = all(isinstance(label, int | float) for label in counts)
-        other = "To predict numbers, take --learner PARegressor" if numbers else "Name the column to predict"
-        if not self.stream.raw:
-            raise Mistake(f"There are {classes:,} classes in the first {rows:,} rows. {other}.")
-        column = next((c for c in self.stream.columns.values() if c.role == "label"), None)
-        of = f"column {column.name!r} ({column.why})" if column else "the label"
-        rest = [name for name in self.stream.columns if column is None or name != column.name]
-        raise Mistake(
-            f"{self.stream.sources[0].title}: {of} has {classes:,} classes in the first {rows:,} rows, so it can "
-            f"hardly be the label. {other}: --label with one of {names_listed(rest)}."
-        )
 
     def place(self, row: int) -> str:
         """File and line of a row of the chunk that came last; just the row where lines are not counted."""
@@ -244,6 +227,25 @@ class Rows:
             if bad is None:
                 raise Mistake(f"{self.place(0)} or later: {one_line(error)}") from error
             raise Mistake(f"{self.place(bad)}: there is a value that is not finite (NaN or infinity).") from error
+
+
+def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> None:
+    """Stop where labels cannot be meant: hardly one comes twice, among more than a few rows."""
+    counts = order.counts
+    rows, classes = counts.total(), len(counts)
+    if rows < (FEW_ROWS if few is None else few) or classes <= rows * MANY_CLASSES:
+        return
+    numbers = all(isinstance(label, int | float) for label in counts)
+    other = "To predict numbers, take --learner PARegressor" if numbers else "Name the column to predict"
+    if not stream.raw:
+        raise Mistake(f"There are {classes:,} classes in {rows:,} rows. {other}.")
+    column = next((c for c in stream.columns.values() if c.role == "label"), None)
+    of = f"column {column.name!r} ({column.why})" if column else "the label"
+    rest = [name for name in stream.columns if column is None or name != column.name]
+    raise Mistake(
+        f"{stream.sources[0].title}: {of} has {classes:,} classes in {rows:,} rows, so it can hardly be the label. "
+        f"{other}: --label with one of {names_listed(rest)}."
+    )
 
 
 class LabelOrder:

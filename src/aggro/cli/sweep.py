@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import shlex
 import sys
 import time
@@ -191,6 +192,9 @@ def combinations(settings: list[str]) -> list[list[str]]:
 
 def contender(written: str, settings: list[str]) -> Contender:
     own, of_records = split_settings(written, settings)
+    for name in (setting.partition("=")[0] for setting in settings):
+        if re.search(rf"[(,]\s*{re.escape(name)}\s*=", written):
+            raise Mistake(f"{written} says {name} already: leave it out there, or in --set.")
     learner = make_learner(written, own)
     if of_records:
         learner = records_around(learner, of_records)
@@ -243,7 +247,7 @@ class Run:
         from aggro.cli.dask_passes import how_far, where_line
         from aggro.cli.partitioned import blaming_the_cluster, order_in
         from aggro.cli.progress_lines import ledger
-        from aggro.cli.reading import blaming_the_data
+        from aggro.cli.reading import blaming_the_data, check_label
         from aggro.cli.table_report import how_it_is_read
         from aggro.distributed.sweeping import swept
 
@@ -273,6 +277,7 @@ class Run:
                 self.seconds = time.perf_counter() - began
                 self.workers = self.workers if client is None else max(self.workers, len(client.nthreads()))
             self.order = order_in(self.found.reports[-1])
+            check_label(self.order, self.stream)
             if self.order.is_sorted:
                 lines.say(self.order.warning())
 

@@ -205,9 +205,7 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
     if task == "outlier":
         return Errors(n, 0, float(s.sum()), float(s[answers == -1].sum()))
     y = np.asarray(chunk.y)
-    there = (
-        np.array([label is not None and label == label for label in y]) if y.dtype.kind in "fO" else np.ones(n, bool)
-    )
+    there = np.array([is_there(label) for label in y], bool) if y.dtype.kind in "fO" else np.ones(n, bool)
     y, s, answers, lacking = y[there], s[there], answers[there], int(n - there.sum())
     if task == "classification":
         if y.shape[0] and isinstance(y[0], str) != isinstance(answers[0], str):
@@ -220,6 +218,12 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
     mean = float((s * y).sum() / total) if total else 0.0
     sums = float((s * np.abs(gap)).sum()), float((s * gap * gap).sum())
     return Errors(n - lacking, lacking, total, 0.0, *sums, mean, float((s * (y - mean) ** 2).sum()))
+
+
+def is_there(label: Any) -> bool:
+    """Whether it is a label: not None, NaN or pandas' NA, which is equal to nothing, nor unequal."""
+    same = label == label
+    return label is not None and isinstance(same, bool | np.bool_) and bool(same)
 
 
 def predictions_of(model: Any, chunk: Any) -> np.ndarray:

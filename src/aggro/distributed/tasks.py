@@ -14,7 +14,7 @@ from aggro.distributed.sources import Pairs, Source
 from aggro.learners.shared.combined import settle
 from aggro.learners.shared.inside import begin_pass, innermost, model_of, prepare
 from aggro.mixing.mixture import Known, Mixture, added_up, finished, has_learned, known_of, taken, union
-from aggro.mixing.records import NewColumns
+from aggro.mixing.records import Unsettled
 
 Learners = dict[str, Any]
 
@@ -183,14 +183,14 @@ def knowledge_of(learned: Learned, start: Start) -> dict[str, Known | None]:
     }
 
 
-def unite(start: Start, knowledge: Sequence[dict[str, Known | None]]) -> dict[str, Known] | NewColumns:
-    """What all partitions know together; or the columns that the start must know before they learn again."""
+def unite(start: Start, knowledge: Sequence[dict[str, Known | None]]) -> dict[str, Known] | Unsettled:
+    """What all partitions know together; or what the start must know before they learn again."""
     found = {}
     for name, learner in start.learners.items():
         own = [part[name] for part in knowledge]
         try:
             found[name] = union(known_of(learner, learner), [one for one in own if one is not None])
-        except NewColumns as new:
+        except Unsettled as new:
             return new
     return found
 

@@ -43,7 +43,7 @@ from aggro.distributed.tasks import (
 from aggro.learners.shared.combined import blank, common_start, seed_for, settle
 from aggro.learners.shared.inside import give_model, innermost, model_of, parameters_of
 from aggro.mixing.mixture import MIXES_BY, mix_of
-from aggro.mixing.records import NewColumns
+from aggro.mixing.records import Unsettled
 
 AT_ONCE = 8  # models that a task adds up
 
@@ -247,16 +247,11 @@ class Run:
         start = self._start()
         while True:
             found = self._learned_from(start)
-            if not isinstance(found, NewColumns):
+            if not isinstance(found, Unsettled):
                 return found
-            if not found.columns:
-                raise ValueError(
-                    "Partitions do not agree on what a column is for, although the common start knew it. Say it, such "
-                    "as RecordLearner(category=['zip'])."
-                )
             learners = self.executor.result(start).learners
             for learner in learners.values():
-                learner.encoder_.settle(found.columns)
+                found.settle(learner.encoder_)
             start = self.executor.submit(same, Start(learners, self.executor.result(start).skipped))
 
     def _start(self) -> Any:
@@ -276,7 +271,7 @@ class Run:
                 return run.submit(same, run.result(start))
             n = min(2 * n, len(self.sources))
 
-    def _learned_from(self, start: Any) -> Learners | NewColumns:
+    def _learned_from(self, start: Any) -> Learners | Unsettled:
         run = self.executor
         tasks = [
             (self.version, start, number, self.done, source._replace(pieces=()), *source.pieces)
@@ -300,7 +295,7 @@ class Run:
         else:
             knowledge = [run.submit(knowledge_of, one, start) for one in with_rows]
             known = run.submit(unite, start, knowledge)
-            if isinstance(new := run.result(run.submit(new_columns, known)), NewColumns):
+            if isinstance(new := run.result(run.submit(unsettled, known)), Unsettled):
                 return new
             mixed = run.result(self._tree(start, known, with_rows))
         self.reports.append(told)
@@ -334,9 +329,9 @@ class Run:
         save(learner, self.checkpoint, place)
 
 
-def new_columns(known: Any) -> Any:
-    """Columns that the start must know, if that is what was found."""
-    return known if isinstance(known, NewColumns) else None
+def unsettled(known: Any) -> Any:
+    """What the start must know, if that is what was found."""
+    return known if isinstance(known, Unsettled) else None
 
 
 def _groups(handles: Sequence[Any]) -> list[list[Any]]:

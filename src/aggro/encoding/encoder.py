@@ -447,8 +447,9 @@ class Encoder:
     def copy(self) -> Self:
         """The same, apart."""
         other = type(self)(self.said, self.options)
+        other.vocabulary = self.vocabulary.copy()
         other.restore(self.mark())
-        other.vocabulary, other.moments = self.vocabulary.copy(), self.moments.copy()
+        other.moments = self.moments.copy()
         other.sample = {name: list(cells) for name, cells in self.sample.items()}
         return other
 

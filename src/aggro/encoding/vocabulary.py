@@ -110,6 +110,8 @@ class Vocabulary:
 
     def forget_from(self, mark: tuple[int, int]) -> None:
         """Take back what was added since."""
+        if len(self) < mark[0]:
+            raise ValueError(f"The mark is of a vocabulary of {mark[0]:,} features, and there are {len(self):,}.")
         if len(self) != mark[0]:
             self.table.sizes[:2] = mark
             self.table.slots[:] = 0

@@ -5,7 +5,9 @@ are features that go by their hash, so the vocabulary of all is that of the star
 Counts, means and deviations of numbers are pooled.
 
 A column that nobody had met at the start has a number that depends on when a partition met it. Where partitions do not
-agree, ``NewColumns`` says which columns the start must know before they learn again.
+agree, ``NewColumns`` says which columns the start must know before they learn again. Where they have met more
+categories and words than ``max_features``, ``NewWords`` says which of them it must know: the first, so that all others
+share a place with the same ones in every partition.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ import numpy as np
 
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
-from aggro.encoding.vocabulary import Vocabulary
+from aggro.encoding.vocabulary import CATEGORY, WORD, Vocabulary
 from aggro.engine.column_moments import Moments
 from aggro.mixing.parts import Parts, Value, total
 from aggro.mixing.scaling import moments_of, power_sums
 from aggro.streams.tables.roles import Column
+
+Detail = tuple[int, int, int, str]  # (hash, kind, column, name) of a feature
 
 
 class Structure(NamedTuple):
@@ -32,10 +36,19 @@ class Structure(NamedTuple):
     numbers: tuple[Slot, ...]
     dates: Mapping[int, int]
     start: int
-    details: tuple[tuple[int, int, int, str], ...]  # (hash, kind, column, name) of those features
+    most: int  # features, beyond which categories and words share them
+    details: tuple[Detail, ...]  # of the features after ``start``
 
 
-class NewColumns(ValueError):
+class Unsettled(ValueError):
+    """The common start must know more before partitions learn from it."""
+
+    def settle(self, encoder: Encoder) -> None:
+        """Let the encoder of the start know it."""
+        raise NotImplementedError
+
+
+class NewColumns(Unsettled):
     """Partitions met columns that the common start did not know, and do not agree on them."""
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
@@ -46,8 +59,36 @@ class NewColumns(ValueError):
         )
         self.columns = dict(columns)
 
+    def settle(self, encoder: Encoder) -> None:
+        """They have the use that they were met with."""
+        if not self.columns:
+            raise ValueError(
+                "Partitions do not agree on what a column is for, although the common start knew it. Say it, such as "
+                "RecordLearner(category=['zip'])."
+            )
+        encoder.settle(self.columns)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.columns,)
+
+
+class NewWords(Unsettled):
+    """Partitions met more categories and words than there may be, and so not the same ones."""
+
+    def __init__(self, words: Sequence[Detail], met: int, most: int) -> None:
+        super().__init__(
+            f"Together they know {met:,} features, and max_features={most:,}: which categories and words share a place "
+            "would not be the same. Raise max_features, or begin with one model that knows as many."
+        )
+        self.words, self.met, self.most = tuple(words), met, most
+
+    def settle(self, encoder: Encoder) -> None:
+        """These fill the vocabulary."""
+        for detail in self.words:
+            encoder.vocabulary.add(*detail)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.words, self.met, self.most)
 
 
 def keys_from(encoder: Encoder, start: int) -> tuple[int, ...]:
@@ -62,13 +103,12 @@ def structure_of(encoder: Encoder, start: int) -> Structure:
         (key, words.kind(start + k), words.column(start + k), words.name(start + k))
         for k, key in enumerate(keys_from(encoder, start))
     )
-    return Structure(
-        tuple(encoder.order), dict(encoder.columns), tuple(encoder.numbers), dict(encoder.dates), start, details
-    )
+    columns = tuple(encoder.order), dict(encoder.columns), tuple(encoder.numbers), dict(encoder.dates)
+    return Structure(*columns, start, words.most, details)
 
 
 def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
-    """That of all, with features in the order of these hashes; ``NewColumns`` if they do not go together."""
+    """That of all, with features in the order of these hashes; ``Unsettled`` if they do not go together."""
     longest = max(structures, key=lambda one: len(one.order))  # the first of these
     if any(not _agree(one, longest) for one in structures):
         start = structures[0]
@@ -80,6 +120,10 @@ def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
     for one in structures:
         for detail in one.details:
             found.setdefault(detail[0], detail)
+    words = [found[key] for key in keys if found[key][1] in (CATEGORY, WORD)]
+    room = max(0, longest.most - longest.start)
+    if len(words) > room:
+        raise NewWords(words[:room], longest.start + len(keys), longest.most)
     place = {key: longest.start + k for k, key in enumerate(keys)}
     own = {longest.start + k: detail[0] for k, detail in enumerate(longest.details)}
 

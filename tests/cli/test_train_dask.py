@@ -224,6 +224,25 @@ def test_a_checkpoint_is_a_pass_and_the_same_command_goes_on(parts, scheduler, t
     assert not (tmp_path / "m.aggro.checkpoint").exists()
 
 
+def test_a_table_goes_on_after_a_pass_to_the_byte(scheduler, tmp_path, monkeypatch):
+    """Its words too, and what was found out about its columns."""
+    paths = [texts(tmp_path / f"{k}.csv", 700, k) for k in range(3)]
+    whole, model = tmp_path / "whole.aggro", tmp_path / "m.aggro"
+    options = ("--passes", 2, "--dask", scheduler)
+    good("train", *paths, "--model", whole, *options)
+    real = checkpoints.Checkpoints.keep
+
+    def keep(self, learner, place):
+        real(self, learner, place)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Checkpoints, "keep", keep)
+        assert run("train", *paths, "--model", model, *options, "--checkpoint", 1).status == 130
+    good("train", *paths, "--model", model, *options, "--checkpoint", 1, "--resume")
+    assert model.read_bytes() == whole.read_bytes()
+
+
 # What goes wrong --------------------------------------------------------------------------------------
 
 

@@ -496,3 +496,12 @@ def test_a_missing_label_of_a_frame_is_left_out(tmp_path):
     model = PAClassifier(random_state=0).fit(frame[["a"]].iloc[[0, 1, 3]], ["p", "q", "q"])
     found = distributed.evaluate(model, dd.from_pandas(frame, npartitions=2), "label").compute()
     assert found == {"rows": 15, "unlabelled": 5, "error": 0.0}
+
+
+def test_a_sweep_counts_the_errors_of_its_own_rows():
+    X, y = rows()
+    knows = PAClassifier(random_state=0, warm_start=True).partial_fit(X[:600], 1 - y[:600])  # all of it wrong
+    went_on = copy.deepcopy(knows).partial_fit(X[600:], y[600:])
+    found = distributed.sweep({"knows": knows}, blocks(X[600:], 600), y[600:])
+    before = PAClassifier(random_state=0).partial_fit(X[:600], 1 - y[:600]).n_mistakes_
+    assert found.best.error == (went_on.n_mistakes_ - before) / 600

@@ -186,9 +186,11 @@ def swept(
             progress(now)
 
     run = Run(learners, sources, passes, mix, executor_for(client), watch)
+    before = {name: suffered(learner) for name, learner in run.base.items()}
     run.learn()
     seconds = {name: sum(report.seconds.get(name, 0.0) for told in run.reports for report in told) for name in learners}
-    return Sweep([trial_of(name, learners[name], first[name], seconds[name]) for name in learners], run.reports)
+    trials = [trial_of(name, learners[name], before[name], first[name], seconds[name]) for name in learners]
+    return Sweep(trials, run.reports)
 
 
 def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> Learners:
@@ -200,18 +202,30 @@ def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> Learners:
     return {name: copy.deepcopy(learner) for name, learner in named.items()}
 
 
-def trial_of(name: str, learner: Any, first: Any, seconds: float) -> Trial:
-    """What became of a learner, which was this after the first pass."""
-    task = task_of(first)
-    measure = {"classification": "mistakes", "outlier": "outside"}.get(task, "loss")
+def measure_of(learner: Any) -> str:
+    """What its error is made of."""
+    return {"classification": "mistakes", "outlier": "outside"}.get(task_of(learner), "loss")
+
+
+def suffered(learner: Any) -> tuple[int, float]:
+    """The rows that a learner has seen, and the sum of its errors about them."""
+    if model_of(learner) is None:
+        return 0, 0.0
+    total = losses_of(learner) if measure_of(learner) == "loss" else float(learner.n_mistakes_)
+    return int(learner.n_seen_), total
+
+
+def trial_of(name: str, learner: Any, before: tuple[int, float], first: Any, seconds: float) -> Trial:
+    """What became of a learner that had suffered so much before, and was this after the first pass."""
+    measure = measure_of(first)
     if model_of(first) is None:
         empty = Curve(np.zeros(0, np.int64), np.zeros(0), seconds, measure)
         return Trial(name, learner, float("nan"), empty, seconds)
     history = first.history_
-    n = max(int(first.n_seen_), 1)
-    total = losses_of(first) if measure == "loss" else float(first.n_mistakes_)
+    n, total = suffered(first)
+    n = max(n, 1)
     rows = np.append(history["rows"], n)
     errors = np.append(history["loss"] if measure == "loss" else history["mistakes"] / history["rows"], total / n)
     new = np.append(np.diff(rows) > 0, True)
     curve = Curve(rows[new], errors[new], seconds, measure)
-    return Trial(name, learner, total / n, curve, seconds)
+    return Trial(name, learner, (total - before[1]) / max(n - before[0], 1), curve, seconds)

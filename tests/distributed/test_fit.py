@@ -505,3 +505,12 @@ def test_a_sweep_counts_the_errors_of_its_own_rows():
     found = distributed.sweep({"knows": knows}, blocks(X[600:], 600), y[600:])
     before = PAClassifier(random_state=0).partial_fit(X[:600], 1 - y[:600]).n_mistakes_
     assert found.best.error == (went_on.n_mistakes_ - before) / 600
+
+
+def test_what_cannot_be_combined_is_refused_before_anything_is_learned():
+    X, y = rows(n=60)
+    learner = aggro.KernelPAClassifier(kernel="precomputed")
+    told = []
+    with pytest.raises(ValueError, match="KernelPAClassifier: Models with kernel='precomputed' cannot be combined"):
+        distributed.fit(learner, blocks(X @ X.T, 20), y, progress=told.append)
+    assert not told

@@ -152,8 +152,11 @@ def check_learner(learner: Any) -> None:
 def check_mixes(learner: Any) -> None:
     """Refuse a learner whose models cannot be combined, before anything is learned."""
     inner = innermost(learner)
+    model = model_of(inner) or blank(inner)
     try:
-        mix_of((model_of(inner) or blank(inner)).state)
+        mix = mix_of(model.state)
+        if mix.check is not None:
+            mix.check(model.state, model.params)
     except ValueError as error:
         raise ValueError(f"{type(inner).__name__}: {error}") from error
 

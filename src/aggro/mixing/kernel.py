@@ -324,5 +324,5 @@ def put_centre(state: Support, held: Held, space: Space) -> None:
     state.centre[[CC, CU, UU]] = max(sums[0], 0.0), sums[1], sums[2]
 
 
-KERNEL = Mix(take, put)
+KERNEL = Mix(take, put, check)
 MIXES = {Support: KERNEL}

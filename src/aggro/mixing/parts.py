@@ -103,11 +103,12 @@ class Mix(NamedTuple):
     ``take(state, params, sight)`` gives the state's parts, of features and classes in its own order: as many features
     as it has met (``sight.features``), and at least as many classes as it has seen. ``put(state, params, values,
     sight)`` fills a fresh state with the values of the mixture, whose ``sight`` is that of all; the tally is filled
-    already.
+    already. ``check(state, params)`` refuses states of the rule that do not combine, before they learn anything.
     """
 
     take: Callable[[Any, Any, Sight], Parts]
     put: Callable[[Any, Any, Mapping[str, Value], Sight], Any]
+    check: Callable[[Any, Any], None] | None = None
 
 
 class Value(NamedTuple):

@@ -1,5 +1,7 @@
 """Every learner of the library can be combined, and goes over partitions several times."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from aggro.distributed.sources import Source, chunk_of_block
 from aggro.distributed.training import Run
 from aggro.learners.registry import LEARNERS
 from aggro.learners.shared.inside import begin_pass
+from aggro.mixing import merge
 from aggro.mixing.mixture import says_how
 from aggro.testing.variants import snapshot
 
@@ -53,3 +56,70 @@ def test_two_passes_over_two_partitions(entry):
     Run({"": learner}, sources, 2, "rows", Here()).learn()
     assert learner.n_seen_ == 2 * len(y)
     assert np.isfinite(np.asarray(learner.predict(X[:50]), float)).all()
+
+
+# What did not begin as the base --------------------------------------------------------------------------------------
+
+
+def learned(learner, first=0, n=60):
+    X, y = rows(LEARNERS[0])
+    return learner.partial_fit(X[first : first + n], y[first : first + n])
+
+
+@pytest.mark.parametrize(
+    ("base", "learners", "words"),
+    [
+        (aggro.PAClassifier(), lambda base: base, "a list of learners, got PAClassifier"),
+        (aggro.PAClassifier(), lambda base: [3], "a PAClassifier: got 3"),
+        (aggro.PAClassifier(), lambda base: [learned(aggro.AROWClassifier())], "got AROWClassifier"),
+        (aggro.PAClassifier(), lambda base: [learned(aggro.PAClassifier(average=False))], "one has average=False"),
+        (aggro.PAClassifier(), lambda base: [learned(aggro.PAClassifier(C=1.0))], "one has C=1.0, not 'auto'"),
+        (aggro.OSELMClassifier(9), lambda base: [learned(aggro.OSELMClassifier(8))], "=8, not 9"),
+        (learned(aggro.PAClassifier()), lambda base: [learned(aggro.PAClassifier(), n=50)], "not the rows of the base"),
+        (learned(aggro.PAClassifier()), lambda base: [other_classes()], "not the classes of the base"),
+        (learned(aggro.PAClassifier()), lambda base: [fewer_columns()], "not the features of the base"),
+        (aggro.RecordLearner(), lambda base: [of_records(aggro.AROWClassifier())], "around a AROWClassifier"),
+    ],
+)
+def test_what_did_not_begin_as_the_base_is_refused(base, learners, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        merge(base, learners(base))
+
+
+def other_classes():
+    X, y = rows(LEARNERS[0])
+    return aggro.PAClassifier().partial_fit(X[:70], y[:70] + 1)
+
+
+def fewer_columns():
+    X, y = rows(LEARNERS[0])
+    return aggro.PAClassifier().partial_fit(X[:70, :2], y[:70])
+
+
+def of_records(inner):
+    return aggro.RecordLearner(inner).learn_one({"a": 1.0}, "x").learn_one({"a": -1.0}, "y")
+
+
+def test_numbers_that_steer_and_budgets_may_differ():
+    base = aggro.PAClassifier(step="pa1", C=0.1)
+    found = merge(base, [learned(copy.deepcopy(base)), learned(copy.deepcopy(base).set_params(C=0.2), 60)])
+    assert found.n_seen_ == 120
+
+
+@pytest.mark.parametrize("kind", [aggro.FOGDClassifier, aggro.OSELMClassifier])
+def test_what_was_drawn_by_other_seeds_is_not_averaged(kind):
+    base = kind(random_state=1)
+    with pytest.raises(ValueError, match=r"are the same\. Give them a random_state"):
+        merge(base, [learned(kind(random_state=k), 60 * k) for k in (1, 2)])
+    mixed = merge(base, [learned(copy.deepcopy(base), 60 * k) for k in (1, 2)])
+    assert mixed.n_seen_ == 120
+
+
+def test_a_long_seed_stays_what_it_was():
+    from aggro.engine.feature_maps.parts import SEED
+    from aggro.learners.shared.inside import model_of
+
+    seed = 2**61 + 2**32 + 1  # more than a float holds
+    base = aggro.FOGDClassifier(random_state=seed)
+    mixed = merge(base, [learned(copy.deepcopy(base), 60 * k) for k in (0, 1)])
+    assert int(model_of(mixed).state.map.facts[SEED]) == seed

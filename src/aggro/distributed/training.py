@@ -41,7 +41,7 @@ from aggro.distributed.tasks import (
     unite,
 )
 from aggro.learners.shared.combined import blank, common_start, seed_for, settle
-from aggro.learners.shared.inside import give_model, innermost, model_of, parameters_of
+from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
 from aggro.mixing.mixture import MIXES_BY, mix_of
 from aggro.mixing.records import Unsettled
 
@@ -91,9 +91,9 @@ def fit(
         Files are a path, a folder, a glob or a list of these, in any format that ``aggro.streams.open`` reads; a large
         one is cut into partitions at its lines. Workers must see them under the same path. A bag has (row, target)
         or (row, target, weight).
-    target : Dask array or series, or str, default=None
+    target : Dask array or series, or name, default=None
         What to predict: beside an array; the name of a column of a frame, or a series beside it.
-    sample_weight : Dask array or series, or str, default=None
+    sample_weight : Dask array or series, or name, default=None
         Weights of rows, likewise.
     passes : int, default=1
         How often to go over the data. Mixing costs some of what a pass teaches, and more passes bring it back.
@@ -140,6 +140,8 @@ def fit(
 
 def check_learner(learner: Any) -> None:
     """Refuse what cannot be combined."""
+    if isinstance(learner, type):
+        raise TypeError(f"{learner.__name__} is a class. Make a learner of it: {learner.__name__}().")
     if not hasattr(learner, "learn_chunk"):
         raise TypeError(f"{type(learner).__name__} is no learner of aggro.")
     if any(hasattr(one, "query_one") for one in (learner, learner.__dict__.get("estimator"))):
@@ -197,8 +199,11 @@ class Run:
         """Save the mixed model after each pass, and go on from there."""
         import os
 
+        from aggro.models.atomic import check_place
+
         if len(self.learners) > 1:
             raise ValueError("A checkpoint holds one model.")
+        check_place(os.fspath(path))  # that it cannot be written should not be found out after a pass
         self.checkpoint = path
         if not resume or not os.path.exists(path):
             return
@@ -211,7 +216,7 @@ class Run:
             ("partitions", told.get("partitions"), digest_of(self.sources)),
             ("mix", told.get("mix"), self.mix),
             ("learners", _names(learner), _names(own)),
-            ("parameters", _settings(learner), _settings(own)),
+            ("parameters", settings_of(learner), settings_of(own)),
         ):
             if then != now:
                 raise ValueError(
@@ -228,8 +233,7 @@ class Run:
         """All passes that are left."""
         import aggro
 
-        self.version = aggro.__version__
-        self.executor.check(self.version)
+        self.executor.check(aggro.__version__)
         try:
             while self.done < self.passes:
                 self.base = self._one_pass()
@@ -269,7 +273,7 @@ class Run:
         while True:
             pieces = [piece for source in self.sources[:n] for piece in source.pieces]
             plain = [source._replace(pieces=(None,) * len(source.pieces)) for source in self.sources[:n]]
-            start = run.submit(begin_together, self.version, self.base, rows, plain, *pieces)
+            start = run.submit(begin_together, self.base, rows, plain, *pieces)
             if n == len(self.sources) or sum(run.result(start).skipped.values()) >= rows:
                 return run.submit(same, run.result(start))
             n = min(2 * n, len(self.sources))
@@ -277,7 +281,7 @@ class Run:
     def _learned_from(self, start: Any) -> Learners | Unsettled:
         run = self.executor
         tasks = [
-            (self.version, start, number, self.done, source._replace(pieces=()), *source.pieces)
+            (start, number, self.done, source._replace(pieces=()), *source.pieces)
             for number, source in enumerate(self.sources)
         ]
         learned = run.submit_all(learn_partition, tasks)
@@ -343,12 +347,6 @@ def _groups(handles: Sequence[Any]) -> list[list[Any]]:
 
 def _names(learner: Any) -> tuple[str, str]:
     return type(learner).__name__, type(innermost(learner)).__name__
-
-
-def _settings(learner: Any) -> dict[str, Any]:
-    inner = innermost(learner)
-    around = parameters_of(learner) if inner is not learner else {}
-    return {name: value for name, value in {**around, **parameters_of(inner)}.items() if name != "random_state"}
 
 
 def begun(learner: Any, fresh: bool) -> Any:

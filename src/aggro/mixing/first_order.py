@@ -29,8 +29,9 @@ from aggro.learners.first_order.planes import MappedPlane, Plane, PlaneParams, S
 from aggro.mixing.dense_rows import put_moments, take_moments
 from aggro.mixing.maps import common_landmarks, put_map, take_map
 from aggro.mixing.matrices import inverse
-from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, most, pooled, total
+from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, pooled, total
 from aggro.mixing.scaling import Units, put_scaling, take_scaling
+from aggro.mixing.seeds import put_seed, take_seed
 from aggro.mixing.start import joined, rows_of, since, start_of
 
 LONGEST = 1e230  # ‖v‖² that a file may hold
@@ -111,7 +112,6 @@ def take_layer(state: Hidden, params: HiddenParams, sight: Sight) -> Parts:
     pulls = state.B @ G
     order = state.order[:met].astype(np.float64)
     there = order > 0.0
-    halves = np.array([float(params.seed >> 32), float(params.seed & 0xFFFFFFFF)])
     return {
         "layer.G": total(G, ".."),
         "layer.pulls": total(pulls[:-1] - pulls[-1], "c."),
@@ -119,18 +119,13 @@ def take_layer(state: Hidden, params: HiddenParams, sight: Sight) -> Parts:
         "layer.A": pooled(state.A[1 : 1 + met], "f.", there.astype(np.float64)[:, None]),
         "layer.constant": mean(state.A[0], "."),
         "layer.order": least(np.where(there, order, np.inf), "f"),
-        "layer.first_seed": least(halves, "."),
-        "layer.last_seed": most(halves, ".", -np.inf),
+        **take_seed(int(params.seed)),
         **take_moments(state.moments, int(state.marks[MEASURED]), sight),
     }
 
 
 def put_layer(state: Hidden, params: HiddenParams, values: Mapping[str, Value], sight: Sight) -> Hidden:
-    if not np.array_equal(values["layer.first_seed"].high, values["layer.last_seed"].high):
-        raise ValueError(
-            "Extreme learning machines can be combined only if their random layers are the same. Give them a "
-            "random_state, or let one model learn some rows, and begin with copies of it."
-        )
+    put_seed(values, "Extreme learning machines can be combined only if their random layers")
     G, rest = values["layer.G"].high, values["layer.rest"].high
     pulls = values["layer.pulls"].high
     state.P[...] = inverse(G)

@@ -13,6 +13,7 @@ import numpy as np
 
 from aggro.engine.feature_maps.parts import COUNTED, KIND, LANDMARKS, MET, NYSTROEM, SEED, WAIT, FeatureMap
 from aggro.mixing.parts import Parts, Sight, Value, least, mean, most, pooled
+from aggro.mixing.seeds import put_seed, take_seed
 
 
 def common_landmarks(state: Any, sight: Sight) -> int | None:
@@ -40,7 +41,8 @@ def take_map(map_: FeatureMap, sight: Sight, landmarks: int | None) -> Parts:
     count = min(int(map_.facts[LANDMARKS]), landmarks) if landmarks is not None else 0
     there = map_.met[:met].astype(np.float64)
     return {
-        "map.facts": most(np.array([float(map_.facts[k]) for k in (SEED, COUNTED)] + [float(count)]), "."),
+        **take_seed(int(map_.facts[SEED])),
+        "map.facts": most(np.array([float(map_.facts[COUNTED]), float(count)]), "."),
         "map.wait": least(np.array([float(map_.facts[WAIT])]), "."),
         "map.numbers": mean(map_.numbers, "."),
         "map.met": most(there, "f"),
@@ -52,9 +54,10 @@ def take_map(map_: FeatureMap, sight: Sight, landmarks: int | None) -> Parts:
 
 def put_map(map_: FeatureMap, values: Mapping[str, Value]) -> None:
     """Fill a fresh map."""
-    seed, counted, landmarks = values["map.facts"].high
+    counted, landmarks = values["map.facts"].high
     met = values["map.met"].high.astype(np.int64)
-    map_.facts[SEED], map_.facts[COUNTED], map_.facts[LANDMARKS] = int(seed), int(counted), int(landmarks)
+    map_.facts[SEED] = put_seed(values, "Models with random features can be combined only if these")
+    map_.facts[COUNTED], map_.facts[LANDMARKS] = int(counted), int(landmarks)
     map_.facts[WAIT], map_.facts[MET] = int(values["map.wait"].high[0]), int(met.sum())
     map_.numbers[:] = values["map.numbers"].high
     map_.met[: met.shape[0]] = met

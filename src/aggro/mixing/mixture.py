@@ -18,7 +18,7 @@ import numpy as np
 from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
 from aggro.learners.shared.combined import assembled, blank, settle, with_room
 from aggro.learners.shared.features import Features
-from aggro.learners.shared.inside import give_model, innermost, model_of
+from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
 from aggro.learners.shared.labels import Labels
 from aggro.mixing.parts import Mix, Sight, Sums, summed, together, value_of
 from aggro.mixing.tally import put_tally, take_tally
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from aggro.mixing.records import Structure
 
 MIXES_BY = ("uniform", "rows", "updates")
+FREE = {"budget", "max_iter", "batch_size", "shuffle", "warm_start", "verbose"}  # may differ among what is combined
 
 
 class Known(NamedTuple):
@@ -254,6 +255,12 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
         One that knows what all know. Counts are sums, and what the base had counted counts once. The order of the
         learners decides the order of classes and features that are new, and nothing else.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them can not have begun as a copy of the base: another class, other words, switches or sizes among
+        its parameters, fewer rows, other first classes or features.
+
     Examples
     --------
     >>> from aggro import PAClassifier
@@ -268,12 +275,50 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
         raise ValueError(f"weights={weights!r} is not known. Expected one of {', '.join(MIXES_BY)}.")
     if hasattr(base, "new_encoder") and not hasattr(base, "encoder_"):
         base = copy.deepcopy(base).settle({})  # the learner inside is made
-    learned = [one for one in learners if has_learned(one, base)]
+    if not isinstance(learners, Iterable):
+        raise TypeError(f"learners must be a list of learners, got {type(learners).__name__}.")
+    learned = []
+    for one in learners:
+        check_began(one, base)
+        if has_learned(one, base):
+            learned.append(one)
     if len(learned) < 2:
         return copy.deepcopy(learned[0] if learned else base)
     copies = [copy.deepcopy(one) for one in learned]  # what waits in them is learned
     known = union(known_of(base, base), (known_of(one, base) for one in copies))
     return finished(added_up([taken(one, base, known, weights) for one in copies]), base, known)
+
+
+def check_began(learner: Any, base: Any) -> None:
+    """Refuse a learner that cannot have begun as a copy of the base."""
+    if type(learner) is not type(base):
+        raise TypeError(f"The learners must be copies of the base, a {type(base).__name__}: got {str(learner)[:100]}.")
+    model, began = model_of(learner), model_of(base)
+    if model is None:
+        return
+    mine, its = type(innermost(learner)).__name__, type(innermost(base)).__name__
+    if mine != its:
+        raise TypeError(f"A learner around a {mine} is no copy of the base, which is around a {its}.")
+    own, first = settings_of(learner), settings_of(base)
+    for name in own:
+        numbers = isinstance(own[name], float) and isinstance(first[name], float)  # as of steps of other lengths
+        if name not in FREE and own[name] != first[name] and not numbers:
+            raise ValueError(
+                f"The learners must be copies of the base, and one has {name}={own[name]!r}, not {first[name]!r}."
+            )
+    if began is None:
+        return
+    classes, names = [*began.labels.codes], list(began.features.names or ())
+    for what, goes_on in (
+        ("rows", model.state.tally.rows[SEEN] >= began.state.tally.rows[SEEN]),
+        ("classes", [*model.labels.codes][: len(classes)] == classes),
+        ("features", list(model.features.names or ())[: len(names)] == names and model.features.n >= began.features.n),
+    ):
+        if not goes_on:
+            raise ValueError(
+                f"One of the learners has not the {what} of the base, and so did not begin as a copy of it: begin with "
+                "copy.deepcopy(base)."
+            )
 
 
 def has_learned(learner: Any, base: Any) -> bool:

@@ -125,14 +125,30 @@ def replacing(path: str, what: str = "the model") -> Iterator[BinaryIO]:
             os.replace(temporary, target)  # an open file cannot be renamed there
         temporary = ""
     except OSError as error:
-        advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
-        said = f"Could not save {what}: {error.strerror or error}. {advice}; what was there before is unchanged"
-        raise OSError(error.errno or errno.EIO, said, path) from error
+        raise _told(error, path, what) from error
     finally:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
     sync_folder(folder)
+
+
+def check_place(path: str, what: str = "the model") -> None:
+    """Refuse a path that cannot be written, as ``replacing`` would, before there is anything to write."""
+    target = os.path.realpath(path)
+    try:
+        _mode_of(target)
+        fd, temporary = _create(os.path.dirname(target))
+        os.close(fd)
+        os.unlink(temporary)
+    except OSError as error:
+        raise _told(error, path, what) from error
+
+
+def _told(error: OSError, path: str, what: str) -> OSError:
+    advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
+    said = f"Could not save {what}: {error.strerror or error}. {advice}; what was there before is unchanged"
+    return OSError(error.errno or errno.EIO, said, path)
 
 
 def _mode_of(target: str) -> int | None:

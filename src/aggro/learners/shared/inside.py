@@ -34,6 +34,13 @@ def parameters_of(learner: Any) -> dict[str, Any]:
     return {name: getattr(learner, name) for name in learner._constraints}
 
 
+def settings_of(learner: Any) -> dict[str, Any]:
+    """All parameters but for the seed, those of a learner inside it too: what copies of a learner have in common."""
+    inner = innermost(learner)
+    around = parameters_of(learner) if inner is not learner else {}
+    return {name: value for name, value in {**around, **parameters_of(inner)}.items() if name != "random_state"}
+
+
 def check_params(learner: Any) -> None:
     """Refuse parameters that cannot be, or not together."""
     learner._check_params()

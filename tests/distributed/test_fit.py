@@ -301,24 +301,52 @@ def test_a_malformed_line_names_its_file_and_line(tmp_path, client):
 
 
 def test_another_version_is_refused_by_name(client, monkeypatch):
+    """A worker that is there is asked before anything is learned."""
     X, y = rows(300)
+    monkeypatch.setattr(OnDask, "submit", None)  # nothing of this package is sent
     run = Run({"": PAClassifier()}, sources_of(blocks(X), y), 1, "rows", OnDask(client))
-    monkeypatch.setattr(aggro, "__version__", "0.0.1")
-    run_version = []
-
-    def learn():
-        monkeypatch.undo()
-        run_version.append(aggro.__version__)
-
-    original = OnDask.submit
-
-    def submit(self, function, *arguments):
-        learn() if not run_version else None
-        return original(self, function, *arguments)
-
-    monkeypatch.setattr(OnDask, "submit", submit)
-    with pytest.raises(RuntimeError, match=r"worker .* has aggro .*, and the client has 0\.0\.1"):
+    monkeypatch.setattr(client, "run_on_scheduler", lambda function: aggro.__version__)
+    for theirs, said in (("0.0.1", "has aggro 0.0.1, and"), ("", "has no aggro, and")):
+        monkeypatch.setattr(client, "run", lambda function, theirs=theirs: {"tcp://far": theirs})
+        with pytest.raises(RuntimeError, match=f"The worker tcp://far {said} the client has {aggro.__version__}"):
+            run.learn()
+    monkeypatch.setattr(client, "run_on_scheduler", lambda function: "")
+    with pytest.raises(RuntimeError, match="The scheduler has no aggro, and the client has"):
         run.learn()
+
+
+@pytest.mark.parametrize("task", ["learn_partition", "knowledge_of", "mix_some", "add_some", "finish"])
+def test_a_worker_with_another_version_that_comes_later_is_refused_by_name(client, monkeypatch, task):
+    """Whatever it is given to do."""
+    X, y = rows(1600)
+    run = Run({"": PAClassifier()}, sources_of(blocks(X, 150), y), 1, "rows", OnDask(client))
+
+    def wants(real):
+        def submit(self, function, *arguments):
+            self.version = "9.9" if function.__name__ == task else aggro.__version__
+            return real(self, function, *arguments)
+
+        return submit
+
+    for name in ("submit", "submit_all"):
+        monkeypatch.setattr(OnDask, name, wants(getattr(OnDask, name)))
+    with pytest.raises(RuntimeError, match=rf"worker .* has aggro {aggro.__version__}, and the client has 9\.9"):
+        run.learn()
+
+
+def test_a_run_waits_until_there_is_a_worker():
+    """Some clusters have workers only when there is a task for them."""
+    from distributed import Client, LocalCluster
+
+    X, y = rows(300)
+    with (
+        LocalCluster(n_workers=0, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as one,
+    ):
+        cluster.adapt(minimum=0, maximum=1, interval="50ms")
+        assert not one.nthreads()
+        found = distributed.fit(PAClassifier(random_state=0), blocks(X), y, client=one)
+    assert found.n_seen_ == 300
 
 
 @pytest.mark.parametrize(
@@ -335,12 +363,65 @@ def test_another_version_is_refused_by_name(client, monkeypatch):
         (lambda X, y: distributed.fit(PAClassifier(), X), "y"),
         (lambda X, y: distributed.fit(PAClassifier(), "no-such-file.svm"), "no-such-file"),
         (lambda X, y: distributed.fit(PAClassifier(), db.from_sequence([({"a": 1},)])), "row of the bag"),
+        (lambda X, y: distributed.fit(PAClassifier, X, y), r"PAClassifier is a class\. Make a learner of it"),
+        (lambda X, y: distributed.fit(PAClassifier(), X, "y"), "An array has no column 'y'"),
+        (lambda X, y: distributed.fit(PAClassifier(), X, y, client="tcp://far"), r"Say Client\(address\)"),
+        (lambda X, y: distributed.fit(PAClassifier(), pd.DataFrame(), y), "dask.dataframe.from_pandas"),
+        (lambda X, y: distributed.sweep(PAClassifier(), X, y), "a dict or a list of learners, got PAClassifier"),
+        (lambda X, y: distributed.sweep([PAClassifier], X, y), "is a class"),
+        (lambda X, y: distributed.sweep([PAClassifier(), PARegressor()], X, y), "cannot be compared"),
+        (lambda X, y: distributed.grid(PAClassifier(), C="auto"), r"C must be a list of values to try: C=\['auto'\]"),
+        (lambda X, y: distributed.grid(PAClassifier(), C=0.1), r"C=\[0\.1\]"),
+        (lambda X, y: distributed.predict(PAClassifier(), X), "not fitted yet"),
+        (lambda X, y: distributed.evaluate(PARegressor(), X, y), "not fitted yet"),
+        (lambda X, y: distributed.evaluate(object(), X, y), "object is no learner"),
     ],
 )
 def test_what_cannot_be_is_said(call, words):
     X, y = rows(300)
     with pytest.raises((TypeError, ValueError, OSError), match=words):
         call(blocks(X), y)
+
+
+def test_an_asynchronous_client_is_refused():
+    class Later:
+        asynchronous, submit, run_on_scheduler = True, None, None
+
+    X, y = rows(300)
+    with pytest.raises(TypeError, match="without asynchronous=True"):
+        distributed.fit(PAClassifier(), blocks(X), y, client=Later())
+
+
+@pytest.mark.parametrize(("place", "kind"), [("", IsADirectoryError), ("nowhere/m.aggro", FileNotFoundError)])
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_anything_is_learned(tmp_path, place, kind):
+    X, y = rows(300)
+    told = []
+    with pytest.raises(kind, match="Could not save the model"):
+        distributed.fit(PAClassifier(), blocks(X), y, checkpoint=tmp_path / place, progress=told.append)
+    assert not told
+    distributed.fit(PAClassifier(), blocks(X), y, checkpoint=tmp_path / "m.aggro")
+    assert os.listdir(tmp_path) == ["m.aggro"]
+
+
+def test_rows_without_a_label_are_counted_and_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("age,plan,out\n" + "40,a,yes\n20,b,no\n" * 10 + "30,a,\n20,b,\n")
+    with pytest.raises(ValueError, match=r"t\.csv: 2 of 22 rows have no label\. Leave such rows out first"):
+        distributed.fit(RecordLearner(), str(tmp_path / "t.csv"), label="out")
+    for row in ({"a": 1.0}, ({"a": 1.0}, None)):
+        bag = db.from_sequence([({"a": 1.0}, "x"), row], npartitions=1)
+        with pytest.raises(ValueError, match="partition 0 of the bag: a row has no label"):
+            distributed.fit(PAClassifier(), bag)
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "y": [1.0, None]}), npartitions=1)
+    with pytest.raises(ValueError, match="a row has no label"):
+        distributed.fit(PAClassifier(), frame, "y")
+
+
+def test_columns_may_have_numbers_for_names():
+    X, y = rows(300)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y).rename(columns={"y": 7})
+    found = distributed.fit(PAClassifier(random_state=0), dd.from_pandas(frame, npartitions=2), 7)
+    assert found.feature_names_in_.tolist() == list("abcde")
+    assert found.classes_.tolist() == [0, 1]
 
 
 def test_a_learner_that_has_learned_begins_anew_or_goes_on():

@@ -73,16 +73,15 @@ class OnDask:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self.version = ""  # that all must have
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """A future."""
         with self._watched(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a model is large for a task: it must be in one
             if any(hasattr(one, "__dask_graph__") for one in arguments):
-                from dask.delayed import delayed
-
-                return self.client.compute(delayed(function, pure=False)(*arguments))
-            return self.client.submit(function, *arguments, pure=False)
+                return self.client.compute(self._delayed(function, arguments))
+            return self.client.submit(checked, self.version, function, *arguments, key=_key(function), pure=False)
 
     def submit_all(self, function: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> list[Any]:
         """Futures; pieces of collections go to the scheduler all at once, since each time takes a while."""
@@ -90,10 +89,12 @@ class OnDask:
             return [self.submit(function, *one) for one in arguments]
         with self._watched(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from dask.delayed import delayed
+            return list(self.client.compute([self._delayed(function, one) for one in arguments]))
 
-            made = delayed(function, pure=False)
-            return list(self.client.compute([made(*one) for one in arguments]))
+    def _delayed(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        from dask.delayed import delayed
+
+        return delayed(checked, pure=False)(self.version, function, *arguments, dask_key_name=_key(function))
 
     def result(self, handle: Any) -> Any:
         """What it gave, or the error that it ended with."""
@@ -110,7 +111,10 @@ class OnDask:
                 yield number[handle.key], _result(handle)
 
     def check(self, version: str) -> None:
-        """Refuse workers with another version of this package, before they are sent any of its objects."""
+        """Refuse a cluster with another version of this package, before it is sent any of its objects.
+
+        It waits until there is a worker. Those that come later find out with their first task.
+        """
 
         def there() -> str:  # inside, so that it goes by value: a worker may not have this module
             try:
@@ -120,14 +124,13 @@ class OnDask:
             except ImportError:
                 return ""
 
+        self.version = version
         with self._watched():
+            refuse_other("The scheduler", self.client.run_on_scheduler(there), version)  # it unpacks all tasks
+            self.client.submit(there, pure=False).result()  # some clusters have workers only when there is a task
             found = self.client.run(there)
         for worker, theirs in sorted(found.items()):
-            if theirs != version:
-                raise RuntimeError(
-                    f"The worker {worker} has aggro {theirs or 'not at all'}, and the client has {version}: models of "
-                    "two versions cannot be combined. Install the same version everywhere."
-                )
+            refuse_other(f"The worker {worker}", theirs, version)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -146,8 +149,8 @@ class OnDask:
             raise own from own.__cause__
         except KilledWorker as error:
             raise ClusterLost(
-                f"Workers died again and again on the same task ({error.task}): most often for lack of memory. "
-                "Give smaller partitions, or workers with more memory."
+                f"Workers died again and again on the same task ({error.task}): most often for lack of memory, or "
+                "since they have no aggro. Give smaller partitions, or workers with more memory; their logs say more."
             ) from error
         except (CommClosedError, CancelledError, Cancelled, FutureCancelledError, TimeoutError, OSError) as error:
             if isinstance(error, OSError) and not isinstance(error, CommClosedError | ConnectionError | TimeoutError):
@@ -180,12 +183,48 @@ def _result(handle: Any) -> Any:
 
 
 def _said(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    told = getattr(error, "msg", None) or str(error)  # of a future that was cancelled: without its number
+    return " ".join(str(told).split())[:200].rstrip(".") or type(error).__name__
+
+
+def _key(function: Callable[..., Any]) -> str:
+    """The name of a task, as Dask's pages show it."""
+    from uuid import uuid4
+
+    return f"{function.__name__}-{uuid4()}"
+
+
+def checked(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives, on a worker that has this version."""
+    import aggro
+
+    if aggro.__version__ != version:
+        from distributed import get_worker
+
+        refuse_other(f"The worker {get_worker().address}", aggro.__version__, version)
+    return function(*arguments)
+
+
+def refuse_other(who: str, theirs: str, version: str) -> None:
+    """Refuse another version of this package; "" is none."""
+    if theirs != version:
+        raise RuntimeError(
+            f"{who} has {f'aggro {theirs}' if theirs else 'no aggro'}, and the client has {version}: models of two "
+            "versions cannot be combined. Install the same version everywhere."
+        )
 
 
 def executor_for(client: Any) -> Executor:
     """The given client's cluster; that of the current client, if there is one; else this process."""
     if client is not None:
+        if not hasattr(client, "submit") or not hasattr(client, "run_on_scheduler"):
+            raise TypeError(
+                f"client must be a Client of dask.distributed, got {client!r}. Say Client(address) for an address."
+            )
+        if client.asynchronous:
+            raise TypeError(
+                "The client is asynchronous, and nobody would wait for it. Make it without asynchronous=True."
+            )
         return OnDask(client)
     import sys
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.distributed.sources import Pairs, reading_for, sources_of
+from aggro.distributed.sources import Pairs, are_there, reading_for, sources_of
 from aggro.distributed.tasks import chunks_of
+from aggro.distributed.training import check_learner
 from aggro.learners.shared.inside import task_of
 
 METHODS = ("predict", "decision_function", "predict_proba")
@@ -34,9 +35,11 @@ def predict(estimator: Any, data: Any, *, method: str = "predict", **reading: An
     -------
     predictions : Dask array, series, dataframe or bag
         An array for an array; a series for a frame, with its index (a frame where there are several numbers a row); a
-        bag for a bag and for files.
+        bag for a bag and for files. Without a cluster, Dask computes bags in processes of its own, for which a script
+        must begin under ``if __name__ == "__main__"``; or say ``compute(scheduler="threads")``.
     """
     _check_method(estimator, method)
+    check_learned(estimator)
     delayed = _delayed()
     model = delayed(estimator, pure=False, traverse=False)
     kind = type(data).__module__.partition(".")[0]
@@ -58,6 +61,14 @@ def _delayed() -> Any:
     except ImportError as error:
         raise ImportError("Lazy predictions need Dask: pip install 'aggro[dask]'.") from error
     return delayed
+
+
+def check_learned(estimator: Any) -> None:
+    """Refuse one that has learned nothing, before anybody waits for its answers."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_learner(estimator)
+    check_is_fitted(estimator)
 
 
 def _check_method(estimator: Any, method: str) -> None:
@@ -152,6 +163,7 @@ def evaluate(estimator: Any, data: Any, target: Any = None, *, sample_weight: An
         ``rmse`` and ``r2`` of a regressor, ``share_outside`` of a detector. Errors are weighted as the rows are;
         rows without a target are left out, and counted in ``unlabelled``.
     """
+    check_learned(estimator)
     delayed = _delayed()
     model = delayed(estimator, pure=False, traverse=False)
     sources = sources_of(data, target, sample_weight, **reading_for(estimator, data, reading))
@@ -205,7 +217,7 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
     if task == "outlier":
         return Errors(n, 0, float(s.sum()), float(s[answers == -1].sum()))
     y = np.asarray(chunk.y)
-    there = np.array([is_there(label) for label in y], bool) if y.dtype.kind in "fO" else np.ones(n, bool)
+    there = are_there(y)
     y, s, answers, lacking = y[there], s[there], answers[there], int(n - there.sum())
     if task == "classification":
         if y.shape[0] and isinstance(y[0], str) != isinstance(answers[0], str):
@@ -218,12 +230,6 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
     mean = float((s * y).sum() / total) if total else 0.0
     sums = float((s * np.abs(gap)).sum()), float((s * gap * gap).sum())
     return Errors(n - lacking, lacking, total, 0.0, *sums, mean, float((s * (y - mean) ** 2).sum()))
-
-
-def is_there(label: Any) -> bool:
-    """Whether it is a label: not None, NaN or pandas' NA, which is equal to nothing, nor unequal."""
-    same = label == label
-    return label is not None and isinstance(same, bool | np.bool_) and bool(same)
 
 
 def predictions_of(model: Any, chunk: Any) -> np.ndarray:

@@ -69,7 +69,8 @@ def sources_of(data: Any, target: Any = None, sample_weight: Any = None, **readi
         return of_bag(data)
     raise TypeError(
         f"data must be a Dask array, dataframe or bag, or files (a path, a glob, a list of them), got "
-        f"{type(data).__name__}. An array in memory becomes one by dask.array.from_array."
+        f"{type(data).__name__}. An array in memory becomes one by dask.array.from_array, a frame by "
+        "dask.dataframe.from_pandas."
     )
 
 
@@ -150,6 +151,8 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
         return [None] * X.numblocks[0]
     import dask.array as da
 
+    if isinstance(given, str):
+        raise TypeError(f"An array has no column {given!r}: give {what} as an array beside it.")
     known = not any(np.isnan(n) for n in X.chunks[0])
     if not isinstance(given, da.Array):
         if hasattr(given, "to_dask_array"):
@@ -202,7 +205,7 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
     pieces = frame.to_delayed()
     series = {}
     for what, given in (("target", target), ("sample_weight", weight)):
-        if isinstance(given, str):
+        if _is_name(given):
             if given not in frame.columns:
                 raise ValueError(f"{what}={given!r} is no column of the frame: there are {list(frame.columns)[:10]}.")
         elif given is not None:
@@ -213,7 +216,7 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
             if not hasattr(given, "to_delayed") or given.npartitions != frame.npartitions:
                 raise ValueError(f"{what} must be the name of a column, or a Dask series with the same partitions.")
             series[what] = given.to_delayed()
-    of_target, of_weight = (given if isinstance(given, str) else None for given in (target, weight))
+    of_target, of_weight = (given if _is_name(given) else None for given in (target, weight))
     columns = tuple(frame.columns)
     beside = [
         tuple(series[what][k] if what in series else None for what in ("target", "sample_weight"))
@@ -230,12 +233,17 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
     ]
 
 
+def _is_name(given: Any) -> bool:
+    """Whether it is what a column may be called."""
+    return isinstance(given, str | int | tuple)
+
+
 @dataclass(frozen=True)
 class FramePart:
-    """Which columns of a frame are the target and the weight."""
+    """Which columns of a frame are the target and the weight, by name."""
 
-    target: str | None
-    weight: str | None
+    target: Any
+    weight: Any
     columns: tuple[Any, ...]  # all that there are, in order
 
     def __call__(self, frame: Any, y: Any = None, weight: Any = None) -> list[Chunk]:
@@ -272,6 +280,15 @@ def pairs_of(rows: Iterable[Any]) -> list[Pairs]:
         return []
     weight = [float(row[2]) if len(row) > 2 else 1.0 for row in found] if any(len(row) > 2 for row in found) else None
     return [Pairs([row[0] for row in found], [row[1] for row in found], weight)]
+
+
+def are_there(labels: Any) -> np.ndarray:
+    """Which are labels: not None, NaN or pandas' NA, which is equal to nothing, nor unequal."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "fO":
+        return np.ones(labels.shape[0], bool)
+    same = [label is not None and label == label for label in labels]
+    return np.array([isinstance(one, bool | np.bool_) and bool(one) for one in same], bool)
 
 
 def digest_of(sources: Sequence[Source]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -115,6 +115,9 @@ def grid(learner: Any, **settings: Sequence[Any]) -> dict[str, Any]:
     ['PAClassifier(C=0.1)', 'PAClassifier(C=1.0)']
     """
     found = {}
+    for name, values in settings.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} must be a list of values to try: {name}=[{values!r}].")
     for values in product(*settings.values()):
         chosen = dict(zip(settings, values, strict=True))
         said = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
@@ -194,11 +197,15 @@ def swept(
 
 
 def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> Learners:
+    if not isinstance(estimators, Mapping | list | tuple):
+        raise TypeError(f"A sweep needs a dict or a list of learners, got {type(estimators).__name__}.")
     named = dict(estimators) if isinstance(estimators, Mapping) else {repr(one): one for one in estimators}
     if not named or (not isinstance(estimators, Mapping) and len(named) < len(estimators)):
         raise ValueError("A sweep needs learners, each once. Give a dict, to call them as you like.")
     for learner in named.values():
         check_learner(learner)
+    if len({task_of(learner) for learner in named.values()}) > 1:
+        raise ValueError("The errors of classifiers, regressors and detectors cannot be compared. Take one kind.")
     return {name: copy.deepcopy(learner) for name, learner in named.items()}
 
 

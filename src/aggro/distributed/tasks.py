@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from aggro.distributed.sources import Pairs, Source
+from aggro.distributed.sources import Pairs, Source, are_there
 from aggro.learners.shared.combined import settle
-from aggro.learners.shared.inside import begin_pass, innermost, model_of, prepare
+from aggro.learners.shared.inside import begin_pass, innermost, model_of, prepare, task_of
 from aggro.mixing.mixture import Known, Mixture, added_up, finished, has_learned, known_of, taken, union
 from aggro.mixing.records import Unsettled
 
@@ -49,26 +49,6 @@ def same(value: Any) -> Any:
     return value
 
 
-def check_version(version: str) -> None:
-    """Refuse to work with another version of this package."""
-    import aggro
-
-    if aggro.__version__ != version:
-        raise RuntimeError(
-            f"{_worker()} has aggro {aggro.__version__}, and the client has {version}: models of two versions cannot "
-            "be combined. Install the same version everywhere."
-        )
-
-
-def _worker() -> str:
-    try:
-        from distributed import get_worker
-
-        return f"The worker {get_worker().address}"
-    except (ImportError, ValueError):
-        return "This process"
-
-
 def chunks_of(source: Source, pieces: Sequence[Any], skip: int = 0) -> Iterator[Any]:
     """The chunks of a partition that have rows, after so many rows."""
     for chunk in source.chunks(*pieces):
@@ -94,6 +74,20 @@ def _some(chunk: Any, rows: slice) -> Any:
 
 def learn(learner: Any, chunk: Any) -> None:
     """One chunk, of any kind."""
+    if task_of(learner) == "outlier":
+        _learn(learner, chunk)
+        return
+    try:
+        _learn(learner, chunk)
+    except (TypeError, ValueError) as error:
+        lacking = 0 if chunk.y is None else int((~are_there(chunk.y)).sum())
+        if not lacking:
+            raise
+        rows = f"{lacking:,} of {_rows_in(chunk):,} rows have" if lacking > 1 else "a row has"
+        raise ValueError(f"{rows} no label. Leave such rows out first, as aggro train does.") from error
+
+
+def _learn(learner: Any, chunk: Any) -> None:
     if not isinstance(chunk, Pairs) or hasattr(learner, "new_encoder"):
         learner.learn_chunk(chunk)
         return
@@ -103,9 +97,8 @@ def learn(learner: Any, chunk: Any) -> None:
         learner.learn_one(row, *told, weight=1.0 if chunk.weight is None else chunk.weight[k])
 
 
-def begin_together(version: str, learners: Learners, rows: int, sources: Sequence[Source], *pieces: Any) -> Start:
+def begin_together(learners: Learners, rows: int, sources: Sequence[Source], *pieces: Any) -> Start:
     """Learn the first rows of the first partitions, in order: the common start of all."""
-    check_version(version)
     learners = copy.deepcopy(learners)
     skipped: dict[int, int] = {}
     left = rows
@@ -130,9 +123,8 @@ def begin_together(version: str, learners: Learners, rows: int, sources: Sequenc
     return Start(learners, skipped)
 
 
-def learn_partition(version: str, start: Start, number: int, epoch: int, source: Source, *pieces: Any) -> Learned:
+def learn_partition(start: Start, number: int, epoch: int, source: Source, *pieces: Any) -> Learned:
     """One pass over a partition, from the common start."""
-    check_version(version)
     learners = copy.deepcopy(start.learners)
     seconds = dict.fromkeys(learners, 0.0)
     for learner in learners.values():

@@ -160,3 +160,12 @@ def test_one_class_is_no_result(tmp_path):
     said = mistake("sweep", tmp_path / "one.svm", "--learners", "pa1,pa2", "--model", tmp_path / "m.aggro")
     assert "every row has the label 1" in said
     assert not (tmp_path / "m.aggro").exists()
+
+
+def test_a_folder_and_stdin_have_names(svm, tmp_path, monkeypatch):
+    folder = tmp_path / "days"
+    folder.mkdir()
+    (folder / "a.svm").write_bytes(svm.read_bytes())
+    assert good("sweep", f"{folder}/", "--learners", "pa1,pa2").out.startswith("days, 600 rows")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(svm.read_bytes())))
+    assert good("sweep", "-", "--learners", "pa1,pa2").out.startswith("stdin, 600 rows")

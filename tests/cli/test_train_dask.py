@@ -113,6 +113,13 @@ def test_a_table_in_parts_is_mixed_by_its_columns(csv, scheduler, small_chunks, 
     assert load(tmp_path / "m.aggro").predict_one({"x": "2", "z": "0", "colour": "red"}) == "up"
 
 
+def test_partitions_that_are_larger_than_asked_for_are_said(svm, scheduler, small_chunks, tmp_path):
+    for command in (("train", svm, "--model", tmp_path / "m.aggro"), ("sweep", svm, "--learners", "pa1,pa2")):
+        where = (*command, "--dask", scheduler, "--partition-bytes")
+        assert "Note: files are cut between pieces of 1,000 bytes, so no partition" in good(*where, 999).err
+        assert "Note:" not in good(*where, 1000).err
+
+
 def test_what_is_left_out_is_counted_on_all_workers(scheduler, tmp_path):
     for k in range(3):
         rows = "".join(f"{x},{'a' if x % 2 else 'b'}\n" for x in range(40)) + "1,\n" * k

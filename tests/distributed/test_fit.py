@@ -1,6 +1,7 @@
 """Learning in partitions: what it depends on, and what it does not."""
 
 import copy
+import gzip
 import os
 import signal
 import time
@@ -15,6 +16,7 @@ import aggro
 from aggro import ActiveLearner, AROWClassifier, PAClassifier, PARegressor, RecordLearner, distributed, streams
 from aggro.distributed.executors import ClusterLost, Here, OnDask
 from aggro.distributed.sources import Source, chunk_of_block, sources_of
+from aggro.distributed.tasks import Start, learn_partition
 from aggro.distributed.training import Run
 from aggro.testing.variants import assert_same_model, snapshot
 
@@ -53,15 +55,53 @@ def client():
 
 
 @pytest.mark.parametrize("learner", [PAClassifier, AROWClassifier], ids=lambda kind: kind.__name__)
-def test_one_partition_is_local_training_to_the_bit(learner, tmp_path):
-    X, y = rows()
-    here = learner(random_state=0).partial_fit(X, y)
-    assert snapshot(distributed.fit(learner(random_state=0), blocks(X, len(y)), y)) == snapshot(here)
-    path = svmlight(tmp_path / "a.svm", X, y)
+@pytest.mark.parametrize("kind", ["array", "sparse array", "frame", "bag"])
+def test_one_partition_of_a_collection_is_local_training_to_the_bit(learner, kind, client):
+    X, y = rows(400)
+    frame = pd.DataFrame(X, columns=list("abcde"))
     here = learner(random_state=0)
-    for chunk in streams.open(path):
+    if kind == "bag":
+        pairs = [(dict(zip("abcde", x, strict=True)), int(t)) for x, t in zip(X.tolist(), y, strict=True)]
+        data = (db.from_sequence(pairs, npartitions=1),)
+        for row, target in pairs:
+            here.learn_one(row, target)
+    elif kind == "frame":
+        data = (dd.from_pandas(frame.assign(y=y), npartitions=1), "y")
+        here.partial_fit(frame, y)
+    else:
+        sparse = kind == "sparse array"
+        whole = blocks(X, len(y))
+        data = (whole.map_blocks(csr_matrix) if sparse else whole, y)
+        here.partial_fit(csr_matrix(X) if sparse else X, y)
+    for one in (client, None):
+        assert snapshot(distributed.fit(learner(random_state=0), *data, client=one)) == snapshot(here)
+
+
+@pytest.mark.parametrize("ending", ["svm", "svm.gz", "vw", "csv", "csv.gz", "jsonl", "parquet"])
+def test_one_partition_of_files_is_local_training_to_the_byte(ending, tmp_path, client):
+    X, y = rows(400)
+    path = str(tmp_path / f"a.{ending}")
+    table = ending.partition(".")[0] in ("csv", "jsonl", "parquet")
+    how = {"label": "y"} if table else {}
+    if table:
+        frame = pd.DataFrame(X, columns=list("abcde")).assign(plan=np.where(X[:, 0] > 0, "basic", "pro"))
+        frame = frame.assign(note="good day " + frame.plan, y=np.where(y, "yes", "no"))
+        writers = {"csv": frame.to_csv, "jsonl": frame.to_json, "parquet": frame.to_parquet}
+        options = {"orient": "records", "lines": True} if ending == "jsonl" else {"index": False}
+        writers[ending.partition(".")[0]](path, **options)
+    else:
+        text = Path(svmlight(tmp_path / "plain", X, y)).read_text()
+        data = (text.replace(" 1:", " | 1:") if ending == "vw" else text).encode()
+        Path(path).write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    make = (lambda: RecordLearner(PAClassifier(random_state=0))) if table else (lambda: PAClassifier(random_state=0))
+    here = make()
+    for chunk in streams.open(path, **how, **({"raw": True, "labels": "classes"} if table else {})):
         here.learn_chunk(chunk)
-    assert snapshot(distributed.fit(learner(random_state=0), path)) == snapshot(here)
+    here.save(tmp_path / "here.aggro")
+    assert here.n_seen_ == len(y)
+    for one in (client, None):
+        distributed.fit(make(), path, client=one, **how).save(tmp_path / "there.aggro")
+        assert (tmp_path / "there.aggro").read_bytes() == (tmp_path / "here.aggro").read_bytes()
 
 
 def test_empty_partitions_beside_one_change_nothing():
@@ -100,6 +140,20 @@ def test_the_number_of_workers_does_not_matter():
         with Client(processes=False, n_workers=workers, threads_per_worker=1, dashboard_address=None) as one:
             found.append(distributed.fit(PAClassifier(random_state=0), blocks(X), y, passes=2, client=one))
     assert snapshot(found[0]) == snapshot(found[1])
+
+
+@pytest.mark.parametrize("kind", [aggro.OSELMClassifier, aggro.FOGDClassifier, aggro.PAMOClassifier])
+def test_without_a_seed_all_tasks_have_the_same(kind):
+    """Else partitions would not go together, nor would a task that runs again give the same bits."""
+    X, y = rows()
+    sources = [Source(str(k), str(k), chunk_of_block, (X[k::2], y[k::2])) for k in range(2)]
+    learner = kind(random_state=None)
+    run = Run({"": learner}, sources, 1, "rows", Here())
+    first, again = (learn_partition(Start(run.base, {}), 0, 0, sources[0], *sources[0].pieces) for _ in range(2))
+    assert snapshot(first.learners[""]) == snapshot(again.learners[""])
+    run.learn()
+    assert learner.n_seen_ == len(y)
+    assert learner.random_state is None
 
 
 class Slow:

@@ -68,7 +68,7 @@ PartitionBytes = Annotated[
         metavar="SIZE",
         parser=size,
         rich_help_panel=PANEL,
-        help="--dask: how large a partition may be, such as 16MB.  [default: 64MiB]",
+        help="--dask: how large a partition may be, such as 16MB; at least 1MiB.  [default: 64MiB]",
     ),
 ]
 Mix = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aggro.cli.console import Mistake, console, fitted, json_text, shown
+from aggro.cli.console import Mistake, console, fitted, json_text, names_of, shown
 from aggro.cli.help import complete_settings
 from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
@@ -75,7 +74,7 @@ def compare(
         contenders = {name: of_scaled_numbers(learner) for name, learner in contenders.items()}
     curves = run(contenders, rows)
     figures = {name: figures_of(contenders[name], curve) for name, curve in curves.items()}
-    title = ", ".join(os.path.basename(path) for path in data)
+    title = names_of(data)
     if plot is not None:
         from aggro.cli.plot import draw
 

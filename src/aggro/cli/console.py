@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Protocol, TypeVar
 
@@ -70,6 +70,11 @@ def listed(classes: list[Any]) -> str:
     """Classes in a line, not all of them if they are many."""
     first = ", ".join(map(shown, classes[:12]))
     return f"{first}, … ({len(classes):,} in all)" if len(classes) > 12 else first
+
+
+def names_of(data: Sequence[str]) -> str:
+    """What data are called: the last part of each path."""
+    return ", ".join("stdin" if path == "-" else os.path.basename(path.rstrip("/")) or path for path in data)
 
 
 def facts(lines: Mapping[str, str]) -> str:

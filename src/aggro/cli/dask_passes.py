@@ -31,7 +31,7 @@ class DaskRun(Run):
         self.partitions = self.workers = 0
 
     def _all_passes(self, lines: Any) -> None:
-        from aggro.cli.partitioned import blaming_the_cluster, partitions_of
+        from aggro.cli.partitioned import blaming_the_cluster, cut_line, partitions_of
         from aggro.cli.progress_lines import counts
         from aggro.distributed.executors import OnDask
         from aggro.distributed.training import Run as Mixing
@@ -39,6 +39,8 @@ class DaskRun(Run):
         before = counts(self.learner)
         sources = partitions_of(self.stream, self.task, self.partition_bytes, before.rows)
         self.partitions = len(sources)
+        for line in cut_line(self.stream, self.partition_bytes):
+            lines.say(line)
         lines.advance(None, "asking for workers")
         with connected(self.where, self.plugins) as client, blaming_the_cluster(self.checkpoints.left):
             executor = OnDask(client)

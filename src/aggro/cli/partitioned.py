@@ -76,6 +76,16 @@ def partitions_of(stream: Stream, task: str, partition_bytes: int, learned: int 
     return [Source(part.title, part.key, Labelled(part.open, task, learned)) for part in parts]
 
 
+def cut_line(stream: Stream, partition_bytes: int) -> list[str]:
+    """That partitions are larger than was asked for, if they are."""
+    if partition_bytes >= stream.chunk_bytes:
+        return []
+    return [
+        f"Note: files are cut between pieces of {stream.chunk_bytes:,} bytes, so no partition is smaller than that but "
+        "the last of a file."
+    ]
+
+
 def in_one_piece(stream: Stream, task: str, tell: Callable[[int], None]) -> list[Source]:
     """All that a stream reads, as one partition, for this process alone; ``tell`` hears how many rows are learned."""
     from aggro.distributed.sources import Source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
 import shlex
 import sys
@@ -19,7 +18,7 @@ import typer
 
 from aggro.cli.cluster import PARTITION_BYTES, Dask, Mix, PartitionBytes, check_dask, connected
 from aggro.cli.compare import USUAL, WARM_UP, check_plot, complete_list
-from aggro.cli.console import Mistake, console, fitted, json_text, shown
+from aggro.cli.console import Mistake, console, fitted, json_text, names_of, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import make_learner, records_around, split_learners, split_outside, split_settings
 from aggro.cli.model_files import save_model
@@ -118,7 +117,7 @@ def sweep(
     if model is not None:
         save_model(found.best.learner, model, reading.for_later())
     tested = tests_of(found, test, reading)
-    title = ", ".join(os.path.basename(path) for path in data)
+    title = names_of(data)
     if plot is not None:
         draw_best(plot, title, found, task)
     winner = next(one for one in contenders if one.name == found.best.name)
@@ -239,11 +238,19 @@ class Run:
 
     def on_dask(self, where: str, plugins: Sequence[str], partition_bytes: int, mix: str) -> None:
         """Side by side."""
-        from aggro.cli.partitioned import partitions_of
+        from aggro.cli.partitioned import cut_line, partitions_of
 
-        self._run(lambda tell: partitions_of(self.stream, self.task, partition_bytes), mix, where, plugins)
+        notes = cut_line(self.stream, partition_bytes)
+        self._run(lambda tell: partitions_of(self.stream, self.task, partition_bytes), mix, where, plugins, notes)
 
-    def _run(self, sources: Callable[[Any], list[Source]], mix: str, where: str | None, plugins: Sequence[str]) -> None:
+    def _run(
+        self,
+        sources: Callable[[Any], list[Source]],
+        mix: str,
+        where: str | None,
+        plugins: Sequence[str],
+        notes: Sequence[str] = (),
+    ) -> None:
         from aggro.cli.dask_passes import how_far, where_line
         from aggro.cli.partitioned import blaming_the_cluster, order_in
         from aggro.cli.progress_lines import ledger
@@ -254,7 +261,7 @@ class Run:
         with ledger(self.task) as lines:
             for line in how_it_is_read(self.stream) if self.stream.raw else ():
                 lines.say(line)
-            for line in units_line(self.learners, self.task):
+            for line in (*units_line(self.learners, self.task), *notes):
                 lines.say(line)
 
             def watch(now: Any) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from aggro.cli.checkpoints import ENDING, Checkpoints
 from aggro.cli.cluster import PARTITION_BYTES, Dask, Mix, PartitionBytes, check_dask
-from aggro.cli.console import Mistake, facts, json_text, kept, listed
+from aggro.cli.console import Mistake, facts, json_text, kept, listed, names_of
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import OF_RECORDS, make_learner, records_around, spelled, split_settings
 from aggro.cli.model_files import load_to_read, save_model
@@ -194,7 +194,7 @@ def summary(result: dict[str, Any]) -> str:
 
 
 def test_line(test: dict[str, Any]) -> str:
-    name = ", ".join(os.path.basename(path) for path in test["data"])
+    name = names_of(test["data"])
     if not test["rows"]:
         return f"{name} has no rows"
     if "error" in test:

@@ -116,8 +116,8 @@ def test_a_table_in_parts_is_mixed_by_its_columns(csv, scheduler, small_chunks, 
 def test_partitions_that_are_larger_than_asked_for_are_said(svm, scheduler, small_chunks, tmp_path):
     for command in (("train", svm, "--model", tmp_path / "m.aggro"), ("sweep", svm, "--learners", "pa1,pa2")):
         where = (*command, "--dask", scheduler, "--partition-bytes")
-        assert "Note: files are cut between pieces of 1,000 bytes, so no partition" in good(*where, 999).err
-        assert "Note:" not in good(*where, 1000).err
+        assert "Note: files are cut between pieces of 1,000 bytes, so no partition" in good(*where, 500).err
+        assert "Note:" not in good(*where, 501).err
 
 
 def test_what_is_left_out_is_counted_on_all_workers(scheduler, tmp_path):

@@ -16,8 +16,9 @@ import aggro
 from aggro import ActiveLearner, AROWClassifier, PAClassifier, PARegressor, RecordLearner, distributed, streams
 from aggro.distributed.executors import ClusterLost, Here, OnDask
 from aggro.distributed.sources import Source, chunk_of_block, sources_of
-from aggro.distributed.tasks import Start, learn_partition
+from aggro.distributed.tasks import Start, finish, knowledge_of, learn_partition, mix_some, unite
 from aggro.distributed.training import Run
+from aggro.learners.shared.inside import losses_of
 from aggro.testing.variants import assert_same_model, snapshot
 
 da = pytest.importorskip("dask.array")
@@ -102,6 +103,27 @@ def test_one_partition_of_files_is_local_training_to_the_byte(ending, tmp_path, 
     for one in (client, None):
         distributed.fit(make(), path, client=one, **how).save(tmp_path / "there.aggro")
         assert (tmp_path / "there.aggro").read_bytes() == (tmp_path / "here.aggro").read_bytes()
+
+
+def test_rows_that_wait_are_learned_when_the_data_end():
+    X, y = rows(100)
+    here = PAClassifier(batch_size=64, random_state=0).partial_fit(X, y)
+    found = distributed.fit(PAClassifier(batch_size=64, random_state=0), blocks(X, len(y)), y)
+    assert snapshot(found) == snapshot(copy.deepcopy(here).flush()) != snapshot(here)
+
+
+def test_adding_models_up_leaves_them_as_they_were():
+    """Another task may have the same, or this one once more."""
+    X, y = rows(200)
+    base = {"": PAClassifier(batch_size=64, random_state=0)}
+    sources = [Source(str(k), str(k), chunk_of_block, (X[k::2], y[k::2])) for k in range(2)]
+    start = Start(base, {})
+    learned = [learn_partition(start, k, 0, one, *one.pieces) for k, one in enumerate(sources)]
+    before = [snapshot(one.learners[""]) for one in learned]
+    known = unite(start, [knowledge_of(one, start) for one in learned])
+    first, again = (finish(start, known, mix_some(start, known, "rows", learned)) for _ in range(2))
+    assert [snapshot(one.learners[""]) for one in learned] == before
+    assert snapshot(first[""]) == snapshot(again[""])
 
 
 def test_empty_partitions_beside_one_change_nothing():
@@ -511,6 +533,7 @@ def test_a_sweep_is_as_many_fits(client):
         assert_same_model(trial.learner, alone)
         once = distributed.fit(copy.deepcopy(learners[trial.name]), blocks(X), y)
         assert trial.error == once.n_mistakes_ / len(y) == trial.curve.error
+        assert (trial.mean_loss, trial.updates) == (losses_of(once) / len(y), once.n_updates_)
     assert "PAClassifier(C=0.1" in repr(found)
     assert found.table()[0]["name"] == found.best.name
 

@@ -60,7 +60,7 @@ def test_products_with_weights_are_exact(kind):
     assert abs(Fraction(share) - exact / 7) <= abs(exact / 7) * Fraction(2) ** -52
 
 
-@pytest.mark.parametrize("n", [-3, -1, 0, 1, 5, 255])
+@pytest.mark.parametrize("n", [-3, -1, 0, 1, 5, 255, 2**30 + 1])
 def test_so_many_times(n):
     values = numbers("plain")
     found = ExactSum.of(values).times(n).value()[0]

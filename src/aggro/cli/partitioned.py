@@ -77,8 +77,8 @@ def partitions_of(stream: Stream, task: str, partition_bytes: int, learned: int 
 
 
 def cut_line(stream: Stream, partition_bytes: int) -> list[str]:
-    """That partitions are larger than was asked for, if they are."""
-    if partition_bytes >= stream.chunk_bytes:
+    """That partitions are much larger than was asked for, if they are."""
+    if 2 * partition_bytes > stream.chunk_bytes:
         return []
     return [
         f"Note: files are cut between pieces of {stream.chunk_bytes:,} bytes, so no partition is smaller than that but "

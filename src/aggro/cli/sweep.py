@@ -374,14 +374,17 @@ def print_figures(title: str, figures: list[dict[str, Any]], task: str) -> None:
 
 def draw_best(path: Path, title: str, found: Sweep, task: str) -> None:
     from aggro.cli.plot import draw
-    from aggro.cli.progress_lines import counts
 
     best = found.trials[:DRAWN]
-    figures = {}
-    for trial in best:
-        now = counts(trial.learner)
-        about = {"rows": trial.rows, "mean_loss": now.mean_loss, "updates": now.updates}
-        figures[trial.name] = {**about, "error": trial.error}
+    figures = {
+        trial.name: {
+            "rows": trial.rows,
+            "mean_loss": trial.mean_loss,
+            "updates": trial.updates,
+            "error": trial.error,
+        }
+        for trial in best
+    }
     draw(path, title, {trial.name: trial.curve for trial in best}, figures, task)
 
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Trial:
     error: float  # of the first pass: each row was predicted before it was learned
     curve: Curve
     seconds: float  # learning, of all partitions together
+    mean_loss: float = 0.0  # of the first pass,
+    updates: int = 0  # and in it
 
     @property
     def rows(self) -> int:
@@ -214,25 +216,36 @@ def measure_of(learner: Any) -> str:
     return {"classification": "mistakes", "outlier": "outside"}.get(task_of(learner), "loss")
 
 
-def suffered(learner: Any) -> tuple[int, float]:
-    """The rows that a learner has seen, and the sum of its errors about them."""
+class Suffered(NamedTuple):
+    """The rows that a learner has seen, and what they came to."""
+
+    rows: int = 0
+    errors: float = 0.0
+    losses: float = 0.0
+    updates: int = 0
+
+
+def suffered(learner: Any) -> Suffered:
+    """What a learner has met so far."""
     if model_of(learner) is None:
-        return 0, 0.0
-    total = losses_of(learner) if measure_of(learner) == "loss" else float(learner.n_mistakes_)
-    return int(learner.n_seen_), total
+        return Suffered()
+    losses = losses_of(learner)
+    errors = losses if measure_of(learner) == "loss" else float(learner.n_mistakes_)
+    return Suffered(int(learner.n_seen_), errors, losses, int(learner.n_updates_))
 
 
-def trial_of(name: str, learner: Any, before: tuple[int, float], first: Any, seconds: float) -> Trial:
+def trial_of(name: str, learner: Any, before: Suffered, first: Any, seconds: float) -> Trial:
     """What became of a learner that had suffered so much before, and was this after the first pass."""
     measure = measure_of(first)
     if model_of(first) is None:
         empty = Curve(np.zeros(0, np.int64), np.zeros(0), seconds, measure)
         return Trial(name, learner, float("nan"), empty, seconds)
     history = first.history_
-    n, total = suffered(first)
-    n = max(n, 1)
+    now = suffered(first)
+    n, new_rows = max(now.rows, 1), max(now.rows - before.rows, 1)
     rows = np.append(history["rows"], n)
-    errors = np.append(history["loss"] if measure == "loss" else history["mistakes"] / history["rows"], total / n)
+    errors = np.append(history["loss"] if measure == "loss" else history["mistakes"] / history["rows"], now.errors / n)
     new = np.append(np.diff(rows) > 0, True)
     curve = Curve(rows[new], errors[new], seconds, measure)
-    return Trial(name, learner, (total - before[1]) / max(n - before[0], 1), curve, seconds)
+    error, loss = (now.errors - before.errors) / new_rows, (now.losses - before.losses) / new_rows
+    return Trial(name, learner, error, curve, seconds, loss, now.updates - before.updates)

@@ -229,9 +229,9 @@ def unpacked(y: Any) -> Any:
         if len(y) >= MANY and hasattr(getattr(y, "array", y), "__arrow_array__"):
             from aggro.learners.shared.text_labels import texts_of
 
-            texts = texts_of(getattr(y, "array", y).__arrow_array__())
-            if texts is not None:
-                return texts
+            in_letters = texts_of(getattr(y, "array", y).__arrow_array__())
+            if in_letters is not None:
+                return in_letters
         codes, names = y.factorize()  # columns of categories, or of texts in pyarrow's memory
         if codes.shape[0] and codes.min() >= 0:  # none is missing
             return np.asarray(names)[codes]

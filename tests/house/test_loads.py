@@ -87,3 +87,19 @@ def test_what_is_not_used_is_not_loaded(code, needed, unneeded, tmp_path):
     loaded = loaded_by(code, tmp_path)
     assert needed in loaded
     assert not loaded & set(unneeded)
+
+
+def test_imports_leave_the_garbage_collector_as_it_was(tmp_path):
+    code = """
+import gc, aggro
+aggro.PAClassifier
+assert gc.isenabled()
+try:
+    aggro.no_such_name
+except AttributeError:
+    assert gc.isenabled()
+gc.disable()
+aggro.streams, aggro.PARegressor
+assert not gc.isenabled()
+"""
+    assert "aggro.streams" in loaded_by(code, tmp_path)

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from aggro.engine.jit.text import CAN_READ_TEXT
 from aggro.learners.shared import inputs, text_labels
 from aggro.learners.shared.labels import MANY, Labels, all_same, unpacked
-from aggro.learners.shared.text_labels import ENTRIES, WORDS, all_texts, number_array, number_texts
+from aggro.learners.shared.text_labels import ENTRIES, WORDS, all_texts, number_array, number_texts, texts_of
 from aggro.published import PAClassifier
 
 WORDS_OF_ALL_KINDS = [
@@ -174,8 +175,51 @@ def test_a_list_becomes_the_array_that_numpy_makes_of_it():
 def test_columns_of_pandas_are_the_arrays_that_pandas_makes_of_them(kind):
     column = pd.Series(drawn(WORDS_OF_ALL_KINDS, MANY, 4), dtype=kind)
     made = inputs.as_labels(column, MANY, "a learner")
-    assert made.dtype == column.to_numpy().dtype
+    assert made.dtype == column.to_numpy().dtype or made.dtype.kind == "U"
     assert made.tolist() == column.to_numpy().tolist()
+
+
+@reads_objects
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_columns_of_pyarrow_are_read_where_they_are(kind):
+    for seed in range(20):
+        words = drawn(WORDS_OF_ALL_KINDS, 500, seed)
+        column = pa.array(words, kind)
+        for part in (column, column[17:411], column[499:], pa.chunked_array([column])):
+            assert texts_of(part).tolist() == part.to_pylist()
+    many = [f"{k} of many" for k in range(ENTRIES)]
+    assert texts_of(pa.array(many, kind)).tolist() == many
+
+
+@reads_objects
+@pytest.mark.parametrize("words", [["a", None], ["a\0"], ["x" * (WORDS + 1)], [f"{k}" for k in range(ENTRIES + 1)]])
+def test_columns_of_pyarrow_that_are_left_to_pandas(words):
+    assert texts_of(pa.array(words, "string")) is None
+
+
+def test_columns_of_other_kinds_are_left_to_pandas():
+    assert texts_of(pa.array([1, 2])) is None
+    assert texts_of(pa.array([b"a"])) is None
+    assert texts_of(pa.array(["a"]).dictionary_encode()) is None
+    assert texts_of(pa.chunked_array([["a"], ["b"]])) is None
+
+
+@reads_objects
+def test_bytes_behind_the_last_label_are_not_read():
+    letters = b"yesnoyes"
+    bounds = np.array([0, 3, 5, 8], np.int64)
+    column = pa.Array.from_buffers(pa.large_string(), 3, [None, pa.py_buffer(bounds), pa.py_buffer(letters)])
+    assert texts_of(column).tolist() == ["yes", "no", "yes"]
+
+
+@reads_objects
+@pytest.mark.parametrize("bounds", [[0, 4, 3, 8], [0, 3, 2**40, 8], [5, 3, 5, 8], [0, -3, 5, 8]])
+def test_bounds_that_leave_the_letters_are_not_followed(bounds):
+    held = pa.py_buffer(np.array(bounds, np.int64))
+    column = pa.Array.from_buffers(pa.large_string(), 3, [None, held, pa.py_buffer(b"yesnoyes")])
+    assert texts_of(column) is None
+    broken = pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(np.array([0, 1])), pa.py_buffer(b"\xff")])
+    assert texts_of(broken) is None
 
 
 def test_categories_of_numbers_stay_numbers():

@@ -218,7 +218,7 @@ class Labels:
 
 
 def unpacked(y: Any) -> Any:
-    """Labels in an array, where that can be had sooner than NumPy and pandas give it: the same array as theirs."""
+    """Labels in an array, where that can be had sooner than NumPy and pandas give it: the labels of theirs."""
     if type(y) is list and len(y) >= MANY and type(y[0]) is str:
         texts = np.array(y, object)
         numbered = NO_LABELS._encode_many(texts, np.empty(0)) if texts.ndim == 1 else None
@@ -226,6 +226,12 @@ def unpacked(y: Any) -> Any:
             return np.array(numbered[1])[numbered[0].astype(np.intp)]
     dtype = getattr(y, "dtype", None)
     if hasattr(y, "factorize") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") == "O":
+        if len(y) >= MANY and hasattr(getattr(y, "array", y), "__arrow_array__"):
+            from aggro.learners.shared.text_labels import texts_of
+
+            in_letters = texts_of(getattr(y, "array", y).__arrow_array__())
+            if in_letters is not None:
+                return in_letters
         codes, names = y.factorize()  # columns of categories, or of texts in pyarrow's memory
         if codes.shape[0] and codes.min() >= 0:  # none is missing
             return np.asarray(names)[codes]

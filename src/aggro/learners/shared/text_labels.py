@@ -1,4 +1,4 @@
-"""Labels that are text, numbered by compiled code: those of arrays of letters, and those of arrays of objects.
+"""Labels that are text, numbered by compiled code: those of arrays of letters or of objects, and of pyarrow's columns.
 
 Each known label is an entry of a table, as the words of memory that it is made of. A label is found by a sum over its
 words, each times a number of its own, and then compared word by word. What is not in the table is looked at by Python,
@@ -27,7 +27,7 @@ from aggro.engine.jit.text import (
 u8 = np.uint64
 ENTRIES = 512  # more labels are looked up by Python
 SLOTS_LOG = 12
-WORDS = 64  # of a label; longer ones are compared by Python
+WORDS = 64  # of a label, or letters; longer ones are compared by Python
 SHIFT = u8(64 - SLOTS_LOG)
 MASK = u8(2**SLOTS_LOG - 1)
 LATELY = 256  # objects that are known by their addresses
@@ -101,10 +101,10 @@ def number_letters(letters, weights, table, codes, start):
             entry = table.slots[slot]
             if entry < 0:
                 return np.int64(i)
-            j = u8(0)
-            while j < width and letters[i, j] == table.words[u8(entry), j]:
-                j += u8(1)
-            if j == width:
+            other = np.uint32(0)
+            for j in range(width):
+                other |= letters[i, j] ^ table.words[u8(entry), j]
+            if other == 0:
                 break
             slot = (slot + u8(1)) & MASK
         codes[i] = table.codes[u8(entry)]
@@ -165,6 +165,65 @@ def number_objects(address, stride, n, weights, table, n_forms, codes, start, te
         codes[u8(i)] = table.codes[u8(entry)]
         table.lately[place_of(found)], table.lately_codes[place_of(found)] = found, codes[u8(i)]
     return np.int64(n)
+
+
+@inline
+def word_of(letters, address, p, stop):
+    """The next eight bytes of letters[p:stop], which are at an address, as a word; 0 for those behind them."""
+    total, n = u8(0), min(stop - p, u8(8))
+    if p + u8(8) <= u8(letters.shape[0]):
+        unused = (u8(8) - n) << u8(3)
+        total = u8(word_at(address + np.int64(p))) << unused >> unused
+    else:
+        for k in range(n):
+            total |= u8(letters[p + k]) << (k << u8(3))
+    return total
+
+
+@inline
+def slot_of_bytes(letters, address, p, stop, first, odd):
+    """Where the search for the label letters[p:stop], of which the first word is known, begins."""
+    total, j = stop - p + first * odd[u8(0)], u8(1)
+    while p + u8(8) < stop:
+        p += u8(8)
+        total += word_of(letters, address, p, stop) * odd[j]
+        j += u8(1)
+    return (total * odd[u8(WORDS)]) >> SHIFT
+
+
+@kernel
+def number_bytes(letters, address, bounds, table, n_known, codes, start):
+    """Number the texts between the bounds from ``start`` on; the first that is not in the table, or how many there are.
+
+    That one is put there, with the next number, unless it is too long or there is no room. The answer is -1 if the
+    bounds do not ascend, or leave the letters.
+    """
+    for i in range(u8(start), u8(codes.shape[0])):
+        if not 0 <= bounds[i] <= bounds[i + u8(1)] <= letters.shape[0]:
+            return np.int64(-1)
+        p, stop = u8(bounds[i]), u8(bounds[i + u8(1)])
+        length = stop - p
+        if length > u8(WORDS):
+            return np.int64(i)
+        first = word_of(letters, address, p, stop) if p < stop else u8(0)
+        slot = slot_of_bytes(letters, address, p, stop, first, table.odd)
+        entry = table.slots[slot]
+        while entry >= 0:
+            other = (u8(table.kinds[u8(entry)]) ^ length) | (table.words[u8(entry), u8(0)] ^ first)
+            for j in range(u8(1), (length + u8(7)) >> u8(3)):
+                other |= word_of(letters, address, p + (j << u8(3)), stop) ^ table.words[u8(entry), j]
+            if other == u8(0):
+                break
+            slot = (slot + u8(1)) & MASK
+            entry = table.slots[slot]
+        if entry < 0:
+            if n_known < table.kinds.shape[0]:
+                table.slots[slot], table.kinds[u8(n_known)] = n_known, np.int64(length)
+                for j in range((length + u8(7)) >> u8(3)):
+                    table.words[u8(n_known), j] = word_of(letters, address, p + (j << u8(3)), stop)
+            return np.int64(i)
+        codes[i] = entry
+    return np.int64(codes.shape[0])
 
 
 @quick
@@ -299,3 +358,35 @@ def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
                 return None
         start = stop
     return Numbered(codes, added, firsts)
+
+
+def texts_of(column: Any) -> np.ndarray | None:
+    """The labels in a column of pyarrow's as an array of letters; None if that cannot be had soon.
+
+    It cannot if some are missing, or too long, or too many are different, or they are not in one piece; nor if one ends
+    with a NUL, which no array keeps.
+    """
+    kind = str(getattr(column, "type", ""))
+    if kind not in ("string", "large_string") or column.null_count or getattr(column, "num_chunks", 1) != 1:
+        return None
+    if not CAN_READ_TEXT:
+        return None
+    piece = column.chunk(0) if hasattr(column, "num_chunks") else column
+    _, offsets, data = piece.buffers()
+    if offsets is None or data is None:
+        return None
+    bounds = np.frombuffer(offsets, np.int64 if kind == "large_string" else np.int32)
+    bounds = bounds[piece.offset : piece.offset + len(piece) + 1].astype(np.int64, copy=False)
+    letters, table, names = np.frombuffer(data, np.uint8), TextTable(WORDS // 8, False).arrays, list[str]()
+    address, codes, start = letters.__array_interface__["data"][0], np.empty(len(piece), np.int64), 0
+    while (start := int(number_bytes(letters, address, bounds, table, len(names), codes, start))) < codes.shape[0]:
+        if start < 0 or len(names) == ENTRIES or bounds[start + 1] - bounds[start] > WORDS:
+            return None
+        text = letters[bounds[start] : bounds[start + 1]].tobytes()
+        try:
+            names.append(text.decode())
+        except UnicodeDecodeError:
+            return None
+        if text.endswith(b"\0"):
+            return None
+    return np.take(np.array(names), codes)

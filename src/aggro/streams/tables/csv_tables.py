@@ -31,10 +31,11 @@ from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.cuts import Span, block_cuts, newline_cuts, spans_of_text
 from aggro.streams.io.files import Source
 from aggro.streams.io.lines import BOM, whole_lines
+from aggro.streams.parse.csv_numbers import IN_NUMBERS, plain_numbers
 from aggro.streams.parse.csv_rows import RETURN, last_row_end, rows_of
 from aggro.streams.tables.csv_bad_rows import TRUE_OR_FALSE, sift
 from aggro.streams.tables.csv_layout import LONGEST_ROW, first_line, layout_of
-from aggro.streams.tables.encode import Roles, encode
+from aggro.streams.tables.encode import EXACT, Roles, encode
 from aggro.streams.tables.raw import (
     Columns,
     as_floats,
@@ -48,7 +49,7 @@ from aggro.streams.tables.raw import (
     wanted,
 )
 from aggro.streams.tables.roles import MISSING as MISSING_WORDS
-from aggro.streams.tables.roles import Column, Role
+from aggro.streams.tables.roles import Column, Role, as_number
 from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 MOST_OPEN = 100  # quotes of a file that are never closed
+TRIES = 3  # blocks that turn out not to be of plain numbers, after which none is taken for such
 
 
 def read_csv(stream: Stream) -> Iterator[Chunk]:
@@ -164,6 +166,7 @@ class CsvReader:
         self._names_of = {0: self._names} if stream.settled.first else {}
         self._missing = MISSING
         self._only: list[str] | None = None  # the columns to read, if not all
+        self._tries_left = TRIES
 
     def rows(self, table: Any) -> tuple:
         """(X, y, weight, names)"""
@@ -173,8 +176,11 @@ class CsvReader:
         """The types of the columns, from the first rows."""
         import pyarrow as pa
 
-        lines = Block.of(sample).lines
-        lines = lines[self.layout.header_end(lines) :]
+        block = Block.of(sample)
+        start = self.layout.header_end(block.lines)
+        if self._fields(block, start, self._names) is not None:
+            return dict.fromkeys(self._names, pa.float64())
+        lines = block.lines[start:]
         text, table = lines.tobytes(), None
         if b"\r" not in text and not self.layout.has_quotes(lines):  # then a table of pyarrow's is of whole rows
             with suppress(pa.ArrowInvalid):
@@ -216,6 +222,9 @@ class CsvReader:
 
         names = self._names_in(block)
         start = self.layout.header_end(block.lines) if block.offset == 0 else 0
+        plain = self._plain_table(block, start, names)
+        if plain is not None:
+            return Table(plain, [])
         line = int(np.count_nonzero(block.lines[:start] == NEWLINE))
         pieces, bad = self._closed(block.lines[start:], line)
         tables = []
@@ -224,6 +233,28 @@ class CsvReader:
             bad += [(first + number, what) for number, what in wrong]
             tables += [table] if table is not None else []
         return Table(pa.concat_tables(tables, promote_options="none") if tables else pa.table({}), sorted(bad))
+
+    def _plain_table(self, block: Block, start: int, names: list[str]) -> Any:
+        """The table of a block in which all fields are plain numbers, as pyarrow would read it; else None."""
+        import pyarrow as pa
+
+        types, used = next(self._tries(names)), self._only or names
+        if not self._tries_left or any(types[name] != pa.float64() for name in used):
+            return None
+        fields = self._fields(block, start, names)
+        if fields is None:
+            self._tries_left -= 1  # threads may miss each other's: then one block more is tried
+            return None
+        found = dict(zip(names, fields, strict=True))
+        if not fields.shape[1] or (self.label in found and np.abs(found[self.label]).max() >= EXACT):
+            return None
+        return pa.table({name: pa.array(found[name]) for name in used})
+
+    def _fields(self, block: Block, start: int, names: list[str]) -> np.ndarray | None:
+        """The columns of a block in which all fields are plain numbers; else None."""
+        if self._delimiter in IN_NUMBERS or any(as_number(word) is not None for word in self._missing):
+            return None
+        return plain_numbers(block, start, self._delimiter, len(names))
 
     def _table(self, text: np.ndarray, names: list[str]) -> tuple[Any, list[tuple[int, str]]]:
         """The rows of a text whose quotes are closed, None if there are none; and the malformed lines."""

@@ -86,7 +86,8 @@ def _field(fields: Any, field: int, kind: Callable[[], Any]) -> Any:
 
 def check_pages(file: Any, group: Group) -> None:
     """Refuse a row group whose pages are too large to be read."""
-    size = sum(_largest(file, column) for column in group.columns)
+    end = os.fstat(file.fileno()).st_size
+    size = sum(_largest(file, end, column) for column in group.columns)
     if size > LARGEST_PAGES:
         raise ValueError(
             f"the pages of its columns take {size:,} bytes. Expected at most {LARGEST_PAGES:,}: "
@@ -94,14 +95,14 @@ def check_pages(file: Any, group: Group) -> None:
         )
 
 
-def _largest(file: Any, column: Column) -> int:
-    """The bytes of the column's dictionary and of its largest other page."""
+def _largest(file: Any, end: int, column: Column) -> int:
+    """The bytes of the column's dictionary and of its largest other page, in a file of so many bytes."""
     at, dictionary, largest, values = column.start, 0, 0, 0
     while at < column.end and values < column.values:
-        header, length = _header(file, at)
+        header, length = _header(file, end, at)
         size, packed = _field(header, 2, int), _field(header, 3, int)
         at += length + packed
-        if size < 0 or packed < 0 or at > os.fstat(file.fileno()).st_size:
+        if size < 0 or packed < 0 or at > end:
             raise ValueError(DAMAGED)
         if _field(header, 1, int) == DICTIONARY_PAGE:
             dictionary = max(dictionary, size)
@@ -111,9 +112,9 @@ def _largest(file: Any, column: Column) -> int:
     return dictionary + largest
 
 
-def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
+def _header(file: Any, end: int, at: int) -> tuple[dict[int, Any], int]:
     """The fields of the page's header at this place, and its length."""
-    if not 0 <= at < os.fstat(file.fileno()).st_size:
+    if not 0 <= at < end:
         raise ValueError(DAMAGED)
     look = FIRST_LOOK
     while True:

@@ -30,7 +30,8 @@ class Compact:
         field = 0
         while (head := self._byte()) & 15 != STOP:
             field = field + (head >> 4) if head >> 4 else self._number()
-            value = self._value(head & 15, wanted.get(field) or {}, depth + 1)
+            kind = head & 15
+            value = self._number() if BYTE < kind < DOUBLE else self._value(kind, wanted.get(field) or {}, depth + 1)
             if field in wanted:
                 fields[field] = value
         return fields
@@ -74,7 +75,11 @@ class Compact:
         return value | byte << shift
 
     def _number(self) -> int:
-        value = self._varint()
+        value = self.data[self.at]
+        if value < 128:  # most are small
+            self.at += 1
+        else:
+            value = self._varint()
         return (value >> 1) ^ -(value & 1)
 
     def _bytes(self, n: int) -> bytes:

@@ -12,7 +12,7 @@ from house.source import modules
 
 from aggro.engine.jit import compile as decorators
 
-COMPILED = {"kernel", "quick", "inline", "part", "exact", "exact_part", "allocating", "python_too"}
+COMPILED = {"kernel", "quick", "inline", "part", "exact", "exact_part", "allocating", "handing_on", "python_too"}
 
 
 def compiled_by_call(tree: ast.AST) -> set[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.engine.feature_maps.carry import carry
 from aggro.engine.feature_maps.parts import map_columns
-from aggro.engine.jit.compile import allocating, exact_part, inline, kernel
+from aggro.engine.jit.compile import allocating, exact_part, handing_on, inline, kernel
 from aggro.engine.rows import CSR, entry, n_rows, stored
 from aggro.engine.scaling import (
     FAR,
@@ -31,11 +31,31 @@ from aggro.engine.scaling import (
 u8 = np.uint64
 
 
-@allocating
+class Alone(NamedTuple):
+    """A scaling by itself, as the functions here read it from a state."""
+
+    scaling: Scaling
+
+
+class Both(NamedTuple):
+    """The same of a state that has a map, too."""
+
+    scaling: Scaling
+    map: Any
+
+
+@handing_on
 def ready_for(state, X, start, stop):
-    """What rows ``start`` to ``stop`` of X are read from, and work space for making them ready: for ``bring``."""
-    if hasattr(state, "scaling"):
-        return rows_for(state, X, start, stop), marks_for(state, X, start, stop)
+    """What rows ``start`` to ``stop`` of X are read from, and work space for making them ready: for ``bring``.
+
+    It hands on those parts of a state that are needed: to call a function with all of it takes longer than one row.
+    """
+    if hasattr(state, "map"):
+        both = Both(state.scaling, state.map)
+        return rows_for(both, X, start, stop), marks_for(both, X, start, stop)
+    elif hasattr(state, "scaling"):
+        alone = Alone(state.scaling)
+        return rows_for(alone, X, start, stop), marks_for(alone, X, start, stop)
     else:
         return X, state.tally.loss  # which is not used: an array at hand, since making one takes time
 
@@ -171,12 +191,6 @@ def spoil(rows):
 
 
 # From Python ------------------------------------------------------------------------------------------------
-
-
-class Alone(NamedTuple):
-    """A scaling by itself, as the functions here read it from a state."""
-
-    scaling: Scaling
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit.compile import quick
-from aggro.engine.jit.dicts import CAN_READ_DICTS, read_dict, take_back
+from aggro.engine.jit.dicts import CAN_READ_DICTS, CAN_READ_ENTRIES, read_dict, take_back
 from aggro.engine.jit.pinned import content
 from aggro.learners.shared.features import Reader, are_plain
 
@@ -29,10 +29,10 @@ def forget(reader, n_names):
 class Known:
     """Names, and what reads dicts of them."""
 
-    def __init__(self, names, entries=64):
+    def __init__(self, names, entries=64, direct=CAN_READ_ENTRIES):
         self.names = list(names)
         self.index = {name: j for j, name in enumerate(names)}
-        self.reader = Reader(self.names, self.index, are_plain(names), entries)
+        self.reader = Reader(self.names, self.index, are_plain(names), entries, direct)
 
     def found(self, x, least=-np.inf, room=0):
         """The row as a list of (position, value), and how many were left out; None if only Python can read it."""
@@ -62,10 +62,11 @@ def test_rows_are_in_order_of_position():
     assert Known([]).found({"a": 1.0}) == ([], 1)
 
 
+@pytest.mark.parametrize("direct", {False, CAN_READ_ENTRIES})
 @pytest.mark.parametrize("seed", range(5))
-def test_any_dicts_in_any_order_are_read_as_python_reads_them(seed):
+def test_any_dicts_in_any_order_are_read_as_python_reads_them(seed, direct):
     chance = random.Random(seed)
-    known = Known([f"word{k}" for k in range(200)] + list(range(100)), entries=400)
+    known = Known([f"word{k}" for k in range(200)] + list(range(100)), 400, direct)
     universe = [*known.names, *(f"new{k}" for k in range(30)), 10**30]
     x = {}
     for _ in range(400):
@@ -78,6 +79,25 @@ def test_any_dicts_in_any_order_are_read_as_python_reads_them(seed):
             x = {**x, chance.choice(universe): 1.0} if chance.random() < 0.5 else dict(list(x.items())[:-1])
         else:
             x = dict(reversed(x.items()))
+        for name in chance.sample([*x], min(len(x), chance.choice([0, 0, 1, 5]))):
+            del x[name]  # its place stays empty
+        assert known.found(x) == slowly(x, known.index)
+
+
+def test_dicts_of_all_builds_are_read():
+    class Thing:
+        def __init__(self, **values):
+            self.__dict__.update(values)
+
+    split = vars(Thing(a=1.0, b=2.0))  # its values may stand apart from its keys
+    other = vars(Thing(a=3.0, b=4.0))
+    del other["a"]
+    texts = dict.fromkeys("abc", 1.0)
+    mixed = {**texts, 7: 2.0}
+    cleared = dict.fromkeys("abc", 1.0)
+    cleared.clear()
+    known = Known(["a", "b", "c", 7])
+    for x in (split, other, texts, mixed, cleared, {}, {7: 1.0}, dict.copy(split), texts | {"a": 5.0}):
         assert known.found(x) == slowly(x, known.index)
 
 

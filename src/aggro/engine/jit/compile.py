@@ -10,6 +10,7 @@ decorator      called from      stays a function  for
 ``exact``      compiled code    no                what must be computed to the letter
 ``exact_part`` compiled code    yes               the same, where it is large or seldom needed
 ``allocating`` compiled code    yes               an ``exact_part`` that makes arrays of its own
+``handing_on`` compiled code    no                what returns arrays that it was given, or that others made
 ``python_too`` both             no                small functions that Python calls as they are written
 ============== ================ ================= ==============================================================
 
@@ -129,8 +130,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def quick(function: Callable[..., Any]) -> Any:
-    """Compile an entry point that is over in less time than handing over the GIL takes."""
-    return entry_point(function, {**SETTINGS, "nogil": False})
+    """Compile an entry point that is over in less time than handing over the GIL takes. It makes no arrays."""
+    uncounted = {name: value for name, value in options_there().items() if name == "_nrt"}
+    return entry_point(function, {**SETTINGS, "nogil": False, **uncounted})
 
 
 def piece(**changed: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -143,6 +145,7 @@ part = piece(forceinline=False)
 exact = piece(fastmath=False)
 exact_part = piece(fastmath=False, forceinline=False)
 allocating = piece(fastmath=False, forceinline=False, _nrt=True)
+handing_on = piece(fastmath=False, _nrt=True)
 rare = literal = exact_part  # names of earlier versions, which learners from outside may use
 
 

@@ -16,11 +16,10 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from aggro.engine.jit.compile import BY_ADDRESS, inline
+from aggro.engine.jit.objects import CAN_READ_OBJECTS, ITEMS, KIND, NUMBER, float_at, word, word_at
 
 u8 = np.uint64
 object_ = types.intp  # the address of a Python object
@@ -44,37 +43,52 @@ PyErr_Occurred = types.ExternalFunction("PyErr_Occurred", types.intp())
 PyErr_Clear = types.ExternalFunction("PyErr_Clear", types.void())
 EQUAL = np.int32(2)  # Py_EQ
 
-# Where an object says of which type it is, a float its number, and a list where its items are: bytes from its address.
-KIND, NUMBER, ITEMS = 8, 16, 24
 CAN_READ_DICTS = (
     BY_ADDRESS
     and sys.implementation.name == "cpython"
     and (object.__basicsize__, float.__basicsize__, list.__basicsize__) == (KIND + 8, NUMBER + 8, ITEMS + 16)
 )
+
+# Where a dict has its table, and its values if they are apart; and where a table says how it is built, how many entries
+# it has, and what is before them: bytes from its address. CPython's own headers, which are not for others, have it so.
+TABLE, APART, BUILT, N_ENTRIES, INDEX = 32, 40, 8, 24, 32
+BY_HASH, BY_TEXT = 0, 1  # what tables are of: entries of hash, key and value, or of key and value
+
+
+def entries_in(x: dict[Any, Any]) -> list[tuple[int, int]]:
+    """The addresses of the keys and values of a dict, as ``entries_of`` and ``read_dict`` find them."""
+    table = word(id(x) + TABLE)
+    built = word(table + BUILT)
+    at, step = table + INDEX + (1 << (built >> 8 & 0xFF)), 16
+    if built >> 16 & 0xFF == BY_HASH:
+        at, step = at + 8, 24
+    places = range(at, at + step * word(table + N_ENTRIES), step)
+    return [(word(place), word(place + 8)) for place in places if word(place + 8)]
+
+
+def tables_are_there() -> bool:
+    """Whether dicts of all sizes, with keys of one kind and of several, and some taken out, are built as expected."""
+    for size in (0, 3, 200):
+        for keys in ([f"key {k}" for k in range(size)], [*range(size)], ["text", *range(size)]):
+            x = {key: float(k) for k, key in enumerate(keys)}
+            for key in keys[1:size:90]:
+                del x[key]
+            if word(id(x) + APART) != 0 or entries_in(x) != [(id(key), id(value)) for key, value in x.items()]:
+                return False
+    return True
+
+
+CAN_READ_ENTRIES = (
+    CAN_READ_DICTS
+    and CAN_READ_OBJECTS
+    and (3, 11) <= sys.version_info[:2] <= (3, 13)
+    and dict.__basicsize__ == APART + 8
+    and tables_are_there()
+)
 # The addresses of types whose instances become numbers without a user's code; text and whole numbers are keys too.
 NUMBERS = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
 SAFE = np.array([id(kind) for kind in (str, *NUMBERS)], np.int64)
 TEXT, WHOLE, FLOAT = range(3)
-
-
-@intrinsic
-def word_at(typingctx, address):
-    """The eight bytes at an address."""
-
-    def codegen(context, builder, signature, args):
-        return builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
-
-    return types.int64(types.int64), codegen
-
-
-@intrinsic
-def float_at(typingctx, address):
-    """The float in the eight bytes at an address."""
-
-    def codegen(context, builder, signature, args):
-        return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
-
-    return types.float64(types.int64), codegen
 
 
 @inline
@@ -126,6 +140,7 @@ class DictReader(NamedTuple):
     names: int  # the address of the list of all features
     lookup: int  # the address of the dict of their positions
     plain: int  # whether all names are plain text or whole numbers: then no code of a user's compares them
+    direct: int  # whether entries are read where they are: CAN_READ_ENTRIES
 
 
 @inline
@@ -209,6 +224,19 @@ def add_names(reader, n, n_names):
 
 
 @inline
+def entries_of(address, direct):
+    """Where the first key of a dict is, where they end, and the bytes from key to key; none if it must be asked."""
+    if direct == 0 or word_at(address + APART) != 0:
+        return np.int64(0), np.int64(0), np.int64(0)
+    table = word_at(address + TABLE)
+    built = word_at(table + BUILT)
+    at, step = table + INDEX + (np.int64(1) << (built >> 8 & 0xFF)), np.int64(16)
+    if built >> 16 & 0xFF == BY_HASH:
+        at, step = at + 8, np.int64(24)
+    return at, at + step * word_at(table + N_ENTRIES), step
+
+
+@inline
 def read_dict(address, reader, least, room):
     """Make the dict at an address the reader's row, in order of position; how many features were left out, or -1.
 
@@ -227,17 +255,29 @@ def read_dict(address, reader, least, room):
     same = entries >= 0  # as the dict before, so far
     new = np.int64(0)
     n = u8(0)
-    while PyDict_Next(address, place, place + 8, place + 16) != 0:
-        if n == u8(reader.numbers.shape[0]) or not is_number(cell[VALUE], safe):
-            return np.int64(DOES_NOT_FIT)
-        if word_at(cell[VALUE] + KIND) == safe[FLOAT]:
-            number = float_at(cell[VALUE] + NUMBER)
+    at, end, step = entries_of(address, reader.direct)
+    while True:
+        if step != 0:
+            while at < end and word_at(at + 8) == 0:  # taken out
+                at += step
+            if at >= end:
+                break
+            key, value = word_at(at), word_at(at + 8)
+            at += step
         else:
-            number = PyFloat_AsDouble(cell[VALUE])
+            if PyDict_Next(address, place, place + 8, place + 16) == 0:
+                break
+            key, value = cell[KEY], cell[VALUE]
+        if n == u8(reader.numbers.shape[0]) or not is_number(value, safe):
+            return np.int64(DOES_NOT_FIT)
+        if word_at(value + KIND) == safe[FLOAT]:
+            number = float_at(value + NUMBER)
+        else:
+            number = PyFloat_AsDouble(value)
             if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
                 PyErr_Clear()
                 return np.int64(DOES_NOT_FIT)
-        key, position, found = cell[KEY], positions[n], False
+        position, found = positions[n], False
         if u8(position) < n_names:
             name = word_at(items + 8 * position)
             found = name == key or (same and same_key(name, key, safe))

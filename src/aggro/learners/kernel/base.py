@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.at_once import NO_TARGETS
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.engine.passes import run, score
@@ -198,6 +199,9 @@ class KernelLearner(KernelSettings):
     def _known_target(self, model: Model, y: Any) -> float | None:
         """Never the short way: room has to be made before a row is learned."""
         return None
+
+    def _targets_at_once(self, model: Model) -> int:
+        return NO_TARGETS
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """A block of rows is scored together."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from aggro.engine.at_once import ANY_TARGET
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner
@@ -177,6 +178,9 @@ class Detector(Learner):
 
     def _known_target(self, model: Model, y: Any) -> float | None:
         return 0.0
+
+    def _targets_at_once(self, model: Model) -> int:
+        return ANY_TARGET
 
 
 def decisions(scores: np.ndarray) -> np.ndarray:

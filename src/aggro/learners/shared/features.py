@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRIES, SAFE, DictReader
+from aggro.engine.jit.dicts import CAN_READ_DICTS, CAN_READ_ENTRIES, CELLS, ENTRIES, SAFE, DictReader
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rows import CSR
 from aggro.learners.shared.bad_values import bad_value
@@ -91,7 +91,9 @@ class Reader:
 
     __slots__ = ("index", "names", "pinned", "room")
 
-    def __init__(self, names: list[Any], index: dict[Any, int], plain: bool, room: int) -> None:
+    def __init__(
+        self, names: list[Any], index: dict[Any, int], plain: bool, room: int, direct: bool = CAN_READ_ENTRIES
+    ) -> None:
         self.names, self.index = names, index  # kept alive: compiled code has their addresses
         self.room = room
         indptr, indices, values = np.zeros(2, np.int64), np.zeros(room, np.uint32), np.zeros(room)
@@ -99,8 +101,8 @@ class Reader:
         positions, slots, cell = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(CELLS, np.int64)
         cell[ENTRIES] = -1
         work = np.zeros(room, np.int64), np.zeros(room), positions, slots, np.zeros(room, np.uint64), cell, SAFE
-        addresses = id(names), id(index), int(plain)
-        self.pinned = Pinned(DictReader(row, indptr, indices, values, *work, *addresses), "dict reader")
+        facts = id(names), id(index), int(plain), int(direct)
+        self.pinned = Pinned(DictReader(row, indptr, indices, values, *work, *facts), "dict reader")
 
 
 class Features:

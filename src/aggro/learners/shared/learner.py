@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from aggro.engine.at_once import NO_TARGETS
 from aggro.engine.passes import layout_of, run, suited
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
@@ -160,6 +161,10 @@ class Learner(OneRow, Columns, Counted):
         """The target as a number, if there is nothing new about it and it has no weight of its own."""
         raise NotImplementedError
 
+    def _targets_at_once(self, model: Model) -> int:
+        """What targets are to calls that are made at once (``engine.at_once``), where ``_known_target`` knows them."""
+        return NO_TARGETS
+
     # Parameters -----------------------------------------------------------------------------------
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
@@ -173,6 +178,8 @@ class Learner(OneRow, Columns, Counted):
         model = self.__dict__.get("_model")
         if model is not None and name in self._constraints:
             model.stale = True
+        elif model is not None:
+            model.stir()  # it may be on_drift
 
     def _check_params(self) -> None:
         # A pickle may be older than a parameter: the class says then what it was before.

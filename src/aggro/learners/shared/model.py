@@ -11,6 +11,10 @@ for them before it is let go. Labels are never changed, only replaced, together 
 is in the middle of a call does not begin another one: a signal handler, or a method of an object among the data,
 would find a row half packed and a state half grown, so it is refused (``check_free``, ``check_idle``).
 
+A model at which nobody has changed anything for two one-row calls is at rest: the next ones may be made at once, by
+compiled code alone (``engine.at_once``). Whatever is set here ends that, so nothing that those calls rely on may change
+in any other way, but for features that they add themselves.
+
 A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``. For what becomes of the
 locks when the process forks, see ``learners.shared.forks``.
 """
@@ -24,12 +28,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine import at_once
 from aggro.engine.calibration import BALANCED
+from aggro.engine.jit.objects import DATA, HELD, IN_TUPLE, ITEMS, word
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
 from aggro.engine.tending import UNTENDED, tend_address
-from aggro.learners.shared.features import Features, frozen
+from aggro.learners.shared.features import Features, Reader, frozen
 from aggro.learners.shared.forks import enlist
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.one_row_code import (
@@ -40,6 +46,8 @@ from aggro.learners.shared.one_row_code import (
     SCORE_DICT,
     SCORE_ROW,
     UNKNOWN,
+    Code,
+    bring_at_once,
     pinned_call,
     place_of,
 )
@@ -87,6 +95,8 @@ class Moment(NamedTuple):
 class Model:
     """A state and what is needed to read and write it; see the module for how threads share it."""
 
+    record = at_once.new_record()  # of none: each has its own as soon as it can be called
+
     def __init__(self, state: Any, width: int, features: Features, labels: Labels, seed: int) -> None:
         self.state = state
         self.width = width  # allocated; features.n are in use
@@ -96,7 +106,18 @@ class Model:
         self.n_iter = 1
         self._runtime()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        self.stir()
+
+    def stir(self) -> None:
+        """Something may have changed: Python has to look at the next rows."""
+        self.record[at_once.STATUS] = at_once.NOTHING
+        self.__dict__["calm"] = 0
+
     def _runtime(self) -> None:
+        self.record = at_once.new_record()
+        self.calm = 0  # one-row calls since something was set, up to two
         self.params: Any = None  # None: never made yet
         self.stale = True  # the learner's parameters were set since these were made
         self.class_weight: Any = None  # costs of the classes, as the learner has them
@@ -109,9 +130,10 @@ class Model:
         self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
         self.busy = False  # a pass is learning into a copy of the state
         self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
-        self.readers = [0]  # of this very state; a new state comes with a new count
+        self.readers = np.zeros(1, np.int64)  # of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout_number = -1
+        self._outside = False  # the code for it is not this package's
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = NO_SHAPE
         self.dense_row = np.zeros(0)
@@ -237,7 +259,7 @@ class Model:
         """Make this what the model has learned."""
         with self.guard:
             if state is not self.state:
-                self.readers = [0]
+                self.readers = np.zeros(1, np.int64)
             self.state, self.params, self.labels, self.width = state, params, labels, width
             self.pinned = None
 
@@ -255,7 +277,7 @@ class Model:
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
         call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
-        self.pinned, self.layout_number = pinned_call(call)
+        self.pinned, self.layout_number, self._outside = pinned_call(call)
         return self.pinned
 
     def score_row(self, row: Pinned) -> float:
@@ -297,7 +319,7 @@ class Model:
             return INFINITY
         reader = self.features.reader
         if reader is None or len(x) > reader.room:
-            reader = self.features.reader_for(len(x))
+            reader = self._new_reader(len(x))
             if reader is None:
                 return INFINITY
         if self._score_dict < 0:
@@ -307,7 +329,7 @@ class Model:
         first: float = call(self.pinned, reader.pinned, id(x), self.least, code.pass_at, code.row_at)
         return first
 
-    def learn_dict(self, x: Any, target: float) -> int:
+    def learn_dict(self, x: Any, target: float, weight: float) -> int:
         """The same for a dict: 1, or 0 if it is not finite, or -1 if compiled code does not learn it.
 
         That adds features for which there is room, but not while a call may take back what was added since it began.
@@ -316,7 +338,7 @@ class Model:
             return -1
         reader = self.features.reader
         if reader is None or len(x) > reader.room:
-            reader = self.features.reader_for(len(x))
+            reader = self._new_reader(len(x))
             if reader is None:
                 return -1
         if self._learn_dict < 0:
@@ -324,5 +346,81 @@ class Model:
         code = CODE[self._learn_dict]
         call = code.call
         room = 0 if self.may_go_back else self._room
-        learned: int = call(self.pinned, reader.pinned, id(x), target, 1.0, room, code.pass_at, code.row_at)
+        learned: int = call(self.pinned, reader.pinned, id(x), target, weight, room, code.pass_at, code.row_at)
         return learned
+
+    def _new_reader(self, entries: int) -> Reader | None:
+        """A reader of dicts with this many entries; None where Python has to read them."""
+        self.stir()
+        return self.features.reader_for(entries)
+
+    # At rest ----------------------------------------------------------------------------------------
+
+    def rest(self, learner: Any) -> None:
+        """A one-row call has found nothing new; after two of them the next may be made at once. Needs the guard."""
+        if self.calm < 2:
+            self.__dict__["calm"] += 1
+            if self.calm == 2:
+                self._fill_record(learner)
+
+    def _fill_record(self, learner: Any) -> None:
+        """Write down what calls that are made at once need; see ``engine.at_once``."""
+        pinned, features, labels = self.pinned, self.features, self.labels
+        targets = learner._targets_at_once(self)
+        if pinned is None or self._outside or self.in_python or targets == at_once.NO_TARGETS or not bring_at_once():
+            return
+        reader, dense = features.reader, self.dense_pinned
+        if not features.reserved and (features.names is not None or features.n != self.dense_row.shape[0]):
+            dense = None  # names may be added, and the array would be too short then
+
+        def code(place: int, row: Any) -> Code:
+            return CODE[NEVER_FITS if row is None else max(place, NEVER_FITS)]
+
+        learn_row, score_row = code(self._learn_dense, dense), code(self._score_dense, dense)
+        learn_dict, score_dict = code(self._learn_dict, reader), code(self._score_dict, reader)
+        names: Any = labels.pair
+        columns = n_labels = self.scores_row.shape[1]
+        labels_at = id(names) + IN_TUPLE
+        if columns > 1:
+            names, n_labels = labels.by_code, len(labels.by_code)
+            labels_at = word(id(names) + ITEMS)
+        if self.class_weight is not None or not names or n_labels > columns or (columns > 1 and n_labels < 3):
+            n_labels = 0
+        self.__dict__["_kept"] = (pinned, reader, dense, self.dense_row, labels, self.readers, self.scores_row)
+        self.record[at_once.GUARD : at_once.NO_LABEL] = (
+            id(self.guard) + HELD,
+            word(id(self.readers) + DATA),
+            pinned,
+            targets,
+            self.dense_row.shape[0],
+            dense or 0,
+            word(id(self.dense_row) + DATA),
+            learn_row.at,
+            learn_row.pass_at,
+            score_row.at,
+            score_row.pass_at,
+            reader.pinned if reader else 0,
+            self._room,
+            np.float64(self.least).view(np.int64),
+            learn_dict.at,
+            learn_dict.row_at,
+            learn_dict.pass_at,
+            score_dict.at,
+            score_dict.row_at,
+            score_dict.pass_at,
+            columns,
+            word(id(self.scores_row) + DATA),
+            n_labels,
+            labels_at,
+        )
+        allowed = self.record[at_once.STATUS] = self._allowed(learner)
+        if self._allowed(learner) != allowed:  # others may set something without the guard
+            self.stir()
+
+    def _allowed(self, learner: Any) -> int:
+        """What may be done at once."""
+        if self.stale:
+            return at_once.NOTHING
+        if self.busy or self.may_go_back or self._hold is not None or learner.on_drift is not None:
+            return at_once.SCORES
+        return at_once.LEARNS

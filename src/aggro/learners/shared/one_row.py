@@ -16,6 +16,7 @@ from aggro.learners.shared.features import Features, Ordered, as_float, frozen
 from aggro.learners.shared.forks import Turn
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import INFINITY, NESTED, Model, View
+from aggro.learners.shared.one_row_code import AT_ONCE, LEARN
 
 FLOAT = np.dtype(np.float64)
 FIRST = Turn()  # two threads may bring the first rows to one learner at once
@@ -93,7 +94,11 @@ class OneRow:
             model.features.n = width
         if model.dense_pinned is None or model.dense_shape != (width,):
             buffer = np.zeros((1, width))
-            model.dense_shape, model.dense_row, model.dense_pinned = (width,), buffer[0], Pinned((frozen(buffer),))
+            model.dense_shape, model.dense_row, model.dense_pinned = (
+                (width,),
+                buffer[0],
+                Pinned((frozen(buffer),), "dense row"),
+            )
         model.dense_row[:] = x
         return model.dense_pinned
 
@@ -119,9 +124,12 @@ class OneRow:
         weight : float, default=1.0
             How much the row counts: it scales C.
         """
-        model: Model | None = self.__dict__.get("_model")
-        if model is None:
+        try:
+            model = self._model
+        except AttributeError:
             self._learn_first(x, y, weight)
+            return self
+        if AT_ONCE[LEARN](model.record, x, y, weight):
             return self
         if model.held():
             raise RuntimeError(NESTED)
@@ -129,15 +137,16 @@ class OneRow:
             with telling(self):
                 self._learn_one(model, x, y, weight)
             return self
-        if type(weight) is float and weight == 1.0:
+        if type(weight) is float and 0.0 < weight < INFINITY:
             with model.guard:  # nothing new about the row: the common case, kept short
                 if not model.stale and not model.busy:
                     target = self._known_target(model, y)
                     if target is not None:
-                        learned = model.learn_dict(x, target) if type(x) is dict else -1
+                        learned = model.learn_dict(x, target, weight) if type(x) is dict else -1
                         if learned < 0 and (row := self._known_row(model, x)) is not None:
-                            learned = model.learn_row(row, target, 1.0)
+                            learned = model.learn_row(row, target, weight)
                         if learned > 0:
+                            model.rest(self)
                             return self
         self._learn_one(model, x, y, weight)
         return self

@@ -24,8 +24,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from aggro.engine.at_once import CAN_CALL_AT_ONCE, LATER, label_at_once, learn_at_once, score_at_once
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
+from aggro.engine.jit.objects import AN_OBJECT
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import (
     Layout,
@@ -52,6 +54,7 @@ class Code:
     """
 
     call: Callable[..., Any]
+    at: int  # where it is itself, for compiled code
     pass_at: int  # of the loop over rows
     row_at: int = 0  # of what takes a row: for dicts
 
@@ -61,19 +64,20 @@ def never_fits(*_: Any) -> int:
     return -1
 
 
-CODE = [Code(never_fits, 0)]
+CODE = [Code(never_fits, 0, 0)]
 NEVER_FITS, UNKNOWN = 0, -1  # places: of the above, and of what is yet to be found
 PLACES: dict[tuple[int, int, type], int] = {}  # by the layout's number, the job and the type of the row
 LAYOUTS: dict[Layout, int] = {}  # each with a number, which is quicker to look up by
 PLACING = threading.Lock()
 
 
-def pinned_call(call: OneRowCall) -> tuple[Pinned, int]:
-    """A state and what goes with it, laid out for one-row calls, and the number of its layout."""
+def pinned_call(call: OneRowCall) -> tuple[Pinned, int, bool]:
+    """A state and what goes with it, laid out for one-row calls; its layout's number, and if that is from outside."""
     layout = layout_of(call.state, call.params)
+    outside = from_outside(layout)
     with PLACING:
         number = LAYOUTS.setdefault(layout, len(LAYOUTS))
-    return Pinned(call, layout, outside=from_outside(layout)), number
+    return Pinned(call, layout, outside=outside), number, outside
 
 
 def place_of(job: int, number: int, model: Pinned, row: Pinned) -> int:
@@ -102,8 +106,28 @@ def compiled(job: int, model: Pinned, row: Pinned) -> Code:
         by_row, by_dict, numbers = suited(score_row, layout), score_dict, ()
         pass_at = address_of(suited(score, layout), one.state, one.params, X, one.scores)
     if job in (LEARN_ROW, SCORE_ROW):
-        return Code(direct(by_row, model, row, *numbers, 0), pass_at)
+        given = (model, row, *numbers, 0)
+        return Code(direct(by_row, *given), address_of(by_row, *given), pass_at)
     # What reads dicts is the same for all states: it takes the model as a plain address, and hands it on.
     row_at = address_of(by_row, model, Pinned((X,), type(X)), *numbers, 0)
     more = (*numbers, 0) if numbers else (0.0,)  # room for names, or the least value that a row may hold
-    return Code(direct(by_dict, 0, row, 0, *more, 0, 0), pass_at, row_at)
+    taken = (0, row, 0, *more, 0, 0)
+    return Code(direct(by_dict, *taken), address_of(by_dict, *taken), pass_at, row_at)
+
+
+# What ``engine.at_once`` has; before a model was at rest for the first time, and where there is none, Python looks.
+LEARN, SCORE, LABEL = range(3)
+NOT_YET: list[Callable[..., Any]] = [lambda *_: False, lambda *_: float("nan"), lambda *_: LATER]
+AT_ONCE = list(NOT_YET)
+
+
+def bring_at_once() -> bool:
+    """Find the code of calls that are made at once; whether there is any."""
+    if CAN_CALL_AT_ONCE and AT_ONCE == NOT_YET:
+        one = AN_OBJECT
+        AT_ONCE[:] = [
+            direct(learn_at_once, one, one, one, one),
+            direct(score_at_once, one, one),
+            direct(label_at_once, one, one),
+        ]
+    return CAN_CALL_AT_ONCE

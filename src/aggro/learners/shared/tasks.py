@@ -11,16 +11,19 @@ from typing import Any, Self
 
 import numpy as np
 
+from aggro.engine.at_once import A_NUMBER, LATER, NO_TARGETS
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import as_float
 from aggro.learners.shared.labels import Labels, all_same
 from aggro.learners.shared.learner import NONE, Learner
 from aggro.learners.shared.model import INFINITY, NESTED, Model
 from aggro.learners.shared.one_row import Explanation
+from aggro.learners.shared.one_row_code import AT_ONCE, LABEL, SCORE
 from aggro.learners.shared.params import Choice, Either, Kind
 from aggro.learners.shared.probabilities import by_number, raised
 
 LARGEST = sys.float_info.max
+FLOATS = (float, np.float64)
 CALIBRATION = Choice(("sigmoid", "isotonic"))
 CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
 
@@ -141,16 +144,19 @@ class Classifier(Learner):
 
     def predict_one(self, x: Any) -> Any:
         """The label of one row; None if nothing was learned yet."""
-        model: Model | None = self.__dict__.get("_model")
-        if model is None:
+        try:
+            model: Model = self._model
+        except AttributeError:
             self._check_first(x)
             return None
+        label = AT_ONCE[LABEL](model.record, x)
+        if label is not LATER:
+            return label
         if model.held():
             raise RuntimeError(NESTED)
         with model.guard:
-            f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
-            if not f < INFINITY:
-                f = self._score_one(model, x)
+            f = self._score_one(model, x)
+            model.rest(self)
             pair = model.labels.pair
             if pair is None:
                 return None
@@ -289,6 +295,9 @@ class Classifier(Learner):
         except TypeError:  # not hashable: the slow way says what is wrong
             return None
 
+    def _targets_at_once(self, model: Model) -> int:
+        return id(model.labels.codes) if model.class_weight in (None, "balanced") else NO_TARGETS
+
     def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
         weight = class_weight.get(label, 1.0)
         if not isinstance(weight, Real) or not 0.0 <= weight <= LARGEST:
@@ -405,14 +414,20 @@ class Regressor(Learner):
 
     def predict_one(self, x: Any) -> float:
         """The predicted number of one row; 0.0 if nothing was learned yet."""
-        model: Model | None = self.__dict__.get("_model")
-        if model is None:
+        try:
+            model: Model = self._model
+        except AttributeError:
             self._check_first(x)
             return 0.0
+        f: float = AT_ONCE[SCORE](model.record, x)
+        if f < INFINITY:
+            return f
         if model.held():
             raise RuntimeError(NESTED)
         with model.guard:
-            return self._score_one(model, x)
+            f = self._score_one(model, x)
+            model.rest(self)
+            return f
 
     def decision_one(self, x: Any) -> float:
         """The same as ``predict_one``: a regressor's score is its prediction."""
@@ -429,4 +444,7 @@ class Regressor(Learner):
         return labels, as_float(y, "target"), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        return y if type(y) is float and isfinite(y) else None
+        return float(y) if type(y) in FLOATS and isfinite(y) else None
+
+    def _targets_at_once(self, model: Model) -> int:
+        return A_NUMBER

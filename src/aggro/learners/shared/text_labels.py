@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel, quick
-from aggro.engine.jit.dicts import KIND, word_at
+from aggro.engine.jit.objects import KIND, word_at
 from aggro.engine.jit.text import (
     CAN_READ_TEXT,
     FLAGS,

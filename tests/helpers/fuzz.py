@@ -25,6 +25,7 @@ SEEDS = {
         b"1 1:123456789012345678901234567890.5 2147483647:1\n2 0:1\n",
         b"1 3:1e308 4:.5 5:5. 5:1 2:0\n",
         b"-1 1:0.00000000000000000001 2:12345678.12345678\n",
+        b"+1 1:0.12573 2:-0.132105 10:-1 12345:0.041326 123456789:7\n-1 1:-2.32503 3:99999999 12345678:1234567.8 \n",
     ],
     "vw": [
         b"1 2.0 0.5 'tag|a x:2 y |b:0.5 z:3 x\n-1 |a x\n",
@@ -32,6 +33,7 @@ SEEDS = {
         b"-1 0.25 |longnamespace averylongfeaturename:0.125 exactly8 a\tb|c d:1 \n",
         b"0.5 |f 1:1e200 |g:1e200 2:1e200 \xc3\xa9:1\n1\t|a b\n",
         b"spam 2 |a^b :1 :0.5 colour:red |c:3 town:Nancy :2 t:x|y:z\nham -1 |a b^c :1\n1,2 | a\n0:1:0.5 | a\n",
+        b"+1 |f 1:0.12573 2:-0.132105 exactly8:-1 alongerfeaturename:0.041326 thirtyoneletters_thirtyone_____:1 x:7\n",
         b"| :1 :1 :1 :1 :1 :1 :1 :1 :1 :1 :1 x:e5 y:- z:nan u:-.e w:infinity v:+x\n",
     ],
 }

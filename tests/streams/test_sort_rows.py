@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -30,3 +32,20 @@ def test_repeats_are_summed_in_their_order():
         data = np.array(values + [0.0] * padding)
         tidy(indptr, indices, data)
         assert data[indices.tolist().index(7)] == ((1e16 + 1.0) - 1e16) + 1.0
+
+
+def test_rows_with_the_columns_of_the_row_before_are_as_if_each_stood_alone():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        kinds = [rng.integers(0, 30, rng.integers(0, SHORT + 3)) for _ in range(2)]
+        rows = [kinds[rng.integers(0, 10) // 8] for _ in range(12)]
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        indices = np.concatenate(rows).astype(np.uint32)
+        data = rng.standard_normal(indices.shape[0])
+        alone = []
+        for start, end in pairwise(indptr):
+            columns, values = indices[start:end].copy(), data[start:end].copy()
+            n = tidy(np.array([0, end - start]), columns, values)
+            alone.append((columns[:n].tolist(), values[:n].tolist()))
+        tidy(indptr, indices, data)
+        assert [(indices[a:b].tolist(), data[a:b].tolist()) for a, b in pairwise(indptr)] == alone

@@ -217,3 +217,18 @@ def test_streams(tmp_path):
 
 def test_mutated_text_is_seen_as_the_twin_sees_it():
     assert fuzz.run("vw", 10_000, seed=1)
+
+
+def test_numbers_of_every_length_have_the_bits_that_python_says():
+    numbers = [
+        f"{sign}{'1234567890'[:before]}{point}{behind}"
+        for sign in ("", "-")
+        for before in range(11)
+        for point in ("", ".")
+        for behind in (("0987654321"[:places] for places in range(11)) if point else ("",))
+        if before or behind
+    ]
+    numbers += ["-0", "-0.0", "0", "00000001", "0.0000001", "0.00000001", "9999999.9", "99999999"]
+    text = f"1 |f {' '.join(f'x{k}:{number}' for k, number in enumerate(numbers))}\n"
+    parsed = vw.parse(Block.of(text.encode()))
+    assert parsed.data.view(np.uint64).tolist() == np.array(numbers, float).view(np.uint64).tolist()

@@ -58,6 +58,11 @@ def trailing_zeros(a: Any) -> Any:
     return u8((int(a) & -int(a)).bit_length() - 1 if a else 64)
 
 
+def bits_set(a: Any) -> Any:
+    """How many of the word's bits are 1."""
+    return u8(int(a).bit_count())
+
+
 def bits_of(a: Any) -> Any:
     """The 64 bits of a float as a whole number."""
     return np.float64(a).view(np.int64)
@@ -72,4 +77,5 @@ word = (types.uint64,)
 high_half = emitted(high_half, types.uint64, word * 2, _high_half)
 leading_zeros = emitted(leading_zeros, types.uint64, word, lambda builder, a: builder.ctlz(a, DEFINED_AT_ZERO))
 trailing_zeros = emitted(trailing_zeros, types.uint64, word, lambda builder, a: builder.cttz(a, DEFINED_AT_ZERO))
+bits_set = emitted(bits_set, types.uint64, word, lambda builder, a: builder.ctpop(a))
 bits_of = emitted(bits_of, types.int64, (types.float64,), lambda builder, a: builder.bitcast(a, ir.IntType(64)))

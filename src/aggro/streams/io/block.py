@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.streams.bad_lines import Problem
-from aggro.streams.parse.words64 import PADDING
+from aggro.streams.parse.words64 import WIDE_PADDING
 
 NEWLINE = 10
 LONG = 2**23  # bytes; a usual block is shorter
@@ -31,7 +31,7 @@ class Block(NamedTuple):
         """A block of these lines; a newline is put at the end where it is missing."""
         if not lines.endswith(b"\n"):
             lines += b"\n"
-        text = np.frombuffer(bytearray(lines + bytes(PADDING)), np.uint8)
+        text = np.frombuffer(bytearray(lines + bytes(WIDE_PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 
     def most_lines(self) -> int:

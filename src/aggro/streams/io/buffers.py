@@ -37,16 +37,6 @@ def room(n: int, dtype: DTypeLike = np.float64) -> np.ndarray:
     return array
 
 
-def copied(array: np.ndarray, dtype: DTypeLike | None = None) -> np.ndarray:
-    """A copy, perhaps of another type: for a part of an array that was made larger than it had to be.
-
-    The array's memory is free again, and SciPy, which copies such parts into new memory, leaves the copy alone.
-    """
-    copy = room(array.shape[0], dtype or array.dtype)
-    np.copyto(copy, array, casting="unsafe")
-    return copy
-
-
 def trimmed(array: np.ndarray, n: int) -> np.ndarray:
     """The first n numbers of an array of ``room``, without a copy.
 

@@ -15,7 +15,7 @@ import numpy as np
 from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.buffers import room
 from aggro.streams.io.files import Source
-from aggro.streams.parse.words64 import PADDING
+from aggro.streams.parse.words64 import WIDE_PADDING
 
 LastEnd = Callable[[np.ndarray, int, int], int]
 
@@ -50,12 +50,12 @@ def _of_one(
     source: Source, size: int, number: int, offset: int, last_end: LastEnd, longest: int, stop: int | None
 ) -> Iterator[Block]:
     with source.open(offset) as opened:
-        text = room(size + 1 + PADDING, np.uint8)
+        text = room(size + 1 + WIDE_PADDING, np.uint8)
         held = 0  # bytes in the text; the first one is byte ``offset`` of the file
         while stop is None or offset < stop:
             goal = (offset + held) // size * size + size - offset
-            if text.shape[0] < goal + 1 + PADDING:
-                text = _larger(text, held, 2 * goal + 1 + PADDING)
+            if text.shape[0] < goal + 1 + WIDE_PADDING:
+                text = _larger(text, held, 2 * goal + 1 + WIDE_PADDING)
             got = source.fill(opened, text.data[held:goal])
             held += got
             if held < goal:
@@ -64,7 +64,7 @@ def _of_one(
                 return
             cut = last_end(text, held - got, held)
             if cut:
-                rest = _larger(text[cut:], held - cut, size + 1 + PADDING + held - cut)
+                rest = _larger(text[cut:], held - cut, size + 1 + WIDE_PADDING + held - cut)
                 yield _block(source, text, cut, number, offset)
                 text, offset, held = rest, offset + cut, held - cut
             elif held > longest:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline, kernel
-from aggro.engine.jit.intrinsics import high_half, leading_zeros
+from aggro.engine.jit.intrinsics import bits_of, high_half, leading_zeros, trailing_zeros
 from aggro.streams.parse.decimals import side_of_middle
 from aggro.streams.parse.words64 import PADDING, digit_run, eight_digits, word
 
@@ -42,6 +42,7 @@ FRACTION = u8(2**52)
 EXACT = u8(2**53)
 INFINITY = u8(0x7FF0000000000000)
 SIGN = u8(63)
+ALL_BITS = u8(2**64 - 1)
 FAR = 10**15  # an exponent beyond any that a line of text can make good
 
 
@@ -205,6 +206,44 @@ def number(text, p):
         value = quotient(w, places)
         return -value if negative else value, p, OK
     return product(w, places, negative), p, OK
+
+
+@inline
+def short_number(text, p, marks):
+    """A number of at most eight digits, of which less than eight stand before its point: (value, its end, is it one?).
+
+    ``marks`` has bit k set where byte p + k is no digit (``no_digits``). What follows the number is for the caller to
+    judge: it may be an exponent, or nonsense. No branch depends on the sign or on how many digits there are.
+    """
+    negative = u8(text[p] == MINUS)
+    first = p + negative
+    marks >>= negative
+    whole = trailing_zeros(marks)
+    if whole >= u8(8):
+        return 0.0, p, False
+    digits = whole
+    letters = word(text, first)
+    end = first + whole
+    if text[end] == POINT:
+        digits = trailing_zeros(marks & (marks - u8(1))) - u8(1)
+        end = first + digits + u8(1)
+        behind = ALL_BITS << (whole << u8(3))
+        letters = (letters & ~behind) | (word(text, first + u8(1)) & behind)
+    if digits - u8(1) >= u8(8):
+        return 0.0, p, False
+    w = eight_digits(letters << (u8(64) - (digits << u8(3))))
+    bits = u8(bits_of(quotient(w, digits - whole))) | negative << SIGN
+    return u8(bits).view(np.float64), end, True
+
+
+@inline
+def one_digit(text, p):
+    """The same for one digit, with a sign or without, as most labels are."""
+    negative = u8(text[p] == MINUS)
+    first = p + (negative | u8(text[p] == PLUS))
+    digit = u8(text[first]) - ZERO
+    bits = u8(bits_of(np.float64(np.int64(digit)))) | negative << SIGN
+    return u8(bits).view(np.float64), first + u8(1), digit < u8(10)
 
 
 @kernel

@@ -13,19 +13,46 @@ SHORT = 40  # rows up to this length are sorted by insertion
 
 @kernel
 def tidy(indptr, indices, data):
-    """Sort and sum in place; how many values are left."""
+    """Sort and sum in place; how many values are left.
+
+    In many files each row has the columns of the row before. How those were put in order is known then.
+    """
+    given, places = np.empty(SHORT, indices.dtype), np.empty(SHORT, np.uint64)
+    values = np.empty(SHORT, data.dtype)
+    known, is_ordered = u8(0), False
     kept = u8(0)
     end = u8(0)
     for i in range(u8(indptr.shape[0] - 1)):
         start, end = end, u8(indptr[i + u8(1)])
-        if end - start <= u8(SHORT):
-            for k in range(start + u8(1), end):
-                column, value = indices[k], data[k]
-                at = k
-                while at > start and indices[at - u8(1)] > column:
-                    indices[at], data[at] = indices[at - u8(1)], data[at - u8(1)]
-                    at -= u8(1)
-                indices[at], data[at] = column, value
+        length = end - start
+        if length <= u8(SHORT):
+            repeats = length == known
+            for k in range(min(length, known)):
+                repeats &= indices[start + k] == given[k]
+            if repeats:
+                if not is_ordered:
+                    for k in range(length):
+                        at = k
+                        while at > u8(0) and given[places[at - u8(1)]] > given[k]:
+                            places[at] = places[at - u8(1)]
+                            at -= u8(1)
+                        places[at] = k
+                    is_ordered = True
+                for k in range(length):
+                    values[k] = data[start + k]
+                for k in range(length):
+                    indices[start + k], data[start + k] = given[places[k]], values[places[k]]
+            else:
+                known, is_ordered = length, False
+                for k in range(length):
+                    given[k] = indices[start + k]
+                for k in range(start + u8(1), end):
+                    column, value = indices[k], data[k]
+                    at = k
+                    while at > start and indices[at - u8(1)] > column:
+                        indices[at], data[at] = indices[at - u8(1)], data[at - u8(1)]
+                        at -= u8(1)
+                    indices[at], data[at] = column, value
         else:
             order = np.argsort(indices[start:end], kind="mergesort")
             indices[start:end] = indices[start:end][order]

@@ -12,9 +12,10 @@ cannot see the end of the file, and a wrong guess would shift every feature.
 
 Rows come as they stand: indices that do not ascend, or come twice, are left to the caller.
 
-Nothing else on offer is both fast and streaming, hence a parser of our own. Its time goes into waiting
-for where the next number starts, so it guesses (with branches) what seldom changes, the number of an
-index's digits, and computes (without) what no one can guess: signs and the lengths of fractions.
+Nothing else on offer is both fast and streaming, hence a parser of our own. Where words end is found for
+the whole text first, so that no pair waits for the one before (``separators``). Pairs of short numbers are
+then read eight digits at a time: signs and lengths, which no one can guess, are computed without a branch.
+What is longer, has an exponent or is wrong goes the careful way, byte by byte.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline, kernel
+from aggro.engine.jit.intrinsics import trailing_zeros
+from aggro.engine.jit.letters import no_digits
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
 from aggro.streams.io.buffers import room, trimmed
-from aggro.streams.parse.numbers import BAD, LARGE, OK, number
+from aggro.streams.parse.numbers import BAD, LARGE, OK, number, one_digit, short_number
+from aggro.streams.parse.separators import find_separators, room_for_separators, separator_from
+from aggro.streams.parse.words64 import eight_digits, four_digits, word
 
 u8 = np.uint64
 
@@ -98,36 +103,75 @@ def index_problem(text, p, index, digits):
 
 
 @inline
-def read_pairs(text, p, base, k, indices, data):
-    """The pairs of a line: (where they end, number of pairs so far, problem, largest column, whether they ascend)."""
+def usual_pairs(text, p, ends, j, base, k, indices, data, top, last, ascending):
+    """Pairs of short numbers with a space between them, as far as there are any.
+
+    Where they end, and what is known then: (where, j, number of pairs so far, largest column, the last, order).
+    """
+    while True:
+        end = u8(ends[j])
+        marks = no_digits(text, p)
+        length = trailing_zeros(marks)
+        if length - u8(1) >= u8(8) or text[p + length] != COLON:
+            break
+        value, stop, is_short = short_number(text, p + length + u8(1), marks >> (length + u8(1)))
+        if not is_short or stop != end:
+            break
+        letters = word(text, p)
+        if length <= u8(4):
+            column = four_digits(letters << (u8(32) - (length << u8(3)))) - base
+        else:
+            column = eight_digits(letters << (u8(64) - (length << u8(3)))) - base
+        if column >= LIMIT:
+            break
+        data[k] = value
+        indices[k] = np.uint32(column)
+        ascending &= np.int64(column) > last
+        last = np.int64(column)
+        top = max(top, last)
+        k += u8(1)
+        p = end
+        if text[p] != SPACE:
+            break
+        p += u8(1)
+        j += u8(1)
+    return p, j, k, top, last, ascending
+
+
+@inline
+def read_pairs(text, p, ends, j, base, k, indices, data):
+    """The pairs of a line: (where they end, j, number of pairs so far, problem, largest column, whether they ascend).
+
+    ``ends`` is where words end, the first j of which stand before p.
+    """
     begin = k
     queries = 0
     top, last, ascending = np.int64(-1), np.int64(-1), True
     while True:
         letter = text[p]
-        if letter == SPACE:
-            p += u8(1)
-            continue
         digit = u8(letter) - ZERO
         if digit >= TEN:
-            if letter == NEWLINE:
-                return p, k, bad_lines.GOOD, top, ascending
-            if letter in (TAB, RETURN):
+            if is_blank(letter):
                 p += u8(1)
                 continue
+            if letter == NEWLINE:
+                return p, j, k, bad_lines.GOOD, top, ascending
             if letter == HASH:
                 p, problem = skip_comment(text, p)
                 if problem == bad_lines.GOOD:
                     continue
-                return p, k, problem, top, ascending
+                return p, j, k, problem, top, ascending
             if letter == Q and k == begin and queries == 0:
                 p, problem = skip_query(text, p)
                 if problem == bad_lines.GOOD:
                     queries = 1
                     continue
-                return p, k, problem, top, ascending
-            return p, k, pair_problem(text, p), top, ascending
-        start = p
+                return p, j, k, problem, top, ascending
+            return p, j, k, pair_problem(text, p), top, ascending
+        start, j = p, separator_from(p, ends, j)
+        p, j, k, top, last, ascending = usual_pairs(text, p, ends, j, base, k, indices, data, top, last, ascending)
+        if p > start:
+            continue
         index = u8(0)
         while digit < TEN:
             index = index * TEN + digit
@@ -135,10 +179,10 @@ def read_pairs(text, p, base, k, indices, data):
             digit = u8(text[p]) - ZERO
         column = index - base  # wraps to a huge number where it would be negative
         if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
-            return start, k, index_problem(text, p, index, p - start), top, ascending
+            return start, j, k, index_problem(text, p, index, p - start), top, ascending
         value, p, code = number(text, p + u8(1))
         if code != OK:
-            return p, k, bad_lines.BAD_VALUE if code == BAD else bad_lines.LARGE_VALUE, top, ascending
+            return p, j, k, bad_lines.BAD_VALUE if code == BAD else bad_lines.LARGE_VALUE, top, ascending
         ascending &= np.int64(column) > last
         last = np.int64(column)
         top = max(top, last)
@@ -148,7 +192,7 @@ def read_pairs(text, p, base, k, indices, data):
 
 
 @kernel
-def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
+def parse_lines(text, size, base, skip_bad, ends, labels, indptr, indices, data):
     """Lines to rows: (rows, pairs, lines, bad lines, the first problem, its line, its byte, largest column, order).
 
     ``text`` ends with a newline at ``size - 1`` and has padding after it. The first problem is kept; without
@@ -156,7 +200,9 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
     """
     end = u8(size)
     base = u8(base)
+    find_separators(text, end, ends)
     p = u8(0)
+    j = u8(0)
     row = u8(0)
     k = u8(0)
     lines = 0
@@ -173,13 +219,17 @@ def parse_lines(text, size, base, skip_bad, labels, indptr, indices, data):
             continue
         is_row = text[p] != HASH
         if is_row:
-            label, p, problem = read_label(text, p)
+            label, after, is_digit = one_digit(text, p)
+            if is_digit and is_blank(text[after]):
+                p, problem = after, bad_lines.GOOD
+            else:
+                label, p, problem = read_label(text, p)
         else:
             label = 0.0
             p, problem = skip_comment(text, p)
         filled, highest, ordered = k, np.int64(-1), True
         if problem == bad_lines.GOOD and is_row:
-            p, filled, problem, highest, ordered = read_pairs(text, p, base, k, indices, data)
+            p, j, filled, problem, highest, ordered = read_pairs(text, p, ends, j, base, k, indices, data)
         if problem != bad_lines.GOOD:
             if bad == 0:
                 first_problem, first_line, first_byte = problem, lines, np.int64(p)
@@ -206,7 +256,15 @@ def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> 
     labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
     indices, data = room(n_pairs, np.uint32), room(n_pairs)
     rows, pairs, lines, bad, code, line, byte, top, ascending = parse_lines(
-        block.text, block.size, 0 if zero_based else 1, skip_bad, labels, indptr, indices, data
+        block.text,
+        block.size,
+        0 if zero_based else 1,
+        skip_bad,
+        room_for_separators(block.size),
+        labels,
+        indptr,
+        indices,
+        data,
     )
     return Parsed(
         trimmed(labels, rows),

@@ -25,12 +25,27 @@ import re
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline, kernel
+from aggro.engine.jit.intrinsics import trailing_zeros
+from aggro.engine.jit.letters import name_ends, no_digits
 from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
-from aggro.streams.io.buffers import copied, room, trimmed
+from aggro.streams.io.buffers import room, trimmed
 from aggro.streams.parse.hashing import hash_bytes, hash_number, number_keys
-from aggro.streams.parse.numbers import BAD, LETTER_E, MINUS, OK, PLUS, POINT, TO_LOWER, ZERO, number
+from aggro.streams.parse.numbers import (
+    BAD,
+    LETTER_E,
+    MINUS,
+    OK,
+    PLUS,
+    POINT,
+    TO_LOWER,
+    ZERO,
+    number,
+    one_digit,
+    short_number,
+)
+from aggro.streams.parse.separators import find_separators, room_for_separators, separator_from
 
 u8 = np.uint64
 
@@ -178,8 +193,39 @@ def text_end(text, p):
 
 
 @inline
-def read_features(text, p, k, keys, data, places):
-    """All namespaces from the bar at p on: (where they end, number of features so far, problem)."""
+def usual_features(text, p, ends, j, seed, scale, shift, k, columns, data):
+    """Features with short numbers and a space between them, as far as there are any; for hashed columns.
+
+    Where they end, and what is known then: (where, j, number of features so far).
+    """
+    while True:
+        end = u8(ends[j])
+        length = trailing_zeros(name_ends(text, p))
+        if length - u8(1) >= u8(31) or text[p + length] != COLON:
+            break
+        at = p + length + u8(1)
+        value, stop, is_short = short_number(text, at, no_digits(text, at))
+        value *= scale
+        is_last = text[end] == NEWLINE
+        if not is_short or stop != end or not (is_last or text[end] == SPACE) or not abs(value) < np.inf:
+            break
+        columns[k] = np.uint32(hash_bytes(text, p, p + length, seed) >> shift)
+        data[k] = value
+        k += u8(1)
+        p = end
+        if is_last:
+            break
+        p += u8(1)
+        j += u8(1)
+    return p, j, k
+
+
+@inline
+def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
+    """All namespaces from the bar at p on: (where they end, j, number of features so far, problem).
+
+    ``ends`` is where words end, the first j of which stand before p.
+    """
     space_start, space_end = p, p
     seed = u8(0)
     scale = 1.0
@@ -189,7 +235,7 @@ def read_features(text, p, k, keys, data, places):
         if is_blank(letter):
             p += u8(1)
         elif letter == NEWLINE:
-            return p, k, bad_lines.GOOD
+            return p, j, k, bad_lines.GOOD
         elif letter == BAR:
             space_start = p + u8(1)
             space_end = name_end(text, space_start)
@@ -199,17 +245,22 @@ def read_features(text, p, k, keys, data, places):
             p = space_end
             if text[p] == COLON:
                 if space_end == space_start:
-                    return p, k, bad_lines.BAD_NAMESPACE
+                    return p, j, k, bad_lines.BAD_NAMESPACE
                 scale, p, problem = read_value(text, p + u8(1))
                 if problem != bad_lines.GOOD:
-                    return p, k, problem
+                    return p, j, k, problem
             if not ends_value(text[p]):
-                return p, k, bad_lines.BAD_NAMESPACE
+                return p, j, k, bad_lines.BAD_NAMESPACE
         else:
             first = p
+            if places.shape[0] == 0:
+                j = separator_from(p, ends, j)
+                p, j, k = usual_features(text, p, ends, j, seed, scale, shift, k, columns, data)
+                if p > first:
+                    continue
             end = name_end(text, p)
             if end == p and letter != COLON:
-                return p, k, bad_lines.LOST_TEXT
+                return p, j, k, bad_lines.LOST_TEXT
             key = hash_bytes(text, p, end, seed)
             p = end
             value = 1.0
@@ -221,15 +272,15 @@ def read_features(text, p, k, keys, data, places):
                     key = hash_bytes(text, p, end, key)
                     p = end
                     if text[p] == NUL:
-                        return p, k, bad_lines.NUL
+                        return p, j, k, bad_lines.NUL
                 else:
                     value *= scale
                 if problem != bad_lines.GOOD:
-                    return p, k, problem
+                    return p, j, k, problem
             else:
                 value = scale
             if not abs(value) < np.inf:
-                return first, k, bad_lines.LARGE_VALUE
+                return first, j, k, bad_lines.LARGE_VALUE
             unnamed_here = end == first
             if unnamed_here:
                 key = hash_number(unnamed, seed)
@@ -238,20 +289,26 @@ def read_features(text, p, k, keys, data, places):
                 places[k, u8(1)] = np.uint32(space_end)
                 places[k, u8(2)] = np.uint32(unnamed if unnamed_here else first)
                 places[k, u8(3)] = UNNAMED if unnamed_here else np.uint32(end)
+                keys[k] = key
+            else:
+                columns[k] = np.uint32(key >> shift)
             unnamed += u8(unnamed_here)
-            keys[k] = key
             data[k] = value
             k += u8(1)
 
 
 @kernel
-def parse_lines(text, size, skip_bad, labels, words, weights, indptr, keys, data, places):
+def parse_lines(text, size, skip_bad, ends, shift, labels, words, weights, indptr, keys, columns, data, places):
     """Lines to rows: (rows, features, lines, any weights, bad lines, the first problem, its line, its byte).
 
-    ``words`` has room for where each row's label starts and ends, or none at all where labels are numbers.
+    ``words`` has room for where each row's label starts and ends, or none at all where labels are numbers. ``keys``
+    and ``places`` have room for features that keep their names, ``columns`` for those that are hashed.
     """
     end = u8(size)
+    shift = u8(shift)
+    find_separators(text, end, ends)
     p = u8(0)
+    j = u8(0)
     row = u8(0)
     k = u8(0)
     lines = 0
@@ -264,10 +321,14 @@ def parse_lines(text, size, skip_bad, labels, words, weights, indptr, keys, data
         while is_blank(text[p]):
             p += u8(1)
         if text[p] != NEWLINE:
-            label, first, last, importance, p, problem = read_head(text, begin, words.shape[0] > 0)
+            label, after, is_digit = one_digit(text, p)
+            if is_digit and words.shape[0] == 0 and text[after] == SPACE and text[after + u8(1)] == BAR and begin == p:
+                first, last, importance, p, problem = p, p, np.nan, after + u8(1), bad_lines.GOOD
+            else:
+                label, first, last, importance, p, problem = read_head(text, begin, words.shape[0] > 0)
             filled = k
             if problem == bad_lines.GOOD:
-                p, filled, problem = read_features(text, p, k, keys, data, places)
+                p, j, filled, problem = read_features(text, p, ends, j, shift, k, keys, columns, data, places)
             if problem == bad_lines.GOOD:
                 if words.shape[0] > 0:
                     words[row, u8(0)] = np.uint32(first)
@@ -299,14 +360,13 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, words: bool = Fa
     most, n_lines = block.size // 2 + 1, block.most_lines()  # a feature is at least « a», a line «|\n»
     labels, weights, indptr = room(0 if words else n_lines), room(n_lines), room(n_lines + 1, np.int64)
     spans = room(2 * n_lines if words else 0, np.uint32).reshape(-1, 2)
-    keys, data, places = room(most, np.uint64), room(most), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
+    keys, places = room(most if named else 0, np.uint64), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
+    columns, data, ends = room(0 if named else most, np.uint32), room(most), room_for_separators(block.size)
     rows, n, lines, weighted, bad, code, line, byte = parse_lines(
-        block.text, block.size, skip_bad, labels, spans, weights, indptr, keys, data, places
+        *(block.text, block.size, skip_bad, ends, 64 - bits),
+        *(labels, spans, weights, indptr, keys, columns, data, places),
     )
-    if named:
-        indices, names = _named(block, keys[:n], places)
-    else:
-        indices, names = copied(np.right_shift(keys[:n], u8(64 - bits), out=keys[:n]), np.uint32), None
+    indices, names = _named(block, keys[:n], places) if named else (trimmed(columns, n), None)
     return Parsed(
         _words(block, spans[:rows]) if words else trimmed(labels, rows),
         trimmed(indptr, rows + 1),

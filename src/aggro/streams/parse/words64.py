@@ -10,34 +10,23 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.intrinsics import trailing_zeros
+from aggro.engine.jit.letters import word as word
 
 u8 = np.uint64
 
 PADDING = 16
 """Bytes that must follow a text in its buffer, so that a whole word can be read at its end."""
+WIDE_PADDING = 96
+"""Those that must follow a block of lines, whose parsers look at several words together (``engine.jit.letters``)."""
 
 
 EVERY_0 = u8(0x3030303030303030)
 EVERY_118 = u8(0x7676767676767676)
 HIGH_BITS = u8(0x8080808080808080)
 LOW_HALVES = u8(0x0F0F0F0F0F0F0F0F)
+FOUR_LOW_HALVES, TWO_PAIRS, ONE_QUAD = u8(0x0F0F0F0F), u8(0x00FF00FF), u8(0xFFFF)
 PAIRS, QUADS = u8(0x00FF00FF00FF00FF), u8(0x0000FFFF0000FFFF)
 TENS, HUNDREDS, MYRIADS = u8(10 * 2**8 + 1), u8(100 * 2**16 + 1), u8(10000 * 2**32 + 1)
-
-
-@inline
-def word(text, p):
-    """The eight bytes from p on. LLVM makes one load of it."""
-    return (
-        u8(text[p])
-        | u8(text[p + u8(1)]) << u8(8)
-        | u8(text[p + u8(2)]) << u8(16)
-        | u8(text[p + u8(3)]) << u8(24)
-        | u8(text[p + u8(4)]) << u8(32)
-        | u8(text[p + u8(5)]) << u8(40)
-        | u8(text[p + u8(6)]) << u8(48)
-        | u8(text[p + u8(7)]) << u8(56)
-    )
 
 
 @inline
@@ -49,6 +38,14 @@ def digit_run(letters):
     """
     t = letters ^ EVERY_0
     return trailing_zeros(((t + EVERY_118) | t) & HIGH_BITS) >> u8(3)
+
+
+@inline
+def four_digits(letters):
+    """The number that the word's first four bytes write, if they are digits."""
+    t = letters & FOUR_LOW_HALVES
+    t = ((t * TENS) >> u8(8)) & TWO_PAIRS
+    return ((t * HUNDREDS) >> u8(16)) & ONE_QUAD
 
 
 @inline

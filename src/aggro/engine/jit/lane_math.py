@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.types.containers import UniTuple
 
-from aggro.engine.jit.intrinsics import emitted
+from aggro.engine.jit.intrinsics import PLAIN, emitted
 from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
 
 LEAST, MOST = -708.0, 709.0  # beyond these, 0 and e^709
@@ -73,7 +74,7 @@ def exponential(value):
 
 def exponentials(one, other):
     """``exponential`` of both: that of sixteen numbers takes less than twice the time of eight."""
-    return exponential(one), exponential(other)
+    return PLAIN["exponential"](one), PLAIN["exponential"](other)
 
 
 def sine(value):
@@ -197,7 +198,7 @@ def _total(b: Any, v: Any) -> Any:
 
 one = (lanes,)
 exponential = emitted(exponential, lanes, one, _exponential)
-exponentials = emitted(exponentials, types.UniTuple(lanes, 2), (lanes, lanes), _exponentials)
+exponentials = emitted(exponentials, UniTuple(lanes, 2), (lanes, lanes), _exponentials)
 sine = emitted(sine, lanes, one, _turning(0))
 cosine = emitted(cosine, lanes, one, _turning(1))
 root = emitted(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))

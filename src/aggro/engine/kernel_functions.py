@@ -11,8 +11,8 @@ cosine      x·z/(‖x‖‖z‖), 0 for a row of zeros
 given       from a matrix that holds k(x, z) itself
 =========== ==================================
 
-All are written for eight rows z at once (``engine.jit.lanes``), and for one. Values are cut at ±1e150, so that sums of
-them are numbers.
+All are written for one row z, and all but rbf, which is one exponential, for eight at once (``engine.jit.lanes``).
+Values are cut at ±1e150, so that sums of them are numbers.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ LINEAR, POLY, RBF, SIGMOID, COSINE, GIVEN = map(int, Kernel)
 
 @exact
 def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
-    """k(x, z) for eight rows z: ``t`` is x·z, with RBF ‖x − z‖²; ``q`` is ‖x‖² and ``norms`` are ‖z‖²."""
-    if kind == RBF:
-        return exponential_of(gamma, t)
+    """k(x, z) for eight rows z, but for RBF: ``t`` is x·z; ``q`` is ‖x‖² and ``norms`` are ‖z‖²."""
     if kind in (LINEAR, GIVEN):
         k = t
     elif kind == COSINE:
@@ -61,12 +59,6 @@ def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
         else:  # tanh z = 1 − 2/(e^2z + 1)
             k = spread(1.0) - spread(2.0) / (exponential(base + base) + spread(1.0))
     return least(most(k, spread(-LIMIT)), spread(LIMIT))
-
-
-@exact
-def exponential_of(gamma, t):
-    """exp(−γt) of eight squared distances."""
-    return exponential(t * spread(-gamma))
 
 
 @exact

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit.intrinsics import PLAIN
-from aggro.engine.jit.lane_math import cosine, exponential, root, sine, total
+from aggro.engine.jit.lane_math import cosine, exponential, exponentials, root, sine, total
 from aggro.engine.jit.lanes import LANES, load, store
 
 u8 = np.uint64
@@ -17,6 +17,14 @@ u8 = np.uint64
 def of_all(values, out):
     for at in range(u8(0), u8(values.shape[0]), u8(LANES)):
         store(out, at, exponential(load(values, at)))
+
+
+@numba.njit
+def of_pairs(values, out):
+    for at in range(u8(0), u8(values.shape[0]), u8(2 * LANES)):
+        one, other = exponentials(load(values, at), load(values, at + u8(LANES)))
+        store(out, at, one)
+        store(out, at + u8(LANES), other)
 
 
 @numba.njit
@@ -43,6 +51,16 @@ def test_the_exponential_at_its_ends():
     assert out[:3].tolist() == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(out[3:6], np.exp(709.0), rtol=1e-15)
     np.testing.assert_allclose(PLAIN["exponential"](values), out, rtol=1e-15)
+
+
+def test_two_exponentials_are_those_of_each():
+    values = np.concatenate([np.random.default_rng(1).uniform(-720.0, 715.0, 8000), np.linspace(-709.0, 1.0, 16)])
+    out, by_pairs = np.empty_like(values), np.empty_like(values)
+    of_all(values, out)
+    of_pairs(values, by_pairs)
+    np.testing.assert_array_equal(by_pairs, out)
+    plain = np.concatenate(PLAIN["exponentials"](values[:8], values[8:16]))
+    np.testing.assert_allclose(plain, out[:16], rtol=1e-15)
 
 
 def test_root_and_total():

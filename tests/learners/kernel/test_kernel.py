@@ -173,6 +173,53 @@ def test_blocks_are_exact_to_the_bit():
         assert whole.decision_function(rows[:7]).tolist() == whole.decision_function(rows).tolist()[:7]
 
 
+def rows_of_all_kinds(n, seed):
+    """Wide rows: full ones, empty ones, some with few entries, which stand in front or anywhere, and huge ones."""
+    rng = np.random.default_rng(seed)
+    X, kind = rng.standard_normal((n, 37)), rng.integers(0, 5, n)
+    X[(rng.random((n, 37)) < 0.9) & (kind == 0)[:, None]] = 0.0
+    X[kind == 1, 6:] = 0.0
+    X[kind == 2, 20:] = 0.0
+    X[kind == 3] *= rng.random(((kind == 3).sum(), 37)) < 0.4
+    X[::61] = 0.0
+    X[5::97] *= 1e160  # whose square is no float
+    return X, rng.integers(0, 2, n)
+
+
+BLOCKS = [
+    {"kernel": "rbf", "gamma": 0.02},
+    {"kernel": "rbf", "gamma": [0.005, 0.02, 0.03], "average": True},
+    {"kernel": "rbf", "gamma": 0.02, "fit_intercept": True, "average": True},
+    {"kernel": "poly", "gamma": 0.03, "coef0": 1.0, "degree": 3},
+    {"kernel": "cosine", "average": True},
+    {"kernel": "linear"},
+]
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("settings", BLOCKS, ids=str)
+def test_a_block_of_rows_is_scored_as_each_row_alone(settings, form):
+    """Rows go four at a time, or alone, and features that nobody has are passed over: no bit tells."""
+    X, y = rows_of_all_kinds(700, 1)
+    whole = KernelPAClassifier(C=3.0, **settings).fit(form(X), y)
+    single = KernelPAClassifier(C=3.0, **settings)
+    for i in range(700):
+        single.partial_fit(form(X[i : i + 1]), y[i : i + 1], classes=[0, 1])
+    assert whole.support_.shape[0] > 200
+    assert_same_model(whole, single)
+    T = rows_of_all_kinds(263, 2)[0]
+    scores = whole.decision_function(form(T))
+    assert scores.any()
+    assert scores.tolist() == [whole.decision_function(form(T[i : i + 1]))[0] for i in range(263)]
+    assert scores[9:20].tolist() == whole.decision_function(form(T[9:20])).tolist()
+
+
+def test_full_rows_mean_the_same_dense_and_sparse():
+    X, y = np.random.default_rng(2).standard_normal((500, 9)), np.arange(500) % 3
+    dense, sparse = (KernelPAClassifier(gamma=[0.1, 0.4]).fit(form(X), y) for form in (np.asarray, csr_matrix))
+    assert dense.decision_function(X).tolist() == sparse.decision_function(csr_matrix(X)).tolist()
+
+
 def test_shuffled_rows_and_narrow_types_mean_the_same():
     X, y = two_moons(700, 4)
     X = X.astype(np.float32)

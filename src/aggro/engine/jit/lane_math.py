@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
+from numba.core.types.containers import UniTuple
 
-from aggro.engine.jit.intrinsics import emitted
+from aggro.engine.jit.intrinsics import PLAIN, emitted
 from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
 
 LEAST, MOST = -708.0, 709.0  # beyond these, 0 and e^709
@@ -69,6 +70,11 @@ GUESS = np.int64(0x5FE6EB50C7B537A9)
 def exponential(value):
     """e^x of each lane; 0 below −708, e^709 above 709."""
     return np.where(value < LEAST, 0.0, np.exp(np.minimum(value, MOST)))
+
+
+def exponentials(one, other):
+    """``exponential`` of both: that of sixteen numbers takes less than twice the time of eight."""
+    return PLAIN["exponential"](one), PLAIN["exponential"](other)
 
 
 def sine(value):
@@ -138,20 +144,43 @@ def _turning(ahead: int) -> Any:
 
 
 def _exponential(b: Any, x: Any) -> Any:
-    def madd(*args: Any) -> Any:
-        return b.call(_of_llvm(b, "llvm.fmuladd", 3), args)
+    """Of a vector of any length."""
+    numbers = x.type
+    words = ir.VectorType(ir.IntType(64), numbers.count)
+    of_three = ir.FunctionType(numbers, [numbers] * 3)
+    fused = cgutils.get_or_insert_function(b.module, of_three, f"llvm.fmuladd.v{numbers.count}f64")
 
-    inside = b.select(b.fcmp_ordered(">", x, _constant(LEAST)), x, _constant(LEAST))
-    inside = b.select(b.fcmp_ordered("<", inside, _constant(MOST)), inside, _constant(MOST))
-    shifted = madd(inside, _constant(1.0 / math.log(2.0)), _constant(MAGIC))
-    n = b.fsub(shifted, _constant(MAGIC))
-    r = madd(n, _constant(-LOG2_LOW), madd(n, _constant(-LOG2_HIGH), inside))
-    p = _constant(Q[-1])
+    def madd(*args: Any) -> Any:
+        return b.call(fused, args)
+
+    def constant(value: float) -> Any:
+        return ir.Constant(numbers, [value] * numbers.count)
+
+    inside = b.select(b.fcmp_ordered(">", x, constant(LEAST)), x, constant(LEAST))
+    inside = b.select(b.fcmp_ordered("<", inside, constant(MOST)), inside, constant(MOST))
+    shifted = madd(inside, constant(1.0 / math.log(2.0)), constant(MAGIC))
+    n = b.fsub(shifted, constant(MAGIC))
+    r = madd(n, constant(-LOG2_LOW), madd(n, constant(-LOG2_HIGH), inside))
+    p = constant(Q[-1])
     for coefficient in (*Q[-2::-1], 1.0, 1.0):
-        p = madd(p, r, _constant(coefficient))
-    exponent = b.shl(b.bitcast(shifted, WORDS), ir.Constant(WORDS, [52] * LANES))
-    scaled = b.bitcast(b.add(b.bitcast(p, WORDS), exponent), VECTOR)
-    return b.select(b.fcmp_ordered("<", x, _constant(LEAST)), _constant(0.0), scaled)
+        p = madd(p, r, constant(coefficient))
+    exponent = b.shl(b.bitcast(shifted, words), ir.Constant(words, [52] * numbers.count))
+    scaled = b.bitcast(b.add(b.bitcast(p, words), exponent), numbers)
+    return b.select(b.fcmp_ordered("<", x, constant(LEAST)), constant(0.0), scaled)
+
+
+def _exponentials(b: Any, v: Any, w: Any) -> Any:
+    """As one vector twice as long: so each step is taken for both, and each constant loaded once."""
+
+    def lanes_of(first: int, count: int) -> Any:
+        return ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(first, first + count)))
+
+    both = _exponential(b, b.shuffle_vector(v, w, lanes_of(0, 2 * LANES)))
+    halves = (b.shuffle_vector(both, both, lanes_of(first, LANES)) for first in (0, LANES))
+    pair = ir.Constant(ir.ArrayType(VECTOR, 2), ir.Undefined)
+    for k, half in enumerate(halves):
+        pair = b.insert_value(pair, half, k)
+    return pair
 
 
 def _near_inverse_root(b: Any, v: Any) -> Any:
@@ -169,6 +198,7 @@ def _total(b: Any, v: Any) -> Any:
 
 one = (lanes,)
 exponential = emitted(exponential, lanes, one, _exponential)
+exponentials = emitted(exponentials, UniTuple(lanes, 2), (lanes, lanes), _exponentials)
 sine = emitted(sine, lanes, one, _turning(0))
 cosine = emitted(cosine, lanes, one, _turning(1))
 root = emitted(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))

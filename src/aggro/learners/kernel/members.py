@@ -33,7 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, python_too
-from aggro.engine.kernel_functions import RBF, exponential_of
+from aggro.engine.kernel_functions import RBF
 from aggro.engine.rows import HUGE
 from aggro.engine.rule import LIVE, SEEN
 from aggro.engine.steps import LS, PA2
@@ -91,17 +91,6 @@ def gamma_of(state, params, q):
 @exact
 def first_gamma(q):
     return 1.0 / max(q, 1e-150) if 0.0 < q < HUGE else 1.0
-
-
-@exact
-def next_member(params, m, gamma, t, k):
-    """exp(−γ_m t) of eight distances t, where k is that of the member before."""
-    squarings = params.members[SQUARINGS, m]
-    if squarings < 0.0:
-        return exponential_of(gamma * multiple_of(params, m), t)
-    for _ in range(np.int64(squarings)):
-        k = k * k
-    return k
 
 
 @python_too

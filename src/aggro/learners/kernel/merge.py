@@ -82,7 +82,7 @@ def products_with(state, m, g, work):
         sums = no_sums()
         for j in range(width):
             sums = add_products(sums, state.dense, (g * width + j) * u8(PACK), state.dense[gm, j, lm])
-        store_sums(sums, work)
+        store_sums(sums, work, u8(0))
         return
     for lane in range(u8(PACK)):
         i = g * u8(PACK) + lane

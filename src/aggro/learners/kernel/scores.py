@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, kernel, python_too
-from aggro.engine.jit.lane_math import total
-from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
+from aggro.engine.jit.lane_math import exponentials, total
+from aggro.engine.jit.lanes import LANES, any_set, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
 from aggro.engine.rows import HUGE, entry, n_rows, stored
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
-from aggro.learners.kernel.members import chosen, gamma_of, multiple_of, next_member, only
+from aggro.learners.kernel.members import MULTIPLE, SQUARINGS, chosen, gamma_of, multiple_of, only
 from aggro.learners.kernel.support_set import (
     COUNT,
     HEAP,
@@ -31,14 +31,17 @@ from aggro.learners.kernel.support_set import (
     WIDTH,
     members_of,
     pack_and_lane,
-    problems_of,
     scores_of,
     sums_of,
 )
 from aggro.learners.kernel.target import as_target
 
 u8 = np.uint64
-TILE = 40_000  # bytes of support vectors that stay in the nearest cache while the rows of a block go over them
+RUN = 8  # packs at most that a row goes over at once
+FOUR = u8(4)  # rows that go together
+# Bytes of support vectors that the rows of a block go over, one after another: so many stay in the nearest cache, and
+# of sparse rows, which read a few features, in the next.
+TILE, SPARSE_TILE = 40_000, 320_000
 
 
 class Work(NamedTuple):
@@ -49,9 +52,34 @@ class Work(NamedTuple):
     means: np.ndarray  # (columns,): those of the mean of the iterates, where there is one, else of the last
     of_centre: np.ndarray  # what is left of a vector of eight, for ``learners.kernel.centre``
     sums: np.ndarray  # (32 × columns,), and as many for the lag of the average
-    products: np.ndarray  # (32,): with the support vectors of a pack
+    products: np.ndarray  # (2 × 256,): with the support vectors of a run of packs, and the kernel values of these
     values: np.ndarray  # kernel values with all support vectors, where they are kept, and what a budget needs
     places: np.ndarray  # a number for each feature, for sparse support vectors
+
+
+class Terms(NamedTuple):
+    """What the terms of a score are made of, beside the products of rows."""
+
+    coef: np.ndarray
+    late: np.ndarray
+    norms: np.ndarray
+    members: np.ndarray
+    kind: int
+    gamma: float
+    coef0: float
+    degree: int
+    bias: float
+
+
+class Block(NamedTuple):
+    """The rows of a block, as they go over dense support vectors."""
+
+    numbers: np.ndarray  # the rows that are finite; those come first that go four at a time
+    together: int  # how many go four at a time
+    norms: np.ndarray  # ‖x‖², by number
+    fours: np.ndarray  # (fours, 4 × width): x_j of four rows, and then x_{j + 1}
+    ends: np.ndarray  # (fours,): from which feature on all four are zero
+    used: np.ndarray  # (32, 2 × width + 1): see ``list_used``
 
 
 @python_too
@@ -72,7 +100,7 @@ def places_size(state):
 def room_to_score(state):
     """How many numbers the work space has."""
     front = scores_of(state) + 2 * state.coef.shape[1]
-    return front + -front % LANES + sums_of(state) + PACK + values_size(state) + places_size(state)
+    return front + -front % LANES + sums_of(state) + 2 * RUN * PACK + values_size(state) + places_size(state)
 
 
 @python_too
@@ -86,7 +114,7 @@ def work_of(state, out):
     of_centre, rest = rest[:left], rest[left:]
     size = sums_of(state)
     sums, rest = rest[:size], rest[size:]
-    products, rest = rest[:PACK], rest[PACK:]
+    products, rest = rest[: 2 * RUN * PACK], rest[2 * RUN * PACK :]
     size = values_size(state)
     return Work(scores, own_scores, means, of_centre, sums, products, rest[:size], rest[size:])
 
@@ -174,29 +202,43 @@ def add_squares(sums, dense, at, x):
 
 
 @exact
-def store_sums(sums, work):
-    """Write the 32 sums down."""
-    a, b, c, d = sums
-    store(work, u8(0), a)
-    store(work, u8(8), b)
-    store(work, u8(16), c)
-    store(work, u8(24), d)
+def load_sums(work, at):
+    """32 sums that were written down."""
+    return load(work, at), load(work, at + u8(8)), load(work, at + u8(16)), load(work, at + u8(24))
 
 
 @exact
-def dense_products(dense, g, X, i, kind, work):
-    """x·x_i for the 32 rows of a pack, with RBF ‖x − x_i‖² unless x is quite sparse; whether it was that.
+def store_sums(sums, work, at):
+    """Write the 32 sums down."""
+    a, b, c, d = sums
+    store(work, at, a)
+    store(work, at + u8(8), b)
+    store(work, at + u8(16), c)
+    store(work, at + u8(24), d)
+
+
+@exact
+def takes_squares(X, i, kind):
+    """Whether ‖x − x_i‖² is summed up for this row, and not made of x·x_i and the norms.
 
     ‖x‖² + ‖x_i‖² − 2x·x_i is as good for rows of few entries, but not where a feature is large and hardly varies.
     """
-    width = u8(dense.shape[1])
-    base = u8(g) * width * u8(PACK)
-    sums = no_sums()
-    squares = kind == RBF
     if hasattr(X, "indptr"):
         p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
         last = u8(X.indices[stop - u8(1)]) + u8(1) if stop > p else u8(0)
-        squares &= u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
+        return kind == RBF and u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
+    else:
+        return kind == RBF
+
+
+@exact
+def dense_products(dense, g, X, i, squares, work, to):
+    """x·x_i for the 32 rows of a pack, or ‖x − x_i‖²."""
+    width = u8(dense.shape[1])
+    base = u8(g) * width * u8(PACK)
+    sums = no_sums()
+    if hasattr(X, "indptr"):
+        p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
         if squares:
             for j in range(width):
                 x = 0.0
@@ -215,12 +257,69 @@ def dense_products(dense, g, X, i, kind, work):
     else:
         for j in range(u8(X.shape[1])):
             sums = add_products(sums, dense, base + j * u8(PACK), X[i, j])
-    store_sums(sums, work)
-    return squares
+    store_sums(sums, work, to)
+
+
+@exact
+def products_of_four(dense, first, last, kind, block, r, work):
+    """What ``dense_products`` finds, for the r-th four rows and the packs from ``first`` to ``last``.
+
+    Support vectors are read once for the four of them, whose sums stay in registers. Each sum is taken in the order of
+    the features, so it is the same as for one row; what is left out where all four are zero are squares of zero.
+    """
+    rows, stop, used, width = block.fours, block.ends[r], block.used, u8(dense.shape[1])
+    for to in range(u8(0), (last - first) * u8(PACK), u8(LANES)):
+        base = (first + to // u8(PACK)) * width * u8(PACK) + to % u8(PACK)
+        at = base
+        a = b = c = d = spread(0.0)
+        if kind == RBF:
+            for j in range(u8(0), FOUR * stop, FOUR):
+                z = load(dense, at)
+                apart = spread(rows[r, j]) - z
+                a = madd(apart, apart, a)
+                apart = spread(rows[r, j + u8(1)]) - z
+                b = madd(apart, apart, b)
+                apart = spread(rows[r, j + u8(2)]) - z
+                c = madd(apart, apart, c)
+                apart = spread(rows[r, j + u8(3)]) - z
+                d = madd(apart, apart, d)
+                at += u8(PACK)
+            line = to // u8(LANES)
+            for k in range(u8(used[line, stop]), u8(used[line, width])):
+                z = load(dense, base + u8(used[line, width + u8(1) + k]) * u8(PACK))
+                a, b, c, d = madd(z, z, a), madd(z, z, b), madd(z, z, c), madd(z, z, d)
+        else:
+            for j in range(u8(0), FOUR * stop, FOUR):
+                z = load(dense, at)
+                a, b = madd(spread(rows[r, j]), z, a), madd(spread(rows[r, j + u8(1)]), z, b)
+                c, d = madd(spread(rows[r, j + u8(2)]), z, c), madd(spread(rows[r, j + u8(3)]), z, d)
+                at += u8(PACK)
+        store(work, to, a)
+        store(work, to + u8(RUN * PACK), b)
+        store(work, to + u8(2 * RUN * PACK), c)
+        store(work, to + u8(3 * RUN * PACK), d)
 
 
 @exact_part
-def sparse_products(spans, indices, values, g, count, X, i, work, places):
+def list_used(dense, first, last, used):
+    """For each eight support vectors of a run of packs, the features that any of them has.
+
+    A line of ``used`` says for each feature how many come before it, then how many there are, and then which.
+    """
+    width = u8(dense.shape[1])
+    for to in range(u8(0), (last - first) * u8(PACK), u8(LANES)):
+        at = (first + to // u8(PACK)) * width * u8(PACK) + to % u8(PACK)
+        group, count = to // u8(LANES), u8(0)
+        for j in range(width):
+            used[group, j] = count
+            used[group, width + u8(1) + count] = j
+            count += u8(any_set(load(dense, at)))
+            at += u8(PACK)
+        used[group, width] = count
+
+
+@exact_part
+def sparse_products(spans, indices, values, g, count, X, i, work, to, places):
     """x·x_i for the rows of a pack that are kept sparse.
 
     A sparse row leaves in ``places`` where each of its features is among its entries. What else is there may be
@@ -248,7 +347,7 @@ def sparse_products(spans, indices, values, g, count, X, i, work, places):
                             dot += values[p] * X.data[k]
                 elif j < n:
                     dot += values[p] * X[i, j]
-        work[s] = dot
+        work[to + s] = dot
 
 
 @exact
@@ -260,73 +359,238 @@ def remember_places(X, i, places):
 
 
 @exact_part
-def tile(state, params, X, i, q, first, last, asked, sums, products, values, places):
-    """Add the terms of the packs from ``first`` to ``last`` to a row's sums; q is ‖x‖². See ``Work``.
-
-    ``asked`` are the members whose terms these are, as a set of bits.
-    """
-    gamma = gamma_of(state, params, q)
-    members, problems = u8(members_of(state)), u8(problems_of(state))
-    columns = members * problems
-    both = state.late.shape[0] > 0
-    keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0 or state.ledger.shape[0] > 0
-    count = u8(state.marks[COUNT])
-    kind = params.kind
-    sparse = kind != GIVEN and state.dense.shape[1] == 0
-    if sparse:
-        remember_places(X, i, places)
-    bias = spread(params.bias)
-    stop = members
-    while stop > u8(1) and not asked & only(stop - u8(1)):
-        stop -= u8(1)
+def products_of_one(dense, norms, first, last, kind, X, i, q, products):
+    """x·x_i, with RBF ‖x − x_i‖², for the support vectors of a run of packs that are kept dense; q is ‖x‖²."""
+    squares = takes_squares(X, i, kind)
     for g in range(first, last):
-        squares = False
+        dense_products(dense, g, X, i, squares, products, (g - first) * u8(PACK))
+    if kind == RBF and not squares:
+        as_distances(norms, first, last, q, products)
+
+
+@exact
+def as_distances(norms, first, last, q, products):
+    """‖x − x_i‖² from x·x_i and both squared norms."""
+    for to in range(u8(0), (last - first) * u8(PACK), u8(LANES)):
+        t = load(products, to)
+        store(products, to, most(spread(q) + load(norms, norms_at(first, to)) - (t + t), spread(0.0)))
+
+
+@exact
+def norms_at(first, to):
+    """Where the squared norms stand of those support vectors whose products stand at ``to``."""
+    return (u8(2) * (first + to // u8(PACK)) + u8(NORM)) * u8(PACK) + to % u8(PACK)
+
+
+@exact
+def add_terms(terms, column, first, last, found, sums, to):
+    """Add α k̃ of a run of packs to the 32 sums of a score."""
+    coef, step, extra = terms.coef, u8(terms.coef.shape[1]) * u8(PACK), spread(terms.bias)
+    at = first * step + column * u8(PACK)
+    e, f, g, h = load_sums(sums, to)
+    for v in range(u8(0), (last - first) * u8(PACK), u8(PACK)):
+        p, q, r, s = load_sums(found, v)
+        a, b, c, d = load_sums(coef, at)
+        e, f, g, h = madd(p + extra, a, e), madd(q + extra, b, f), madd(r + extra, c, g), madd(s + extra, d, h)
+        at += step
+    store_sums((e, f, g, h), sums, to)
+
+
+@exact
+def add_both_terms(terms, column, first, last, found, sums, to):
+    """The same where there is the lag of an average, whose sums stand behind those of all columns."""
+    coef, late, step, extra = terms.coef, terms.late, u8(terms.coef.shape[1]) * u8(PACK), spread(terms.bias)
+    for half in range(u8(0), u8(PACK), u8(2 * LANES)):
+        low, at = to + half, first * step + column * u8(PACK) + half
+        high = low + step
+        e, f, g, h = load(sums, low), load(sums, low + u8(8)), load(sums, high), load(sums, high + u8(8))
+        for v in range(half, (last - first) * u8(PACK), u8(PACK)):
+            p, q = load(found, v) + extra, load(found, v + u8(8)) + extra
+            e, f = madd(p, load(coef, at), e), madd(q, load(coef, at + u8(8)), f)
+            g, h = madd(p, load(late, at), g), madd(q, load(late, at + u8(8)), h)
+            at += step
+        store(sums, low, e)
+        store(sums, low + u8(8), f)
+        store(sums, high, g)
+        store(sums, high + u8(8), h)
+
+
+@exact_part
+def decays(products, at, size, gamma, found):
+    """exp(−γt) of so many squared distances t."""
+    factor = spread(-gamma)
+    for v in range(u8(0), size, u8(2 * LANES)):
+        low, high = exponentials(load(products, at + v) * factor, load(products, at + v + u8(LANES)) * factor)
+        store(found, v, low)
+        store(found, v + u8(LANES), high)
+
+
+@exact
+def find_values(terms, q, first, last, products, at, found):
+    """k of a row with the support vectors of a run of packs, with the least γ, from its products; q is ‖x‖²."""
+    size, gamma = (last - first) * u8(PACK), terms.gamma * terms.members[MULTIPLE, 0]
+    if terms.kind == RBF:
+        decays(products, at, size, gamma, found)
+        return
+    for v in range(u8(0), size, u8(LANES)):
+        t, norms = load(products, at + v), load(terms.norms, norms_at(first, v))
+        store(found, v, kernel_lanes(terms.kind, gamma, terms.coef0, terms.degree, t, q, norms))
+
+
+@exact
+def add_run(terms, first, last, asked, products, at, found, sums, to):
+    """Add the terms of a run of packs to a row's sums, which stand at ``to``.
+
+    ``asked`` are the members whose terms these are, as a set of bits. ``found`` is from ``find_values``, and becomes
+    the values of one member after another.
+    """
+    columns, members, size = u8(terms.coef.shape[1]), u8(terms.members.shape[1]), (last - first) * u8(PACK)
+    for m in range(members):
+        squarings = np.int64(terms.members[SQUARINGS, m])
+        if m > u8(0) and squarings < 0:
+            decays(products, at, size, terms.gamma * terms.members[MULTIPLE, m], found)
+        elif m > u8(0):
+            for v in range(u8(0), size, u8(PACK)):
+                a, b, c, d = load_sums(found, v)
+                for _ in range(squarings):
+                    a, b, c, d = a * a, b * b, c * c, d * d
+                store_sums((a, b, c, d), found, v)
+        if asked & only(m):
+            c = m
+            while c < columns:
+                if terms.late.shape[0]:
+                    add_both_terms(terms, c, first, last, found, sums, to + c * u8(PACK))
+                else:
+                    add_terms(terms, c, first, last, found, sums, to + c * u8(PACK))
+                c += members
+        if not asked >> m:
+            break
+
+
+@exact
+def terms_of(state, params, q):
+    """For a row with ‖x‖² = q, which matters as long as nothing has set γ. For pieces alone, as ``work_of``."""
+    return Terms(
+        state.coef,
+        state.late,
+        state.norms,
+        params.members,
+        params.kind,
+        gamma_of(state, params, q),
+        params.coef0,
+        params.degree,
+        params.bias,
+    )
+
+
+@exact_part
+def tile(state, params, X, i, q, first, last, asked, sums, products, values, places):
+    """Add the terms of the packs from ``first`` to ``last`` to a row's sums, run by run. See ``add_run``."""
+    kind, count, terms = params.kind, u8(state.marks[COUNT]), terms_of(state, params, q)
+    keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0 or state.ledger.shape[0] > 0
+    found = products[RUN * PACK :]
+    if kind != GIVEN and state.dense.shape[1] == 0:
+        remember_places(X, i, places)
+    for start in range(first, last, u8(RUN)):
+        end = min(start + u8(RUN), last)
         if kind == GIVEN:
-            for s in range(u8(PACK)):
-                row = g * u8(PACK) + s
+            for s in range((end - start) * u8(PACK)):
+                row = start * u8(PACK) + s
                 products[s] = at_column(X, i, u8(state.column[row])) if row < count else 0.0
-        elif sparse:
-            sparse_products(state.spans, state.indices, state.values, g, count, X, i, products, places)
+        elif state.dense.shape[1]:
+            products_of_one(state.dense, state.norms, start, end, kind, X, i, q, products)
         else:
-            squares = dense_products(state.dense, g, X, i, kind, products)
-        for v in range(u8(0), u8(PACK), u8(LANES)):
-            t = load(products, v)
-            norms = load(state.norms, (g * u8(2) + u8(NORM)) * u8(PACK) + v)
-            if kind == RBF and not squares:
-                t = most(spread(q) + norms - (t + t), spread(0.0))
-            k = kernel_lanes(kind, gamma * multiple_of(params, u8(0)), params.coef0, params.degree, t, q, norms)
-            if keep:
-                store(values, g * u8(PACK) + v, k + bias)
-            for m in range(stop):
-                if m > u8(0):
-                    k = next_member(params, m, gamma, t, k)
-                if not asked & only(m):
-                    continue
-                with_bias = k + bias
-                for c in range(m, columns, members):
-                    at, to = (g * columns + c) * u8(PACK) + v, c * u8(PACK) + v
-                    store(sums, to, madd(with_bias, load(state.coef, at), load(sums, to)))
-                    if both:
-                        to += columns * u8(PACK)
-                        store(sums, to, madd(with_bias, load(state.late, at), load(sums, to)))
+            for g in range(start, end):
+                to = (g - start) * u8(PACK)
+                sparse_products(state.spans, state.indices, state.values, g, count, X, i, products, to, places)
+            if kind == RBF:
+                as_distances(state.norms, start, end, q, products)
+        find_values(terms, q, start, end, products, u8(0), found)
+        if keep:
+            for s in range((end - start) * u8(PACK)):
+                values[start * u8(PACK) + s] = found[s] + params.bias
+        add_run(terms, start, end, asked, products, u8(0), found, sums, u8(0))
+
+
+@exact_part
+def over_packs(state, params, X, block, packs, asked, products, sums):
+    """Take the rows of a block through the first packs, a few at a time. See ``sweep``.
+
+    This is a piece of its own, because in the loops of a kernel references to arrays are counted.
+    """
+    terms, dense, kind = terms_of(state, params, 0.0), state.dense, params.kind
+    numbers, norms, together = block.numbers, block.norms, u8(block.together)
+    bytes_of_pack = dense.shape[1] * PACK * 8
+    step = u8(max(1, min(RUN, (SPARSE_TILE if hasattr(X, "indptr") else TILE) // bytes_of_pack)))
+    found = products[4 * RUN * PACK :]
+    for first in range(u8(0), packs, step):
+        last = min(first + step, packs)
+        if together:
+            list_used(dense, first, last, block.used)
+        r = u8(0)
+        while r < u8(numbers.shape[0]):
+            some = u8(1)
+            if r < together:
+                some = min(FOUR, together - r)
+                products_of_four(dense, first, last, kind, block, r // FOUR, products)
+            else:
+                i = u8(numbers[r])
+                products_of_one(dense, terms.norms, first, last, kind, X, i, norms[i], products)
+            for k in range(some):
+                i = u8(numbers[r + k])
+                at, to = k * u8(RUN * PACK), i * u8(sums.shape[1])
+                find_values(terms, norms[i], first, last, products, at, found)
+                add_run(terms, first, last, asked, products, at, found, sums, to)
+            r += some
 
 
 @kernel
 def sweep(state, params, X, ahead, packs, asked):
-    """Take all rows through the first packs: their sums, one line of ``ahead`` for each row. See ``tile``."""
-    products, values, places = np.empty(PACK), np.empty(values_size(state)), np.empty(places_size(state))
-    norms = np.empty(n_rows(X))
-    for i in range(u8(n_rows(X))):
+    """Take all rows through the first packs: their sums, one line of ``ahead`` for each row. See ``add_run``.
+
+    Over dense support vectors, the rows of which all features are taken go four at a time.
+    """
+    products, values, places = np.empty(5 * RUN * PACK), np.empty(values_size(state)), np.empty(places_size(state))
+    n, width, together = u8(n_rows(X)), u8(state.dense.shape[1]), u8(0)
+    norms, numbers = np.empty(n), np.empty(n, np.int64)
+    for i in range(n):
         norms[i] = row_norm(X, i)
         for k in range(u8(ahead.shape[1])):
             ahead[i, k] = 0.0
-    a_pack = state.dense.shape[1] * PACK * 8
-    step = u8(max(1, TILE // max(a_pack, 1)))
-    for first in range(u8(0), u8(packs), step):
-        last = min(first + step, u8(packs))
-        for i in range(u8(n_rows(X))):
-            if norms[i] < np.inf:
-                tile(state, params, X, i, norms[i], first, last, asked, ahead[i], products, values, places)
+        if norms[i] < np.inf and goes_with_others(X, i, width, params.kind):
+            numbers[together] = i
+            together += u8(1)
+    finite = together
+    for i in range(n):
+        if norms[i] < np.inf and not goes_with_others(X, i, width, params.kind):
+            numbers[finite] = i
+            finite += u8(1)
+    if not width:
+        for k in range(finite):
+            i = u8(numbers[k])
+            tile(state, params, X, i, norms[i], u8(0), u8(packs), asked, ahead[i], products, values, places)
+        return
+    count = (together + u8(3)) // FOUR
+    fours, ends = np.zeros((count, FOUR * width)), np.zeros(count, np.uint64)
+    for k in range(together):
+        r, i = k // FOUR, u8(numbers[k])
+        for p in range(*stored(X, i)):
+            j, v = entry(X, i, p)
+            if j < width:
+                fours[r, FOUR * j + k % FOUR] = v
+                ends[r] = max(ends[r], j + u8(1))
+    used = np.empty((RUN * PACK // LANES, u8(2) * width + u8(1)), np.int64)
+    block = Block(numbers[:finite], together, norms, fours, ends, used)
+    over_packs(state, params, X, block, u8(packs), asked, products, ahead)
+
+
+@exact
+def goes_with_others(X, i, width, kind):
+    """Whether a row goes over dense support vectors with three others."""
+    if hasattr(X, "indptr"):
+        return width > u8(0) and takes_squares(X, i, kind)
+    else:
+        return width > u8(0)
 
 
 @exact

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.types.containers import UniTuple
 
 from aggro.engine.jit.intrinsics import PLAIN, emitted
 from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
@@ -198,7 +197,7 @@ def _total(b: Any, v: Any) -> Any:
 
 one = (lanes,)
 exponential = emitted(exponential, lanes, one, _exponential)
-exponentials = emitted(exponentials, UniTuple(lanes, 2), (lanes, lanes), _exponentials)
+exponentials = emitted(exponentials, types.UniTuple(lanes, 2), (lanes, lanes), _exponentials)  # type: ignore[attr-defined]
 sine = emitted(sine, lanes, one, _turning(0))
 cosine = emitted(cosine, lanes, one, _turning(1))
 root = emitted(root, lanes, one, lambda b, v: b.call(_of_llvm(b, "llvm.sqrt", 1), [v]))

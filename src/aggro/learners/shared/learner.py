@@ -209,7 +209,7 @@ class Learner(OneRow, Columns, Counted):
         model.class_weight = getattr(self, "class_weight", None)
         model.averaged = bool(getattr(self, "average", False))
         model.least = self._least()
-        model.params, model.pinned = params, None
+        model.set_together(params=params, pinned=None)
 
     def _models(self, classes: int) -> int:
         """How many models are kept for this many classes."""

@@ -107,8 +107,13 @@ class Model:
         self._runtime()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        self.stir()
+        self.set_together(**{name: value})
+
+    def set_together(self, **parts: Any) -> None:
+        """Set several attributes: an interruption finds all of them set, or none."""
+        self.stir()  # an interruption from here on finds a model that is not at rest
+        self.__dict__.update(parts)
+        self.stir()  # and so does whoever looked meanwhile, in another thread
 
     def stir(self) -> None:
         """Something may have changed: Python has to look at the next rows."""
@@ -189,7 +194,7 @@ class Model:
                 if seen == moment.seen:  # else other threads learned rows before it began, and those stay
                     self.swap(moment.state, moment.params, moment.labels, moment.width)
             self.features.reader = None
-            self.dense_shape, self.dense_pinned = NO_SHAPE, None
+            self.set_together(dense_shape=NO_SHAPE, dense_pinned=None)
 
     def __getstate__(self) -> dict[str, Any]:
         self.check_idle()
@@ -258,10 +263,8 @@ class Model:
     def swap(self, state: Any, params: Any, labels: Labels, width: int) -> None:
         """Make this what the model has learned."""
         with self.guard:
-            if state is not self.state:
-                self.readers = np.zeros(1, np.int64)
-            self.state, self.params, self.labels, self.width = state, params, labels, width
-            self.pinned = None
+            readers = self.readers if state is self.state else np.zeros(1, np.int64)
+            self.set_together(state=state, params=params, labels=labels, width=width, readers=readers, pinned=None)
 
     # One row: all of this needs the guard ---------------------------------------------------------
 
@@ -277,8 +280,9 @@ class Model:
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
         call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
-        self.pinned, self.layout_number, self._outside = pinned_call(call)
-        return self.pinned
+        pinned, number, outside = pinned_call(call)
+        self.set_together(pinned=pinned, layout_number=number, _outside=outside)
+        return pinned
 
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""

@@ -94,13 +94,10 @@ class OneRow:
             model.features.n = width
         if model.dense_pinned is None or model.dense_shape != (width,):
             buffer = np.zeros((1, width))
-            model.dense_shape, model.dense_row, model.dense_pinned = (
-                (width,),
-                buffer[0],
-                Pinned((frozen(buffer),), "dense row"),
-            )
+            pinned = Pinned((frozen(buffer),), "dense row")
+            model.set_together(dense_shape=(width,), dense_row=buffer[0], dense_pinned=pinned)
         model.dense_row[:] = x
-        return model.dense_pinned
+        return model.dense_pinned  # type: ignore[return-value]  # it was made above, if not before
 
     def _check_first(self, x: Any) -> None:
         """Refuse a row that could not be learned, before there is a model."""

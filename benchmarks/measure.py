@@ -93,8 +93,12 @@ class Plan:
 # Times -----------------------------------------------------------------------------------------------------------
 
 
-def in_turns(jobs: Mapping[str, Callable[[], Any]], repeat: int) -> dict[str, np.ndarray]:
-    """Seconds of each job in each round. A first round, which loads and compiles, is not counted."""
+def in_turns(jobs: Mapping[str, Callable[[], Any]], repeat: int, least: float = 0.0) -> dict[str, np.ndarray]:
+    """Seconds of each job in each round. A first round, which loads and compiles, is not counted.
+
+    A job that is over in less than ``least`` seconds is done again and again in its turn until they are over, and its
+    time is the mean: otherwise much of it would be that of fetching what the jobs before it drove out of the caches.
+    """
     for job in jobs.values():
         job()
     times = {name: np.empty(repeat) for name in jobs}
@@ -104,9 +108,11 @@ def in_turns(jobs: Mapping[str, Callable[[], Any]], repeat: int) -> dict[str, np
     try:
         for i in range(repeat):
             for name, job in jobs.items():
-                start = time.perf_counter()
-                job()
-                times[name][i] = time.perf_counter() - start
+                start, done, passed = time.perf_counter(), 0, 0.0
+                while not done or passed < least:
+                    job()
+                    done, passed = done + 1, time.perf_counter() - start
+                times[name][i] = passed / done
             gc.collect()  # between rounds, not in one
     finally:
         if was_on:

@@ -361,10 +361,9 @@ def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
 
 
 def texts_of(column: Any) -> np.ndarray | None:
-    """The labels in a column of pyarrow's as an array of letters; None if that cannot be had soon.
+    """The labels in a column of pyarrow's as an array of objects, one for all labels that are the same; None if not soon.
 
-    It cannot if some are missing, or too long, or too many are different, or they are not in one piece; nor if one ends
-    with a NUL, which no array keeps.
+    It takes longer if some are missing, or too long, or too many are different, or they are not in one piece.
     """
     kind = str(getattr(column, "type", ""))
     if kind not in ("string", "large_string") or column.null_count or getattr(column, "num_chunks", 1) != 1:
@@ -382,11 +381,8 @@ def texts_of(column: Any) -> np.ndarray | None:
     while (start := int(number_bytes(letters, address, bounds, table, len(names), codes, start))) < codes.shape[0]:
         if start < 0 or len(names) == ENTRIES or bounds[start + 1] - bounds[start] > WORDS:
             return None
-        text = letters[bounds[start] : bounds[start + 1]].tobytes()
         try:
-            names.append(text.decode())
+            names.append(letters[bounds[start] : bounds[start + 1]].tobytes().decode())
         except UnicodeDecodeError:
             return None
-        if text.endswith(b"\0"):
-            return None
-    return np.take(np.array(names), codes)
+    return np.array(names, object)[codes]

@@ -249,10 +249,18 @@ def look(state, params, X, i, out):
         for lag in range(u8(1), lags_of(state)):
             level &= look_at_mean(state, params, X, i, lag, scores)
     else:
-        for block in range(u8(0), columns, u8(LANES)):
-            f = (dots(X, i, state.W, block) + load(state.b, block)) * scale
-            ordinary &= all_below(size(f), spread(HUGE))
+        pairs = columns - columns % u8(2 * LANES)
+        for block in range(u8(0), pairs, u8(2 * LANES)):
+            f, g = dots_of_two(X, i, state.W, state.W, block, columns, block + u8(LANES))
+            f = (f + load(state.b, block)) * scale
+            g = (g + load(state.b, block + u8(LANES))) * scale
+            ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(g), spread(HUGE))
             store(scores, block, f)
+            store(scores, block + u8(LANES), g)
+        if pairs < columns:
+            f = (dots(X, i, state.W, pairs) + load(state.b, pairs)) * scale
+            ordinary &= all_below(size(f), spread(HUGE))
+            store(scores, pairs, f)
     if not ordinary and not far_scores(state, X, i, scores):
         return np.nan
     if params.average and not (ordinary and level):
@@ -576,17 +584,29 @@ def glance(state, params, X, i, out):
         if state.tally.rows[SEEN] == 0:
             return np.nan
         share, _ = mean_terms(state, params)
-    for block in range(u8(0), columns, u8(LANES)):
-        if params.average:
+    if params.average:
+        for block in range(u8(0), columns, u8(LANES)):
             f, u = dots_of_two(X, i, state.W, state.U, block, columns, block)
             f = f + load(state.b, block)
             mean = madd(u + load(state.b, columns + block), spread(-share), f)
-        else:
-            f = dots(X, i, state.W, block) + load(state.b, block)
-            mean = f
-        store(out, u8(LANES) + block, f)
-        store(out, u8(LANES) + columns + block, mean)
-        ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(mean), spread(HUGE))
+            store(out, u8(LANES) + block, f)
+            store(out, u8(LANES) + columns + block, mean)
+            ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(mean), spread(HUGE))
+    else:
+        pairs = columns - columns % u8(2 * LANES)
+        for block in range(u8(0), pairs, u8(2 * LANES)):
+            f, g = dots_of_two(X, i, state.W, state.W, block, columns, block + u8(LANES))
+            f, g = f + load(state.b, block), g + load(state.b, block + u8(LANES))
+            ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(g), spread(HUGE))
+            store(out, u8(LANES) + block, f)
+            store(out, u8(2 * LANES) + block, g)
+            store(out, u8(LANES) + columns + block, f)
+            store(out, u8(2 * LANES) + columns + block, g)
+        if pairs < columns:
+            f = dots(X, i, state.W, pairs) + load(state.b, pairs)
+            ordinary &= all_below(size(f), spread(HUGE))
+            store(out, u8(LANES) + pairs, f)
+            store(out, u8(LANES) + columns + pairs, f)
     first = u8(LANES) if params.average != PLAIN_MEAN else u8(LANES) + columns
     out[0] = out[first + u8(state.choice[0])]
     return q if ordinary else np.nan

@@ -361,9 +361,9 @@ def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
 
 
 def texts_of(column: Any) -> np.ndarray | None:
-    """The labels in a column of pyarrow's as an array of objects, one for all labels that are the same; None if not soon.
+    """The labels in a column of pyarrow's as objects, one for all labels that are the same; None if that takes longer.
 
-    It takes longer if some are missing, or too long, or too many are different, or they are not in one piece.
+    It does if some are missing, or too long, or too many are different, or they are not in one piece.
     """
     kind = str(getattr(column, "type", ""))
     if kind not in ("string", "large_string") or column.null_count or getattr(column, "num_chunks", 1) != 1:

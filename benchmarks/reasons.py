@@ -6,82 +6,87 @@ Times in them are of ``python benchmarks/where_time_goes.py``, unless something 
 from __future__ import annotations
 
 DENSE_22 = (
-    "Of 4.8 ms the pass takes 2.9. If no row moved the weights it would take 1.4, if each did 4.1: a quarter does, and "
-    "that the processor cannot guess which costs 0.8. Counting for probabilities and drift takes 1.0, labels and "
-    "checks 0.9."
+    "Of 4.0 ms the pass takes 2.4, which alone is more than a fifth of scikit-learn's time. If no row moved the "
+    "weights it would take 1.2, if each did 3.5: a quarter does, and that the processor cannot guess which costs 0.6. "
+    "Counting for probabilities and drift takes 0.9, labels and checks 0.8."
 )
 DENSE_123 = (
-    "Of 3.7 ms the pass takes 2.2, and 1.8 if no row moved the weights; counting takes 0.7, and labels, checks and "
-    "what a call costs whatever the rows 0.8, which longer streams spread over more rows."
+    "Numbers are made double before they are multiplied, so that half the bytes are not half the time: of 2.8 ms the "
+    "pass takes 1.6, counting 0.6, and labels, checks and the call 0.7, which longer streams spread over more rows."
 )
 DENSE_500 = (
-    "Of 4.8 ms the pass takes 3.3, and 3.0 if no row moved the weights. Counting takes 0.5, and labels, checks and the "
-    "call 0.9, which longer streams spread over more rows."
+    "Counting for probabilities and drift, labels, checks and the call are a quarter of the time, which longer "
+    "streams spread over more rows."
 )
 DENSE_500_SINGLE = "Numbers are made double before they are multiplied, so that half the bytes are not half the time."
 FEW_NON_ZEROS = (
-    "Of 7.0 ms the pass takes 4.3, 2.7 if no row moved the weights; that the processor cannot guess which do costs "
-    "1.1. Counting takes 1.2, the check of the indices 0.6, labels and the rest 0.9."
+    "Of 5.5 ms the pass takes 3.3, 2.2 if no row moved the weights; that the processor cannot guess which do costs "
+    "0.8. Counting takes 0.8, the check of the indices 0.4, labels and the rest 1.0."
 )
 MANY_NON_ZEROS = (
-    "Of 20.6 ms the pass takes 16.8, the check of the indices 1.7, and counting 1.2. "
-    "scikit-learn fetches the same weights. Checking blocks of rows just before they are learned is no faster."
+    "Of 16.1 ms the pass takes 12.6, the check of the indices 1.5, and counting 1.2. scikit-learn fetches the same "
+    "weights. Checking blocks of rows just before they are learned is no faster."
 )
 GRID_123 = (
-    "With 16 values 0.35 µs a row: 123 · 16 products, and as many additions for every eight of which a model moves; of "
-    "7.0 ms 5.9 remain if all values are 1 or more. Longer rows make single passes cheaper: 0.65 ns a column, and 1.5 "
-    "with 22 columns, where the same job is 4.3 times as fast."
+    "With 16 values 0.21 µs a row, with 64 1.0: 123 products a model, and as many additions for every eight of which "
+    "a model moves. The weights of 64 models are 63 KB, more than the first cache. Longer rows make single passes "
+    "cheaper: 0.43 ns a column, and 1.1 with 22 columns."
 )
+CLASSES = "0.33 µs a row: 100 · 24 products, and 100 additions for every eight classes of which one moves."
 TEXT = (
-    "Of 107 ms of processor time for 61 MB, parsing takes 67, nearly a gigabyte a second on one core, learning 21, and "
-    "the rest is reading; two cores are busy for 69."
+    "Of 78 ms of processor time for 61 MB, parsing takes 40, 1.5 gigabytes a second on one core, learning 15, and the "
+    "rest is reading and handing blocks from thread to thread; two cores are busy for 48."
 )
-VW_TEXT = "Of 160 ms of processor time for 62 MB, parsing and hashing names take 94, learning 22, reading the rest."
-CSV = "pyarrow's reading takes 216 of 280 ms of processor time, encoding 34, learning 30; both cores are busy."
+VW_TEXT = "Of 97 ms of processor time for 62 MB, parsing and hashing names take 56, learning 16, reading the rest."
+CSV = "Of 97 ms of processor time for 50 MB reading and encoding take 72; pyarrow's reading alone takes 207."
 PARQUET = (
-    "pyarrow reads 45 MB in 21 ms of processor time. Reading in batches of bounded memory and encoding them take 56, "
-    "learning 31: by itself more than the reading."
+    "pyarrow reads 45 MB in 12 ms of processor time. Reading in batches of bounded memory and encoding them take 41, "
+    "learning 17: by itself more than the reading."
 )
-ONE_DICT = (
-    "Compiled code takes 0.8 of 1.5 µs to predict and 0.8 of 1.7 to learn, half of it for reading 22 entries; the "
-    "rest is Python's: a lock, a look whether the call is allowed, and the call."
-)
+ONE_DICT = "Predicting takes 0.23 µs and learning 0.41, nearly all of it compiled code."
 ONE_ARRAY = (
-    "Compiled code takes 0.5 of 1.9 µs, 0.15 of it the call; copying the array into place takes 0.2, a lock 0.16, and "
-    "Python the rest."
+    "A call takes 0.34 µs, and an empty one 0.10, which has no Python function around it. About 0.1 is for handing the "
+    "state on to the pass."
 )
 KERNEL = (
-    "A row is multiplied with every support vector before the next is looked at, at a third of the rate of a product "
-    "of matrices; SVC has a quarter of the support vectors and caches columns of its matrix."
+    "At 0.59 of the rate of a product of matrices that takes no exponentials; with vectors of four numbers "
+    "(x86-64-v3) the multiplications alone are reckoned at four fifths of the time. SVC has a quarter of the support vectors and "
+    "caches columns of its matrix."
 )
 KERNEL_UNSET = "Four values of γ learn side by side, and up to three passes are made."
 TORCH = (
-    "A row takes 2.8 µs in all, as long as one product with NumPy: twenty times PyTorch's 48 would be 2.4, less than "
-    "that."
+    "A row takes as long as one product with NumPy, and PyTorch's calls twelve times as long: a twentieth of them "
+    "would be less than that product."
 )
 TORCH_WIDE = (
-    "A row takes 21.7 µs, as long as one product with NumPy, and PyTorch's calls 111, of which its product takes 28: a "
-    "twentieth of 111 would be 6. To project and to move are 370,000 multiplications with their additions, 14 µs at "
-    "eight of them a cycle."
+    "A row takes as long as one product with NumPy, and PyTorch's calls four times as long, a quarter of it in its "
+    "product: a twentieth of them would be a fifth of the product with NumPy. To project and to move are 370,000 "
+    "multiplications with their additions."
 )
 COLD = (
-    "Of 2.2 s of processor time 1.85 are there with a file of 300 rows: imports, of which scikit-learn's base class is "
-    "1.4 on both sides, Numba 0.2 and pyarrow 0.16, and compiled code that is loaded. The other 50,000 rows take 0.33, "
-    "and scikit-learn 0.37."
+    "Nearly all of it is imports, which both sides have: scikit-learn's base class is most of ours, then Numba, "
+    "pyarrow, and compiled code that is loaded."
 )
 IMPORTS = "By python -X importtime, scikit-learn's base class is 1.1 of 1.7 s, Numba 0.12 and this library the rest."
-OBJECTS = "1.8 ms are added to 2.3: 18 ns a label, an object somewhere in memory whose letters are compared there."
-PANDAS = "Of the 3.0 ms that are added to 2.3, pandas' own numbering of the labels (factorize) takes 1.8."
+OBJECTS = (
+    "0.5 ms are added to 1.7 if the objects are in the caches, and 1.1 if they are not, as here: each is an object "
+    "somewhere in memory whose letters are compared there."
+)
+PANDAS = (
+    "0.6 ms are added to 1.7 if the letters are in the caches, and 1.1 if they are not, as here: they are numbered "
+    "where they are, and handed on as objects."
+)
 
 REASONS: dict[tuple[str, str, str], str] = {
     ("in memory", "fit, 200,000 × 22 dense, float64", "scikit-learn"): DENSE_22,
     ("in memory", "fit, 200,000 × 22 dense, float32", "scikit-learn"): DENSE_22,
-    ("in memory", "fit, 50,000 × 123 dense, float64", "X.sum()"): DENSE_123,
+    ("in memory", "fit, 50,000 × 123 dense, float64", "X.sum()"): DENSE_500,
     ("in memory", "fit, 50,000 × 123 dense, float32", "X.sum()"): DENSE_123,
     ("in memory", "fit, 20,000 × 500 dense, float64", "X.sum()"): DENSE_500,
     ("in memory", "fit, 20,000 × 500 dense, float32", "X.sum()"): DENSE_500_SINGLE,
     ("in memory", "fit, 200,000 × 300 CSR, 13 non-zeros a row", "scikit-learn"): FEW_NON_ZEROS,
     ("in memory", "fit, 200,000 × 47,000 CSR, 60 non-zeros a row", "scikit-learn"): MANY_NON_ZEROS,
+    ("many models in one pass", "fit, 50,000 × 100 dense, 20 classes, one against the rest", "scikit-learn"): CLASSES,
     ("many models in one pass", "fit, 20,000 × 123 dense, 16 values of C", "as many passes"): GRID_123,
     ("many models in one pass", "fit, 20,000 × 123 dense, 64 values of C", "as many passes"): GRID_123,
     ("files", "svmlight to model, 200,000 × 13", "Vowpal Wabbit"): TEXT,

@@ -43,7 +43,7 @@ __all__ = sorted((*_HOMES, *_MODULES))
 
 def __getattr__(name: str) -> Any:
     collects = gc.isenabled()
-    gc.disable()  # what is imported stays: looking for garbage would take a seventh of the time
+    gc.disable()  # what is imported stays: there is no garbage to look for
     try:
         if name in _HOMES:
             return getattr(import_module(_HOMES[name]), name)

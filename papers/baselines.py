@@ -235,7 +235,7 @@ def run_baseline(
     Examples
     --------
     >>> import numpy as np
-    >>> from aggro.evaluate.baselines import run_baseline
+    >>> from papers.baselines import run_baseline
     >>> X = np.random.default_rng(0).standard_normal((300, 4))
     >>> y = X[:, 0] > X[:, 1]
     >>> bool(run_baseline("ssvm", X[:200], y[:200], X[200:], y[200:]).error < 0.1)

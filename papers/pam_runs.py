@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.sets import rows_of
+from papers.sets import rows_of
 
 SHOWN = {"adult": "a9a"}  # sets by their names in the paper, where ours are others
 PASCAL = ("alpha", "delta", "gamma")
@@ -196,7 +196,7 @@ def as_it_comes(
 
 def batch(name: str, most: int | None) -> float:
     """The test error of a smooth support vector machine, in per cent; its C by rows held out."""
-    from aggro.evaluate.baselines import SmoothSVC
+    from papers.baselines import SmoothSVC
 
     X, y, X_test, y_test = (part.toarray() if hasattr(part, "toarray") else part for part in data(name, most))
     held, rest = np.split(np.random.default_rng(1_000).permutation(len(y))[:FEW], [int(HELD * min(FEW, len(y)))])

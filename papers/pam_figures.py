@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.cells import Picture
-from aggro.papers.paper import Found
+from papers.cells import Picture
+from papers.paper import Found
 
 LOOKS = {  # colour, line, mark
     "PA": ("s0", ":", "o"),

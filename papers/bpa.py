@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.bpa_runs import FEW, FEW_TRIALS, GROUP_TRIALS, MADE, OF_FIGURE_1, TRIALS
-from aggro.papers.cells import Best, Cell, Picture, Row, Table
-from aggro.papers.contenders import CONTENDERS, the_one
-from aggro.papers.jobs import Job
-from aggro.papers.paper import Found
-from aggro.papers.published_figures import lines
-from aggro.papers.sets import absent
+from papers.bpa_runs import FEW, FEW_TRIALS, GROUP_TRIALS, MADE, OF_FIGURE_1, TRIALS
+from papers.cells import Best, Cell, Picture, Row, Table
+from papers.contenders import CONTENDERS, the_one
+from papers.jobs import Job
+from papers.paper import Found
+from papers.published_figures import lines
+from papers.sets import absent
 
 TITLE = (
     "A. Pérez-Suay, F. J. Ferri, M. Arevalillo-Herráez, J. V. Albert. An empirical study about online learning with "
@@ -88,7 +88,7 @@ def is_ours(name: str, sizes: Sequence[int]) -> bool:
 
 
 def jobs(quick: bool) -> list[Job]:
-    here = "aggro.papers.bpa_runs:"
+    here = "papers.bpa_runs:"
     found: list[Job] = []
     trials = 2 if quick else TRIALS
     for name in table_sets():

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
-from aggro.papers.cells import Best, Picture, Table
-from aggro.papers.jobs import Job
+from papers.cells import Best, Picture, Table
+from papers.jobs import Job
 
 NAMES = ("crammer", "bpa", "apa", "pamo", "pam")
 Found = Mapping[str, Any]  # what each job gave, by its key
@@ -40,5 +40,5 @@ def find(name: str) -> Paper:
     """The paper of this name."""
     if name not in NAMES:
         raise ValueError(f"There is no paper {name!r}. There are: {', '.join(NAMES)}.")
-    module: Any = import_module(f"aggro.papers.{name}")
+    module: Any = import_module(f"papers.{name}")
     return module  # type: ignore[no-any-return]

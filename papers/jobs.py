@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from aggro.engine.jit.stamp import PACKAGE, content, files
 from aggro.engine.processes import pool
 
+HERE = Path(__file__).parent
 # Each process has one core: libraries that would take all of them make each other wait.
 ALONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 
@@ -29,7 +30,7 @@ class Job(NamedTuple):
     """Something to be done."""
 
     key: str  # its name: "pamo/table 1/ijcnn1/AROW"
-    call: str  # "aggro.papers.pamo:test_errors"
+    call: str  # "papers.pamo:test_errors"
     arguments: dict[str, Any]
     cost: float = 1.0  # about how many seconds it takes: the longest are begun first
 
@@ -37,13 +38,13 @@ class Job(NamedTuple):
 @cache
 def code_of(module: str) -> str:
     """A hash of all that a job of this module may run: the library, the sets, and the module; no other paper."""
-    own = {"sets.py", f"{module.rpartition('.')[2]}.py"}
+    library = [(path, name) for path, name in files(str(PACKAGE)) if name.partition("/")[0] != "cli"]
+    of_job = {"baselines.py", "sets.py", f"{module.rpartition('.')[2]}.py"}
+    own = [(path, name) for path, name in files(str(HERE)) if name in of_job]
     told = sha256()
-    for path, name in files(str(PACKAGE)):
-        folder, _, file = name.rpartition("/")
-        if folder not in ("papers", "cli") or file in own:
-            told.update(f"{name}\n".encode())
-            told.update(content(path))
+    for path, name in (*library, *own):
+        told.update(f"{name}\n".encode())
+        told.update(content(path))
     return told.hexdigest()
 
 

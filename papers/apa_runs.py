@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.sets import rows_of
+from papers.sets import rows_of
 
 AGAIN = 14_990  # the validation part: the last rows of the training part, which come twice
 ONE_HOT = 10  # columns that were dropped
@@ -145,7 +145,7 @@ def model_as_stated(relaxation: str, C: float | None, active: bool, seed: int) -
     from aggro import ActiveLearner
     from aggro.published import PAClassifier
 
-    inner = PAClassifier(step=STEPS[relaxation], fit_intercept=False, **({} if C is None else {"C": C}))
+    inner = PAClassifier(1.0 if C is None else C, step=STEPS[relaxation], fit_intercept=False)
     if not active:
         return inner
     return ActiveLearner(inner, strategy="margin", delta=1.0, replay=0, random_state=seed)

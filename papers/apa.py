@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.apa_runs import CONTENDERS, HARD, MEASURES, STEPS
-from aggro.papers.cells import Best, Cell, Picture, Row, Table, mean_and_spread
-from aggro.papers.jobs import Job
-from aggro.papers.paper import Found
-from aggro.papers.published_figures import lines, number
-from aggro.papers.sets import absent
+from papers.apa_runs import CONTENDERS, HARD, MEASURES, STEPS
+from papers.cells import Best, Cell, Picture, Row, Table, mean_and_spread
+from papers.jobs import Job
+from papers.paper import Found
+from papers.published_figures import lines, number
+from papers.sets import absent
 
 TITLE = (
     "K. I. Ezukwoke, S. J. Zareian. Online learning and active learning: a comparative study of passive-aggressive "
@@ -66,7 +66,7 @@ def svm_of(C: float | None) -> float:
 def jobs(quick: bool) -> list[Job]:
     if absent("ijcnn1"):
         return []
-    here = "aggro.papers.apa_runs:"
+    here = "papers.apa_runs:"
     most, seeds = (2_000, 2) if quick else (None, 20)
     found = []
     for table in FILES:

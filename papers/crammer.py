@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.cells import Best, Cell, Picture, Row, Table
-from aggro.papers.crammer_runs import TASKS
-from aggro.papers.jobs import Job
-from aggro.papers.paper import Found
+from papers.cells import Best, Cell, Picture, Row, Table
+from papers.crammer_runs import TASKS
+from papers.jobs import Job
+from papers.paper import Found
 
 TITLE = "K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggressive Algorithms. NIPS 2003."
 NOTES = """
@@ -50,7 +50,7 @@ def of_paper(geometry: str, task: str, fits: bool) -> bool:
 
 
 def jobs(quick: bool) -> list[Job]:
-    here = "aggro.papers.crammer_runs:"
+    here = "papers.crammer_runs:"
     rows, streams = (200, 3) if quick else (1_000, 50)
     found = []
     for geometry, task, fits in KINDS:

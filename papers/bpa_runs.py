@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.sets import absent, rows_of
+from papers.sets import absent, rows_of
 
 SIGMAS = [float(x) for x in np.logspace(-4, 1, 6)]
 CS = [float(x) for x in np.logspace(-5, 1, 7)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.paper import Found
+from papers.paper import Found
 
 CONTENDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "PAClassifier": ("PAClassifier", {}),

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.cells import POINT, Best, Cell, Picture, Row, Table, mean_and_spread
-from aggro.papers.contenders import CONTENDERS, the_one
-from aggro.papers.jobs import Job
-from aggro.papers.pam_figures import drawn
-from aggro.papers.pam_runs import EPOCHS, ORDERS, PASCAL, SHOWN, SPLITS
-from aggro.papers.paper import Found
-from aggro.papers.published_figures import lines
-from aggro.papers.sets import absent
+from papers.cells import POINT, Best, Cell, Picture, Row, Table, mean_and_spread
+from papers.contenders import CONTENDERS, the_one
+from papers.jobs import Job
+from papers.pam_figures import drawn
+from papers.pam_runs import EPOCHS, ORDERS, PASCAL, SHOWN, SPLITS
+from papers.paper import Found
+from papers.published_figures import lines
+from papers.sets import absent
 
 TITLE = "Y.-L. Tsai, Y.-C. Tseng, Y.-J. Lee, H.-K. Pao. Passive and aggressive algorithm with class mean information."
 NOTES = """
@@ -79,7 +79,7 @@ COSTS = {"svmguide1": 3.0, "w3a": 4.0, "ijcnn1": 15.0, "adult": 12.0} | dict.fro
 
 
 def jobs(quick: bool) -> list[Job]:
-    here, found = "aggro.papers.pam_runs:", []
+    here, found = "papers.pam_runs:", []
     few: dict[str, Any] = {"orders": 2, "splits": 1, "thin": 5, "most": 300} if quick else {}
     given: dict[str, Any] = {"orders": ORDERS, "splits": SPLITS, "thin": 1, "most": None} | few
     epochs = 3 if quick else EPOCHS

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.published_figures import lines
-from aggro.papers.sets import joined, rows_of
+from papers.published_figures import lines
+from papers.sets import joined, rows_of
 
 FOLDS, MOST, TRIED = 3, 3_000, 3_000
 LOCAL, MOST_LOCAL = ("LOLClassifier", "ILOLClassifier"), 12_000  # how many places are best depends on the rows

@@ -1,4 +1,11 @@
-"""``aggro papers``: the five papers reproduced, beside what was published."""
+"""``python -m papers``: the five papers reproduced, each figure beside the published one.
+
+    AGGRO_DATA=folder python -m papers all                      # five papers, one page: aggro-papers/report.html
+    AGGRO_DATA=folder python -m papers pamo bpa --out results   # two of them
+    python -m papers --quick                                    # few rows: whether all of it works
+
+Run it from the root of the repository; ``make papers`` does.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +18,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aggro.cli.application import run
+from aggro.cli.commands import App
 from aggro.cli.console import Mistake, console, fitted, json_text, kept, shown
 from aggro.cli.options import Json
 from aggro.cli.outputs import writing
+from papers import NAMES, find
 
 if TYPE_CHECKING:
-    from aggro.papers.jobs import Job
-    from aggro.papers.report import Result
+    from papers.jobs import Job
+    from papers.report import Result
 
-NAMES = ("crammer", "bpa", "apa", "pamo", "pam")  # as aggro.papers has them; imported by who runs them
 KEPT = "done.jsonl"
 
+app = App(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
+
+@app.command()
 def papers(
     names: Annotated[
         list[str] | None,
@@ -53,10 +70,9 @@ def papers(
     if find_spec("matplotlib") is None:
         raise Mistake("Drawing the figures takes matplotlib: pip install 'aggro[plot]'.")
 
-    from aggro.papers import find
-    from aggro.papers.jobs import Kept, do
-    from aggro.papers.report import files, numbers, result_of
     from aggro.streams import BadLine
+    from papers.jobs import Kept, do
+    from papers.report import files, numbers, result_of
 
     chosen = [name for name in NAMES if name in wanted or "all" in wanted]
     folder = checked_folder(out)
@@ -131,11 +147,15 @@ def watching(jobs: list[Job], before: list[Job]) -> Iterator[Any]:
 
 
 def say(results: list[Result], folder: Path) -> None:
-    from aggro.papers.cells import count
-    from aggro.papers.report import verdict
+    from papers.cells import count
+    from papers.report import verdict
 
     for result in results:
         matched, cells = count(result.tables)
         print(f"{result.name:8} {matched:4} of {cells:4} cells matched")
     print(verdict(results))
     print(f"{folder / 'report.html'} has all of it.")
+
+
+if __name__ == "__main__":
+    run(None, app, "python -m papers")

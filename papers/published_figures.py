@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 
 @cache
 def lines(table: str) -> tuple[dict[str, str], ...]:
     """A table by its name, without an ending: a dict a line."""
-    text = files("aggro.papers").joinpath("published", f"{table}.csv").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "published" / f"{table}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 

@@ -99,7 +99,7 @@ def corner_stream(rows: int) -> Stream:
 def additive(task: str, step: str, epsilon: float | None = None) -> Any:
     from aggro import published
 
-    given = {"step": step, "C": C[task]}
+    given: dict[str, Any] = {"step": step, "C": C[task]}
     if task == "classification":
         return published.PAClassifier(fit_intercept=False, **given)
     if task == "regression":

@@ -7,6 +7,6 @@ is in ``published/``, as the papers print it. ``report`` writes the page, the nu
 
 from __future__ import annotations
 
-from aggro.papers.paper import NAMES, Paper, find
+from papers.paper import NAMES, Paper, find
 
 __all__ = ["NAMES", "Paper", "find"]

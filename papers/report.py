@@ -14,9 +14,9 @@ from typing import Any
 
 from aggro import __version__
 from aggro.evaluate import page
-from aggro.papers.cells import Best, Cell, Picture, Table, count
-from aggro.papers.paper import Found, Paper
 from aggro.plot.colours import DARK, LIGHT
+from papers.cells import Best, Cell, Picture, Table, count
+from papers.paper import Found, Paper
 
 GROUNDS = {"light": LIGHT, "dark": DARK}
 DOTS = 144  # an inch
@@ -134,9 +134,8 @@ def verdict(results: Sequence[Result]) -> str:
 def html(results: Sequence[Result], quick: bool) -> str:
     """The page."""
     sections = [summary(results), *(section for result in results for section in sections_of(result))]
-    footer = (
-        f"Written by “aggro papers”: aggro {__version__}, Python {platform.python_version()} on {platform.machine()}."
-    )
+    versions = f"aggro {__version__}, Python {platform.python_version()} on {platform.machine()}"
+    footer = f"Written by “python -m papers”: {versions}."
     short = "This is the quick run: few rows, few orders; its figures say that everything works, and no more. "
     return page.render(
         "Passive-aggressive learning: five papers reproduced",

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from aggro.papers.cells import Best, Cell, Picture, Row, Table, mean_and_spread
-from aggro.papers.contenders import CONTENDERS, the_one
-from aggro.papers.jobs import Job
-from aggro.papers.pamo_runs import ALPHAS, AVERAGED, CS, sizes_of
-from aggro.papers.paper import Found
-from aggro.papers.published_figures import lines
-from aggro.papers.sets import absent
+from papers.cells import Best, Cell, Picture, Row, Table, mean_and_spread
+from papers.contenders import CONTENDERS, the_one
+from papers.jobs import Job
+from papers.pamo_runs import ALPHAS, AVERAGED, CS, sizes_of
+from papers.paper import Found
+from papers.published_figures import lines
+from papers.sets import absent
 
 TITLE = "J. Jorge, R. Paredes. Passive-aggressive online learning with nonlinear embeddings. Pattern Recognition, 2018."
 NOTES = """
@@ -49,7 +49,7 @@ COSTS = {"svmguide1": 4.0, "cbcl": 70.0, "ijcnn1": 60.0, "a9a": 60.0, "w7a": 30.
 
 
 def jobs(quick: bool) -> list[Job]:
-    here = "aggro.papers.pamo_runs:"
+    here = "papers.pamo_runs:"
     orders, most, few = (2, 300, 1) if quick else (20, None, 5)
     found = []
     for table in ("1", "2"):

@@ -1,0 +1,206 @@
+"""``aggro serve``: models that learn over HTTP; and ``aggro token``, who may ask them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.commands import App
+from aggro.cli.console import Mistake, shown
+from aggro.cli.help import complete_learners, complete_settings
+from aggro.cli.options import Json, Plugins
+from aggro.cli.outputs import Reads
+
+if TYPE_CHECKING:
+    from aggro.serve import Models
+
+FOLDER = Path("aggro-serve")
+HOST, PORT = "127.0.0.1", 8765
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+EXTRA = "aggro serve needs Starlette and uvicorn. Install them with: pip install 'aggro[serve]'"
+
+Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where everything is kept; made if not there.")]
+
+
+def serve(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A file that aggro has saved, for a start."), Reads()
+    ] = None,
+    *,
+    directory: Folder = FOLDER,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Beyond this machine, tokens are needed.")] = HOST,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = PORT,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="The name of MODEL.  [default: default]")] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete_learners, help="What a new model learns with.  [PAClassifier]"
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+        ),
+    ] = None,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Tokens are needed on this machine too.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name that clients call the server by; repeatable.")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(min=1.0, metavar="N", help="Requests a second and client.")] = None,
+    plugin: Plugins = None,
+) -> None:
+    """Serve models that learn: predict now, learn when the label comes, lose nothing.
+
+    Without arguments: on this machine alone, with a new model named "default" that takes any records. Everything is
+    kept in a folder; the next start goes on from there.
+    """
+    try:
+        from aggro.serve.web.server import bound
+        from aggro.serve.web.server import serve as run
+        from aggro.serve.web.service import Service
+    except ModuleNotFoundError as error:
+        raise Mistake(EXTRA) from error
+    from aggro.serve.web.guard import names_of_this_machine
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    needs_token = tokens or host not in LOOPBACK
+    models = opened(directory, model, name, learner, set_ or [], rate)
+    try:
+        beyond = names_of_this_machine() if host not in LOOPBACK else ()
+        service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
+        if needs_token and not service.tokens.listed():
+            where = "" if directory == FOLDER else f" --dir {directory}"
+            raise Mistake(f"Tokens are needed, and there is none. Make one first: aggro token add NAME{where}")
+        sock = bound(host, port)
+
+        def say() -> None:
+            address = f"[{host}]" if ":" in host else host
+            print(f"Serving on http://{address}:{sock.getsockname()[1]}/ from {shown(str(directory))}", flush=True)
+            for note in models.notes:
+                print(f"aggro: {shown(note)}", file=sys.stderr)
+
+        run(service, sock, say)
+    finally:
+        models.close()
+    print("Stopped. Everything is kept.", file=sys.stderr)
+
+
+def opened(
+    directory: Path, model: Path | None, name: str | None, learner: str | None, settings: list[str], rate: float | None
+) -> Models:
+    """The models of the folder, with the one that the command names."""
+    from dataclasses import replace
+
+    from aggro.serve import Limits, Models, Problem
+    from aggro.serve.models import DEFAULT, FolderInUse
+
+    limits = Limits() if rate is None else replace(Limits(), rate=rate)
+    name = name or DEFAULT
+    if model is not None and (learner or settings):
+        raise Mistake(f"{model} is there, with its learner and parameters: leave --learner and --set out.")
+    spec = described(learner or "PAClassifier", settings)
+    try:
+        models = Models(directory, limits, spec if model is None and name == DEFAULT else None, model, name)
+    except FolderInUse as error:
+        raise Mistake(str(error)) from error
+    except Problem as problem:
+        raise Mistake(problem.message) from problem
+    if learner or settings:
+        try:
+            models.create(name, spec)
+        except Problem as problem:
+            models.close()
+            raise Mistake(f"{problem.message} Give another --dir or --name.") from problem
+    return models
+
+
+def described(learner: str, settings: list[str]) -> dict[str, Any]:
+    """A learner as the service describes it."""
+    from aggro.cli.learner_spec import entry_of, make_learner, parsed, split_settings
+    from aggro.learners.records import RecordLearner
+    from aggro.learners.shared.inside import constraints_of, parameters_of
+
+    own, of_records = split_settings(learner, settings)
+    made = make_learner(learner, own)
+    fresh = parameters_of(entry_of(learner)[0].load()())
+    changed = {key: value for key, value in parameters_of(made).items() if value != fresh[key]}
+    changed.pop("random_state", None)
+    known = constraints_of(RecordLearner)
+    pairs = [setting.partition("=") for setting in of_records]
+    records = {key.strip(): parsed(known[key.strip()], text.strip()) for key, _, text in pairs}
+    try:
+        json.dumps([changed, records])
+    except TypeError as error:
+        raise Mistake(f"{learner}: a setting cannot be stored ({error}).") from error
+    return {"learner": entry_of(learner)[0].name, "settings": changed, "records": records}
+
+
+token = App(help="Who may ask the models of a folder.", no_args_is_help=True)
+
+
+@token.command(short_help="Make a token; it is shown once.")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the list calls it.")],
+    *,
+    scope: Annotated[
+        str, typer.Option(metavar="SCOPE", help="read, learn (and read) or admin (everything).")
+    ] = "learn",
+    directory: Folder = FOLDER,
+) -> None:
+    """Make a token, and print it. Only a hash of it is kept."""
+    from aggro.serve import Problem
+
+    with Opened(directory) as tokens:
+        try:
+            print(tokens.add(name, scope))
+        except Problem as problem:
+            raise Mistake(problem.message) from problem
+
+
+@token.command("list", short_help="List tokens by name.")
+def listed(*, directory: Folder = FOLDER, as_json: Json = False) -> None:
+    """List all tokens: their names, scopes, and when they were made."""
+    with Opened(directory) as tokens:
+        found = [{"name": one.name, "scope": one.scope, "time": one.time} for one in tokens.listed()]
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    for one in found:
+        print(f"{one['name']}  {one['scope']}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(one['time']))}")
+
+
+@token.command(short_help="Delete a token.")
+def revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The token's name.")], *, directory: Folder = FOLDER
+) -> None:
+    """Delete a token; a running server refuses it a second later."""
+    with Opened(directory) as tokens:
+        if not tokens.revoke(name):
+            raise Mistake(f"There is no token named {name!r} in {directory}.")
+    print(f"The token {shown(name)} is deleted.", file=sys.stderr)
+
+
+class Opened:
+    """The tokens of a folder, also while a server runs from it."""
+
+    def __init__(self, directory: Path) -> None:
+        from aggro.serve.models import DATABASE
+        from aggro.serve.store import Store
+        from aggro.serve.tokens import Tokens
+
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.store = Store(directory / DATABASE)
+        self.tokens = Tokens(self.store)
+
+    def __enter__(self) -> Any:
+        return self.tokens
+
+    def __exit__(self, *error: object) -> None:
+        self.store.close()

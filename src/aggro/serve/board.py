@@ -1,0 +1,165 @@
+"""How well a model does: every prediction that was given, held against the label that came.
+
+An example counts once, when its label is learned, with the prediction that was given for it: the one that a client got
+when it sent the record, or, where record and label came together, the one that the model would have given just before.
+The board is a function of the journal alone, so that it is the same after a crash.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from aggro.serve.learners import spelled
+
+RECENT = 1_000  # examples
+POINTS = 256  # of a curve; with twice as many, every other one goes
+MISTAKES = 30  # that are kept
+ALARMS = 100
+ROWS_LISTED = 200  # characters of a text in a mistake
+
+
+class Board:
+    """Counts of examples, errors, classes; a curve; the last mistakes; alarms."""
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        self.rows = 0
+        self.judged = 0  # examples for which there was a prediction
+        self.errors = 0.0  # mistakes; of numbers, the sum of absolute errors
+        self.recent: deque[float] = deque(maxlen=RECENT)
+        self.recent_sum = 0.0
+        self.classes: dict[str, list[int]] = {}  # of each class: examples, and mistakes among them
+        self.curve: list[list[float]] = []  # examples judged, error so far, recent error
+        self.stride = 1
+        self.mistakes: deque[dict[str, Any]] = deque(maxlen=MISTAKES)
+        self.alarms: deque[dict[str, Any]] = deque(maxlen=ALARMS)
+        self.drifts = 0
+        self.answered = 0  # labels of examples that the model had asked about
+        self.asked_weight, self.asked_errors = 0.0, 0.0  # each of them counted 1/p times
+        self.gain: list[list[float]] = []  # labels, estimated error
+
+    # Counting -----------------------------------------------------------------------------------------
+
+    def add(self, record: Any, label: Any, given: Any, id: str, p: float | None) -> None:
+        """One example with its label, and the prediction that was given for it (None if there was none)."""
+        self.rows += 1
+        error = self._error(label, given)
+        if self.task == "classification":
+            counts = self.classes.setdefault(spelled(label), [0, 0])
+            counts[0] += 1
+            counts[1] += bool(error)
+        if error is None:
+            return
+        self.judged += 1
+        self.errors += error
+        self._add_recent(error)
+        if error and self.task == "classification":
+            self.mistakes.append({"id": id, "record": shortened(record), "label": label, "prediction": given})
+        if p is not None:
+            self._add_answer(error, p)
+        if self.judged % self.stride == 0:
+            self._add_point()
+
+    def _error(self, label: Any, given: Any) -> float | None:
+        if self.task == "outlier":
+            return None if given is None else float(given == -1)
+        if given is None:
+            return None
+        if self.task == "regression":
+            return abs(float(label) - float(given))
+        return float(spelled(label) != spelled(given))
+
+    def _add_recent(self, error: float) -> None:
+        if len(self.recent) == RECENT:
+            self.recent_sum -= self.recent[0]
+        self.recent.append(error)
+        self.recent_sum += error
+
+    def _add_answer(self, error: float, p: float) -> None:
+        self.answered += 1
+        self.asked_weight += 1.0 / p
+        self.asked_errors += error / p
+        if self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0:
+            self.gain.append([self.answered, self.asked_errors / self.asked_weight])
+            if len(self.gain) > POINTS:
+                self.gain = self.gain[1::2]
+
+    def _add_point(self) -> None:
+        self.curve.append([self.judged, self.error or 0.0, self.recent_error or 0.0])
+        if len(self.curve) >= 2 * POINTS:
+            self.curve = self.curve[1::2]
+            self.stride *= 2
+
+    def saw_drifts(self, drifts: int, time: float) -> None:
+        """How often the learner has seen its error rise; ``time`` is when the last examples were learned."""
+        if drifts > self.drifts:
+            self.alarms.append({"row": self.rows, "time": time, "recent_error": self.recent_error})
+        self.drifts = drifts
+
+    # What it says -------------------------------------------------------------------------------------
+
+    @property
+    def error(self) -> float | None:
+        """The share of mistakes, or the mean absolute error, of all predictions so far."""
+        return self.errors / self.judged if self.judged else None
+
+    @property
+    def recent_error(self) -> float | None:
+        """The same of the last thousand."""
+        return max(0.0, self.recent_sum) / len(self.recent) if self.recent else None
+
+    @property
+    def estimated_error(self) -> float | None:
+        """The error on all records, estimated from those that the model asked about."""
+        return self.asked_errors / self.asked_weight if self.asked_weight else None
+
+    def verdict(self) -> str:
+        """Whether more labels would help, from how much the later half of the answers brought."""
+        half = [point for point in self.gain if point[0] <= self.answered / 2]
+        if self.answered < 32 or not half or self.estimated_error is None:
+            return "too early to say"
+        before, now = half[-1][1], self.estimated_error
+        if before - now > 0.1 * before:
+            return "yes: the later half of the labels took away more than a tenth of the error"
+        return "hardly: the later half of the labels took away less than a tenth of the error"
+
+    # On disk ------------------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for a snapshot."""
+        state = dict(self.__dict__)
+        for name in ("recent", "mistakes", "alarms"):
+            state[name] = list(state[name])
+        return {name: copied(value) for name, value in state.items()}
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> Board:
+        """The board of a snapshot."""
+        board = cls(state["task"])
+        for name, value in state.items():
+            if isinstance(board.__dict__.get(name), deque):
+                board.__dict__[name].extend(value)
+            elif name in board.__dict__:
+                board.__dict__[name] = copied(value)
+        return board
+
+    def copy(self) -> Board:
+        """Another board of the same state."""
+        return Board.from_json(self.as_json())
+
+
+def copied(value: Any) -> Any:
+    """Lists and dicts anew, as far as a board nests them."""
+    if isinstance(value, list):
+        return [copied(one) for one in value]
+    return {name: copied(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def shortened(record: Any) -> Any:
+    """A record for people: long texts and many fields cut."""
+    if isinstance(record, str):
+        return record if len(record) <= ROWS_LISTED else record[:ROWS_LISTED] + "…"
+    if isinstance(record, list):
+        return record[:20]
+    return {name: shortened(value) if isinstance(value, str) else value for name, value in [*record.items()][:20]}

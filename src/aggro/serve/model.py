@@ -1,0 +1,588 @@
+"""One served model: predictions from a published copy, and one thread that learns.
+
+A request to learn goes through ``Model.learn`` into a queue. The model's thread takes all that wait, learns them in
+order on the spare copy (``replicas.py``), has the store write them (``store.py``, one commit for all), publishes the
+copy and answers. So an answer means: it is on the disk, and predictions know it. If the disk refuses, nothing was
+learned.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aggro.serve import learners
+from aggro.serve.board import Board
+from aggro.serve.journal import LEARN, RESTORE, UNDO, Damaged, Entry, Journal
+from aggro.serve.keys import Keys
+from aggro.serve.limits import Limits
+from aggro.serve.problems import Problem, short
+from aggro.serve.recovery import OutOfReach, Recovery, State, count, last_whole, learn_rows
+from aggro.serve.replicas import Replicas, Side
+from aggro.serve.shapes import MADE, Examples
+from aggro.serve.snapshots import Snapshots
+from aggro.serve.store import Store, StoreError
+from aggro.serve.waiting import Waiting, WaitingRoom
+
+LOG = logging.getLogger("aggro.serve")
+STOP = object()
+
+
+@dataclass
+class Job:
+    """A request to learn, and where its answer goes."""
+
+    examples: Examples
+    key: str | None
+    digest: bytes
+    future: Future[Any] = field(default_factory=Future)
+
+
+@dataclass
+class Task:
+    """Something else to be done between two groups, by the thread that learns."""
+
+    do: Callable[[], Any]
+    future: Future[Any] = field(default_factory=Future)
+
+
+@dataclass
+class Done:
+    """A job that was learned on the spare copy and is not on the disk yet."""
+
+    job: Job
+    entry: Entry
+    answer: dict[str, Any]
+    drifts: int
+    ids: list[str]  # whose records wait no longer
+
+
+class Model:
+    """A model with a name."""
+
+    def __init__(
+        self, store: Store, number: int, name: str, spec: dict[str, Any], folder: Path, limits: Limits
+    ) -> None:
+        self.store, self.number, self.name, self.spec = store, number, name, spec
+        self.folder, self.limits = folder, limits
+        self.journal = Journal(store, number)
+        self.snapshots = Snapshots(store, number, folder)
+        self.recovery = Recovery(self.journal, self.snapshots, self._begin)
+        self.waiting = WaitingRoom(store, number, limits)
+        self.keys = Keys(store, number)
+        self.lost: list[str] = []  # what recovery could not bring back, in words
+        self.predictions = 0
+        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._board_lock = threading.Lock()
+        self._stopping = False
+        self._seen: set[int] = set()  # numbers of classes (up to 3) for which predictions have been compiled
+        self.position, state = self._recovered()
+        self.replicas = Replicas(state[0])
+        self._become(state)
+        self._since = [0, 0]  # rows and bytes in the journal since the newest snapshot
+        self._thread = threading.Thread(target=self._run, name=f"aggro-{name}", daemon=True)
+        self._thread.start()
+
+    # Beginning ------------------------------------------------------------------------------------------
+
+    def _begin(self) -> State:
+        if self.spec.get("uploaded"):
+            raise OutOfReach("The uploaded file is not kept any more.")
+        learner = learners.make(self.spec)
+        return learner, Board(learners.task_of(learner))
+
+    def _recovered(self) -> tuple[int, State]:
+        """The newest position that can be reached, and the model there. What is damaged is set aside, and said."""
+        position = self.journal.last()
+        newest = self.snapshots.listed()
+        position = max([position, *(one.position for one in newest if not one.stale)])
+        try:
+            return position, self.recovery.state_at(position)
+        except Damaged as damage:
+            last = last_whole(self.journal, damage.position - 1, position)
+            self._set_aside(last)
+            return last, self.recovery.state_at(last)
+
+    def _set_aside(self, last: int) -> None:
+        """Move the journal's entries after a position out of the way: one of them is damaged."""
+        now = time.time()
+
+        def move(connection: sqlite3.Connection) -> int:
+            values = (now, self.number, last)
+            moved = connection.execute(
+                "INSERT INTO set_aside SELECT model, position, 'damaged journal', ?, body FROM journal "
+                "WHERE model = ? AND position > ?",
+                values,
+            ).rowcount
+            for table in ("journal", "labels", "snapshots", "keys"):
+                connection.execute(f"DELETE FROM {table} WHERE model = ? AND position > ?", values[1:])
+            return int(moved)
+
+        moved = self.store.write(move)
+        self.lost.append(f"{moved} entries after position {last} were damaged and set aside")
+        LOG.error("%s: %s", self.name, self.lost[-1])
+
+    def _become(self, state: State) -> None:
+        learner, board = state
+        self.replicas.replace(learner)
+        with self._board_lock:
+            self.board = board
+        self.task = board.task
+        self.columns = learners.known_columns(learner)
+        self._seen.clear()
+
+    # Predicting -----------------------------------------------------------------------------------------
+
+    def predict(self, examples: Examples, side: Side) -> list[Any]:
+        """The prediction for each record, by one copy of the model."""
+        learner = side.learner
+        try:
+            if side.ready and examples.one:  # most requests
+                found = [learners.plain(learner.predict_one(learners.as_row(learner, examples.records[0])))]
+            else:
+                found = learners.predict(learner, examples.records, examples.one)
+        except learners.REFUSALS as error:
+            raise Problem(422, "cannot_predict", learners.one_line(error)) from None
+        self.predictions += len(found)
+        return found
+
+    def probabilities(self, examples: Examples, side: Side) -> list[dict[str, float] | None]:
+        """The probability of each class for each record."""
+        with learners.refusing(422, "cannot_predict"):
+            return learners.probabilities(side.learner, examples.records)
+
+    def explain(self, record: Any, label: Any, side: Side) -> dict[str, Any]:
+        """The reasons for a prediction."""
+        with learners.refusing(422, "cannot_explain"):
+            return learners.explain(side.learner, record, label)
+
+    # Requests -------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Examples, key: str | None = None, digest: bytes = b"") -> Future[Any]:
+        """Have examples learned; the future has the answer as soon as they are on the disk and published."""
+        job = Job(examples, key, digest)
+        self._enter(job)
+        return job.future
+
+    def _enter(self, job: Job | Task) -> None:
+        if self._stopping:
+            raise Problem(503, "stopping", "The model is being stopped.")
+        if self._inbox.qsize() >= self.limits.queue:
+            raise Problem(503, "busy", "Too many requests wait to be learned. Try again in a moment.", retry_after=1)
+        self._inbox.put(job)
+
+    def run(self, do: Callable[[], Any]) -> Future[Any]:
+        """Have something done between two groups, by the thread that learns."""
+        task = Task(do)
+        self._enter(task)
+        return task.future
+
+    def undo(self, id: str, key: str | None = None, digest: bytes = b"") -> Future[Any]:
+        """Take a label back, exactly."""
+        return self.run(lambda: self._undo(id, key, digest))
+
+    def restore(self, position: int, key: str | None = None, digest: bytes = b"") -> Future[Any]:
+        """Go back to an earlier snapshot."""
+        return self.run(lambda: self._restore(position, key, digest))
+
+    def snapshot(self) -> Future[Any]:
+        """Take a snapshot now."""
+        return self.run(self._snapshot)
+
+    def close(self, snapshot: bool = True) -> None:
+        """Stop learning, after all that waits; and take a last snapshot."""
+        if self._stopping:
+            return
+        if snapshot:
+            try:
+                last = self.snapshot()
+                last.result()
+            except Problem:  # nothing was learned
+                pass
+            except Exception as error:  # the journal has it all
+                LOG.warning("%s: no last snapshot: %s", self.name, learners.one_line(error))
+        self._stopping = True
+        self._inbox.put(STOP)
+        self._thread.join()
+
+    # The thread that learns -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            waiting = [self._inbox.get()]
+            while len(waiting) < self.limits.group and not self._inbox.empty():
+                waiting.append(self._inbox.get())
+            group: list[Job] = []
+            for one in waiting:
+                if isinstance(one, Job):
+                    group.append(one)
+                    continue
+                self._guarded_group(group)
+                group = []
+                if one is STOP:
+                    return
+                self._do(one)
+            self._guarded_group(group)
+
+    def _do(self, task: Task) -> None:
+        try:
+            task.future.set_result(task.do())
+        except BaseException as error:
+            task.future.set_exception(error)
+
+    def _guarded_group(self, group: list[Job]) -> None:
+        """Learn jobs; whatever happens, each of them is answered."""
+        if not group:
+            return
+        try:
+            self._learn_group(group)
+            self._snapshot_if_due()
+        except BaseException as error:
+            LOG.exception("%s: learning failed", self.name)
+            for job in group:
+                if not job.future.done():
+                    job.future.set_exception(error)
+
+    def _learn_group(self, group: list[Job]) -> None:
+        done: list[Done] = []
+        for job in group:
+            if self._conflicts(job, done):  # with a job that is not on the disk yet
+                self._finish(done)
+                done = []
+            try:
+                found = self._learn_one(job, self.position + len(done) + 1)
+            except Problem as problem:
+                job.future.set_exception(problem)
+            except Exception as error:
+                LOG.exception("%s: a request could not be learned", self.name)
+                job.future.set_exception(error)
+                self._start_over(done)
+            else:
+                if found is not None:
+                    done.append(found)
+        self._finish(done)
+
+    @staticmethod
+    def _conflicts(job: Job, done: list[Done]) -> bool:
+        """Whether a job names a key or an id that one of the others names too."""
+        if not done:
+            return False
+        keys = {one.job.key for one in done if one.job.key is not None}
+        ids = {id for one in done for id in one.entry.ids if id is not None}
+        return job.key in keys or any(id in ids for id in job.examples.ids)
+
+    def _learn_one(self, job: Job, position: int) -> Done | None:
+        """Learn a job on the spare copy; None if it was done before, and its answer is known."""
+        if job.key is not None:
+            answer = self.keys.answer(job.key, job.digest)
+            if answer is not None:
+                job.future.set_result(answer)
+                return None
+        examples = job.examples
+        found = self._waiting_for(examples)
+        records = [one.record for one in found if one is not None] if not examples.records else examples.records
+        self._check_labels(examples, len(records))
+        fresh = self._check_columns(records)
+        learner = self.replicas.spare.learner
+        given = self._given(learner, records, found, examples.one)
+        try:
+            learners.learn(learner, records, examples.labels, examples.weights, examples.one)
+        except learners.REFUSALS as error:
+            if not examples.one and not learners.takes_records(learner):  # some of its rows may have been learned
+                raise Refused(learners.one_line(error)) from None
+            raise Problem(422, "cannot_learn", learners.one_line(error)) from None
+        self.columns |= fresh
+        entry = Entry(
+            LEARN,
+            records=records,
+            labels=examples.labels,
+            weights=examples.weights,
+            given=given,
+            asked=[None if one is None else one.asked for one in found] if any(found) else [],
+            waited=[one is not None for one in found] if any(found) else [],
+            ids=examples.ids,
+            one=examples.one,
+            position=position,
+        )
+        answer = {"learned": len(records), "position": position}
+        if examples.one:
+            answer |= {"id": entry.id_of(0)}
+        waited = [one.id for one in found if one is not None]
+        return Done(job, entry, answer, learners.n_drifts(learner), waited)
+
+    def _waiting_for(self, examples: Examples) -> list[Waiting | None]:
+        """For each example the record that waits under its id, if there is one."""
+        if not examples.ids:
+            return [None] * len(examples.records)
+        return [self._waiting_one(examples, i) for i in range(len(examples.ids))]
+
+    def _waiting_one(self, examples: Examples, i: int) -> Waiting | None:
+        id, sent = examples.ids[i], bool(examples.records)
+        if id is None:
+            if not sent:
+                raise Problem(422, "no_record", "An example has neither a record nor an id.")
+            return None
+        found = self.waiting.find(id)
+        if found is not None:
+            if sent and examples.records[i] != found.record:
+                raise Problem(409, "id_in_use", f"Another record waits under the id {short(id)}.")
+            return found
+        place = self.journal.find(id)
+        if place is not None and place[1] not in self.journal.entry(place[0]).undone:
+            raise Problem(409, "already_learned", f"The example {short(id)} has been learned already.")
+        if not sent:
+            advice = "It was never predicted under this id, or it waited too long."
+            raise Problem(404, "unknown_id", f"No record waits under the id {short(id)}. {advice}")
+        if id.startswith(MADE):
+            raise Problem(422, "bad_id", f"Ids that begin with {MADE!r} are made by the service.")
+        return None
+
+    def _check_labels(self, examples: Examples, n: int) -> None:
+        if self.task == "outlier":
+            if examples.labels:
+                raise Problem(
+                    422, "no_labels_here", f"A {learners.name_of(self.replicas.spare.learner)} has no labels."
+                )
+            return
+        if len(examples.labels) != n:
+            raise Problem(422, "no_label", "The field 'label' is missing." if examples.one else "'labels' is missing.")
+        if self.task == "regression":
+            for label in examples.labels:
+                if isinstance(label, str | bool):
+                    raise Problem(422, "bad_label", f"This model learns numbers, got the label {short(label)}.")
+        elif len(self.board.classes) + n > self.limits.classes:  # else there is no need to look
+            known = {*self.board.classes} | {learners.spelled(label) for label in examples.labels}
+            if len(known) > self.limits.classes:
+                raise Problem(422, "too_many_classes", f"A model may have {self.limits.classes:,} classes.")
+
+    def _check_columns(self, records: list[Any]) -> set[str]:
+        """The columns that are new; a problem if the model would know too many."""
+        fresh: set[str] = set()
+        for record in records:
+            if isinstance(record, dict) and not record.keys() <= self.columns:
+                fresh |= record.keys() - self.columns
+        if len(fresh) + len(self.columns) > self.limits.columns:
+            raise Problem(422, "too_many_columns", f"A model may know {self.limits.columns:,} columns.")
+        return fresh
+
+    @staticmethod
+    def _given(learner: Any, records: list[Any], found: list[Waiting | None], one: bool) -> list[Any]:
+        """The prediction for each record: the one that was given, or the one that would be given now."""
+        if all(found):
+            return [waiting.prediction for waiting in found if waiting is not None]
+        try:
+            now = learners.predict(learner, records, one)
+        except learners.REFUSALS:  # the very first columns, for one: there is no prediction to be judged
+            now = [None] * len(records)
+        return [now[i] if waiting is None else waiting.prediction for i, waiting in enumerate(found)]
+
+    def _start_over(self, done: list[Done]) -> None:
+        """Make the spare copy anew: a request failed in the middle."""
+        learner = self.replicas.reset_spare()
+        for one in done:
+            learn_rows(learner, one.entry)
+        self.columns = learners.known_columns(learner)
+
+    def _finish(self, done: list[Done]) -> None:
+        """Write what was learned, publish it, answer, and learn it on the other copy."""
+        if not done:
+            return
+        try:
+            self.store.write(lambda connection: self._enter_all(connection, done))
+        except Exception as error:
+            self._start_over([])
+            LOG.error("%s: %s", self.name, learners.one_line(error))
+            text = "The examples could not be written to the disk, so they were not learned. Send them again."
+            problem = Problem(503, "not_stored", text, retry_after=5)
+            for one in done:
+                one.job.future.set_exception(problem)
+            return
+        self.position += len(done)
+        self._make_ready(done[-1].entry.records)
+        with self._board_lock:
+            for one in done:
+                count(self.board, one.entry, one.drifts)
+        self.replicas.publish()
+        for one in done:
+            one.job.future.set_result(one.answer)
+        other = self.replicas.wait_for_readers()
+        for one in done:
+            learn_rows(other, one.entry)
+            self._since[0] += len(one.entry.records)
+
+    def _enter_all(self, connection: sqlite3.Connection, done: list[Done]) -> None:
+        for one in done:
+            self.journal.append(connection, one.entry)
+            if one.ids:
+                self.waiting.remove(connection, one.ids)
+            if one.job.key is not None:
+                self.keys.remember(connection, one.job.key, one.job.digest, one.entry.position, one.answer)
+
+    def _make_ready(self, records: list[Any]) -> None:
+        """Have code compiled by this thread, so that no prediction waits for it."""
+        side = self.replicas.spare
+        kinds = min(3, len(self.board.classes)) if self.task == "classification" else 0
+        kinds = min(3, len(learners.classes_of(side.learner))) if kinds < 3 else kinds
+        if kinds not in self._seen:
+            try:
+                learners.exercise(side.learner, records)
+            except (*learners.REFUSALS, Problem):
+                LOG.debug("%s: not every question can be asked of this model", self.name)
+            self._seen.add(kinds)
+        side.ready = True
+
+    # Snapshots ------------------------------------------------------------------------------------------
+
+    def _snapshot_if_due(self) -> None:
+        rows, size = self._since
+        if rows < self.limits.snapshot_rows and size < self.limits.snapshot_bytes:
+            return
+        try:
+            self._snapshot()
+        except (OSError, StoreError) as error:  # the journal has it all; it will be tried again
+            LOG.error("%s: no snapshot: %s", self.name, learners.one_line(error))
+            self._since = [self.limits.snapshot_rows // 2, 0]
+
+    def _snapshot(self) -> dict[str, Any]:
+        found = self.snapshots.take(self.replicas.spare.learner, self.board, self.position)
+        if found is None:
+            raise Problem(409, "nothing_learned", "The model has learned nothing yet, so there is nothing to save.")
+        self._since = [0, 0]
+        self._compact()
+        return found.facts()
+
+    def _compact(self) -> None:
+        """Drop what is older than the limits say; the two newest snapshots can always be reached."""
+        listed = self.snapshots.listed()
+        good = [one for one in listed if not one.stale]
+        old = [one.position for one in listed if one.stale] + [one.position for one in good[self.limits.snapshots :]]
+        if old:
+            self.snapshots.drop(old)
+        good = good[: self.limits.snapshots]
+        if len(good) < 2 or self._fits_after(0):
+            return
+        base = next((one.position for one in reversed(good[1:]) if self._fits_after(one.position)), good[1].position)
+
+        def drop(connection: sqlite3.Connection) -> None:
+            for table in ("journal", "labels"):
+                connection.execute(f"DELETE FROM {table} WHERE model = ? AND position <= ?", (self.number, base))
+            self.keys.prune(connection, self.limits.keys)
+
+        self.store.write(drop)
+
+    def _fits_after(self, position: int) -> bool:
+        rows, size = self.journal.size(position)
+        return bool(rows <= self.limits.journal_rows and size <= self.limits.journal_bytes)
+
+    # Going back -----------------------------------------------------------------------------------------
+
+    def _undo(self, id: str, key: str | None, digest: bytes) -> dict[str, Any]:
+        if key is not None and (answer := self.keys.answer(key, digest)) is not None:
+            return dict(answer)
+        place = self.journal.find(id)
+        if place is None:
+            if self.journal.first() > 1:
+                text = f"The label {short(id)} is older than the journal that is kept, or was never learned."
+                raise Problem(409, "too_old", text)
+            raise Problem(404, "unknown_id", f"No label was learned under the id {short(id)}.")
+        position, row = place
+        entry = self.journal.entry(position)
+        if row in entry.undone:
+            raise Problem(409, "already_undone", f"The label {short(id)} was taken back before.")
+        if not self.recovery.on_the_way(self.position, position):
+            raise Problem(409, "not_learned", f"The model went back to before it learned {short(id)}.")
+        try:
+            state = self.recovery.state_at(self.position, without=place)
+        except (OutOfReach, Damaged) as error:
+            raise Problem(409, "too_old", f"The label {short(id)} cannot be taken back: {error}") from None
+        undo = Entry(UNDO, target=[position, row], position=self.position + 1)
+        label = entry.labels[row] if entry.labels else None
+        answer = {"undone": id, "label": label, "position": undo.position}
+        undone = ",".join(map(str, sorted(entry.undone | {row})))
+
+        def enter(connection: sqlite3.Connection) -> None:
+            mine = (self.number, position)
+            connection.execute("UPDATE journal SET undone = ? WHERE model = ? AND position = ?", (undone, *mine))
+            connection.execute("UPDATE snapshots SET stale = 1 WHERE model = ? AND position >= ?", mine)
+            connection.execute("DELETE FROM labels WHERE model = ? AND id = ?", (self.number, id))
+            self.journal.append(connection, undo)
+            if entry.waited and entry.waited[row]:
+                p = entry.asked[row] if entry.asked else None
+                self.waiting.back(connection, id, entry.records[row], entry.given[row], p)
+            if key is not None:
+                self.keys.remember(connection, key, digest, undo.position, answer)
+
+        self.store.write(enter)
+        self.position = undo.position
+        self._become(state)
+        self._ready_again(entry.records)
+        return answer
+
+    def _restore(self, target: int, key: str | None, digest: bytes) -> dict[str, Any]:
+        if key is not None and (answer := self.keys.answer(key, digest)) is not None:
+            return dict(answer)
+        found = next((one for one in self.snapshots.listed() if one.position == target), None)
+        if found is None:
+            raise Problem(404, "no_snapshot", f"There is no snapshot {target}.")
+        state = None if found.stale else self.snapshots.load(found)
+        if state is None:
+            try:
+                state = self.recovery.state_at(target)
+            except (OutOfReach, Damaged) as error:
+                text = f"The snapshot {target} is damaged and cannot be made again: {error}"
+                raise Problem(409, "damaged_snapshot", text) from None
+        entry = Entry(RESTORE, target=[target], position=self.position + 1)
+        answer = {"restored": target, "rows": state[1].rows, "position": entry.position}
+
+        def enter(connection: sqlite3.Connection) -> None:
+            self.journal.append(connection, entry)
+            if key is not None:
+                self.keys.remember(connection, key, digest, entry.position, answer)
+
+        self.store.write(enter)
+        self.position = entry.position
+        self._become(state)
+        self._ready_again([])
+        self._snapshot()
+        return answer
+
+    def _ready_again(self, records: list[Any]) -> None:
+        """Have code compiled for both copies, which are new."""
+        learner = self.replicas.spare.learner
+        if learners.rows_learned(learner):
+            self._make_ready(records or [learners.sample(learner)])
+            with self.replicas.reading() as front:
+                front.ready = True
+
+    def warm(self) -> None:
+        """Have everything compiled that predictions need, and wait for it."""
+        self.run(lambda: self._ready_again([])).result()
+
+    # What is known --------------------------------------------------------------------------------------
+
+    def board_now(self) -> Board:
+        """The board, to be read at leisure."""
+        with self._board_lock:
+            return self.board.copy()
+
+    def queue_length(self) -> int:
+        """How many requests wait to be learned."""
+        return self._inbox.qsize()
+
+    def whole(self) -> Any:
+        """A copy of the published learner."""
+        with self.replicas.reading() as side:
+            return copy.deepcopy(side.learner)
+
+
+class Refused(Exception):
+    """A batch was refused when some of its rows may have been learned."""

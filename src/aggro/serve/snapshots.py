@@ -1,0 +1,98 @@
+"""Snapshots: model files that say up to which entry of the journal they have learned."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aggro.serve import learners
+from aggro.serve.board import Board
+from aggro.serve.store import Store
+
+LOG = logging.getLogger("aggro.serve")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One snapshot as the store lists it."""
+
+    position: int
+    time: float
+    rows: int
+    file: str
+    sum: str
+    stale: bool  # it has learned a label that was taken back since
+
+    def facts(self) -> dict[str, Any]:
+        """For people."""
+        return {"snapshot": self.position, "rows": self.rows, "time": self.time, "usable": not self.stale}
+
+
+class Snapshots:
+    """The snapshots of one model."""
+
+    def __init__(self, store: Store, model: int, folder: Path) -> None:
+        self.store, self.model, self.folder = store, model, folder
+
+    def take(self, learner: Any, board: Board, position: int) -> Snapshot | None:
+        """Save a learner that has learned every entry up to a position; None if it has learned nothing."""
+        if not learners.rows_learned(learner):
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{position:012d}.aggro"
+        learners.write(learner, file, {"position": position, "board": board.as_json()})
+        found = Snapshot(position, time.time(), board.rows, file.name, digest(file), stale=False)
+
+        def enter(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO snapshots (model, position, time, rows, file, sum) VALUES (?, ?, ?, ?, ?, ?)",
+                (self.model, found.position, found.time, found.rows, found.file, found.sum),
+            )
+
+        self.store.write(enter)
+        return found
+
+    def listed(self) -> list[Snapshot]:
+        """All of them, the newest first."""
+        rows = self.store.rows(
+            "SELECT position, time, rows, file, sum, stale FROM snapshots WHERE model = ? ORDER BY position DESC",
+            self.model,
+        )
+        return [Snapshot(p, t, r, f, s, bool(stale)) for p, t, r, f, s, stale in rows]
+
+    def load(self, snapshot: Snapshot) -> tuple[Any, Board] | None:
+        """The learner and the board of a snapshot; None if its file is missing or damaged."""
+        file = self.folder / snapshot.file
+        try:
+            if digest(file) != snapshot.sum:
+                raise ValueError("its bytes are not those that were written")
+            learner, position = learners.read(file)
+            if position["position"] != snapshot.position:
+                raise ValueError("it is of another position")
+            return learner, Board.from_json(position["board"])
+        except Exception as error:
+            LOG.error("The snapshot %s cannot be used: %s", file, learners.one_line(error))
+            return None
+
+    def drop(self, positions: list[int]) -> None:
+        """Forget snapshots, and delete their files."""
+        files = {one.position: one.file for one in self.listed()}
+        marks = [(self.model, position) for position in positions]
+
+        def forget(connection: sqlite3.Connection) -> None:
+            connection.executemany("DELETE FROM snapshots WHERE model = ? AND position = ?", marks)
+
+        self.store.write(forget)
+        for position in positions:
+            (self.folder / files[position]).unlink(missing_ok=True)
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

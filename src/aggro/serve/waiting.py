@@ -1,0 +1,120 @@
+"""Records that wait for their labels, kept on disk under their ids, bounded by count and age."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from aggro.serve.limits import Limits
+from aggro.serve.problems import Problem, short
+from aggro.serve.store import Store
+from aggro.serve.strict_json import dump
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A record as it was when it was predicted, and the prediction that was given."""
+
+    number: int
+    id: str
+    time: float
+    record: Any
+    prediction: Any
+    asked: float | None  # how likely the model was to ask about it, if it asked
+
+
+class WaitingRoom:
+    """The waiting records of one model."""
+
+    def __init__(self, store: Store, model: int, limits: Limits) -> None:
+        self.store, self.model, self.limits = store, model, limits
+        self.expired = 0  # since the service started
+
+    def put(self, ids: list[str], records: list[Any], predictions: list[Any], asked: list[float | None]) -> Future[Any]:
+        """Store records; the future has the predictions that count, as soon as they are on disk.
+
+        The oldest records go if there are too many. One that waits already, because it was sent twice, keeps the
+        prediction that was given first.
+        """
+        now = time.time()
+        rows = [
+            (self.model, id, now, dump(record).decode(), dump(prediction).decode(), p)
+            for id, record, prediction, p in zip(ids, records, predictions, asked, strict=True)
+        ]
+
+        def insert(connection: sqlite3.Connection) -> list[Any]:
+            given = [self._insert(connection, row) for row in rows]
+            self._expire(connection, now)
+            return given
+
+        return self.store.submit(insert)
+
+    def _insert(self, connection: sqlite3.Connection, row: tuple[Any, ...]) -> Any:
+        """Store one record; its prediction, or the one that it waits with already."""
+        if connection.execute("SELECT 1 FROM labels WHERE model = ? AND id = ?", row[:2]).fetchone():
+            raise Problem(409, "already_learned", f"The record {short(row[1])} has its label already.")
+        found = connection.execute(
+            "SELECT record, prediction FROM waiting WHERE model = ? AND id = ?", row[:2]
+        ).fetchone()
+        if found is None:
+            connection.execute(
+                "INSERT INTO waiting (model, id, time, record, prediction, asked) VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+        elif found[0] != row[3]:
+            raise Problem(409, "id_in_use", f"Another record waits under the id {short(row[1])}.")
+        else:
+            return json.loads(found[1])
+        return json.loads(row[4])
+
+    def _expire(self, connection: sqlite3.Connection, now: float) -> None:
+        old = now - self.limits.waiting_days * DAY
+        gone = connection.execute("DELETE FROM waiting WHERE model = ? AND time < ?", (self.model, old)).rowcount
+        (count,) = connection.execute("SELECT count(*) FROM waiting WHERE model = ?", (self.model,)).fetchone()
+        if count > self.limits.waiting:
+            sql = (
+                "DELETE FROM waiting WHERE number IN "
+                "(SELECT number FROM waiting WHERE model = ? ORDER BY number LIMIT ?)"
+            )
+            gone += connection.execute(sql, (self.model, count - self.limits.waiting)).rowcount
+        self.expired += gone
+
+    def find(self, id: str) -> Waiting | None:
+        """The record that waits under an id."""
+        row = self.store.one(f"{COLUMNS} WHERE model = ? AND id = ?", self.model, id)
+        return None if row is None else as_waiting(row)
+
+    def some(self, most: int, asked: bool) -> list[Waiting]:
+        """The oldest records: those that the model asked about, or the others."""
+        what = "IS NOT NULL" if asked else "IS NULL"
+        sql = f"{COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
+        return [as_waiting(row) for row in self.store.rows(sql, self.model, most)]
+
+    def counts(self) -> tuple[int, int]:
+        """How many records wait, and how many of them the model asked about."""
+        waiting, asked = self.store.one("SELECT count(*), count(asked) FROM waiting WHERE model = ?", self.model)
+        return int(waiting), int(asked)
+
+    def remove(self, connection: sqlite3.Connection, ids: list[str]) -> None:
+        """Take records out, inside a transaction."""
+        connection.executemany("DELETE FROM waiting WHERE model = ? AND id = ?", [(self.model, id) for id in ids])
+
+    def back(self, connection: sqlite3.Connection, id: str, record: Any, given: Any, p: float | None) -> None:
+        """Let a record wait again whose label was taken back, inside a transaction."""
+        row = (self.model, id, time.time(), dump(record).decode(), dump(given).decode(), p)
+        connection.execute(
+            "INSERT OR IGNORE INTO waiting (model, id, time, record, prediction, asked) VALUES (?, ?, ?, ?, ?, ?)", row
+        )
+
+
+COLUMNS = "SELECT number, id, time, record, prediction, asked FROM waiting"
+
+
+def as_waiting(row: Any) -> Waiting:
+    number, id, when, record, prediction, asked = row
+    return Waiting(number, id, when, json.loads(record), json.loads(prediction), asked)

@@ -1,0 +1,1 @@
+"""HTTP for the models: ``operations.py`` lists every path, ``app.py`` puts them together, ``server.py`` runs them."""

@@ -1,0 +1,202 @@
+"""The door: whom the server calls itself, which pages may call it, who may do what, and how often.
+
+Everything is checked before a body is read. Every answer carries headers that keep browsers from framing it, guessing
+its type or loading anything from elsewhere.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aggro.serve.problems import Problem
+from aggro.serve.tokens import Token
+from aggro.serve.web.requests import Json
+from aggro.serve.web.service import Service
+
+LOG = logging.getLogger("aggro.serve")
+LOCAL = {"localhost", "127.0.0.1", "::1", "[::1]"}
+SAFE = {"GET", "HEAD", "OPTIONS"}
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+BROWSERS = {b"origin", b"sec-fetch-site", b"cookie"}  # a request with one of these comes from a browser
+KNOWN = 1_000
+CLIENTS = 10_000  # whose rates are remembered
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+]
+
+
+class Guard:
+    """An ASGI application around another."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+        self.hosts = LOCAL | {host.lower() for host in service.hosts}
+        self.rates = Rates(service.limits.rate)
+        self.known: set[bytes] = set()  # Host headers that were found good
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request, pass it on, and put the headers on its answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        try:
+            self._check(scope)
+        except Problem as problem:
+            await answer_of(problem)(scope, receive, sending)
+        else:
+            await self.app(scope, receive, sending)
+        name = scope.get("operation", "other")
+        counts = self.service.requests
+        counts[name, status] = counts.get((name, status), 0) + 1
+        self.service.seconds[name] = self.service.seconds.get(name, 0.0) + time.perf_counter() - began
+
+    def _check(self, scope: Scope) -> None:
+        headers: dict[bytes, bytes] = {}
+        hosts = 0
+        for name, value in scope["headers"]:
+            hosts += name == b"host"
+            headers[name] = value
+        sent_host = headers.get(b"host", b"")
+        if hosts != 1 or sent_host not in self.known:
+            if hosts != 1 or not self.knows(sent_host.decode("latin-1")):
+                raise Problem(421, "unknown_host", "The Host header does not name this server. See --allow-host.")
+            if len(self.known) < KNOWN:
+                self.known.add(sent_host)
+        if scope["method"] not in SAFE and not BROWSERS.isdisjoint(headers):
+            check_origin(headers, sent_host.decode("latin-1"))
+        sent = headers.get(b"authorization")
+        token = None if sent is None else self.service.tokens.find(bearer(sent))
+        if sent is not None and token is None:
+            raise Problem(401, "bad_token", "The token is not known.")
+        if self.service.needs_token and token is None and not is_public(scope["path"]):
+            raise Problem(401, "no_token", "A token is needed: send the header 'Authorization: Bearer <token>'.")
+        scope["token"], scope["sent"] = token, headers
+        client = token.name if token is not None else (scope.get("client") or ("",))[0]
+        self.rates.check(client)
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header names this server. Names that anybody may point here do not (DNS rebinding)."""
+        name = host_of(host)
+        if name in self.hosts:
+            return True
+        return self.service.needs_token and is_address(name)
+
+
+def host_of(host: str) -> str:
+    """The name in a Host header, without the port."""
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdigit() and not name.endswith(":"):
+        return name.lower()
+    return host.lower()
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def names_of_this_machine() -> tuple[str, ...]:
+    """What other machines may call this one."""
+    return (socket.gethostname(),)
+
+
+def check_origin(headers: dict[bytes, bytes], host: str) -> None:
+    """Refuse what a page of another site makes a browser send (CSRF)."""
+    origin = headers.get(b"origin")
+    if origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host.lower():
+        raise Problem(403, "other_origin", "Requests from pages of other sites are refused.")
+    if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
+        raise Problem(403, "other_site", "Requests from pages of other sites are refused.")
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    if kind in FORMS:
+        raise Problem(415, "form", "Forms are not read. Send JSON with the header 'Content-Type: application/json'.")
+
+
+def bearer(header: bytes) -> str:
+    """The token in an Authorization header."""
+    kind, _, token = header.decode("latin-1").strip().partition(" ")
+    if kind.lower() != "bearer" or not token.strip():
+        raise Problem(401, "bad_token", "Send the header 'Authorization: Bearer <token>'.")
+    return token.strip()
+
+
+def is_public(path: str) -> bool:
+    """Pages ask for the token themselves; whether the server lives may be known to all."""
+    return path in ("/", "/watch", "/label", "/health", "/ready", "/ping", "/v2/health/live", "/v2/health/ready") or (
+        path.startswith("/static/")
+    )
+
+
+def check_scope(service: Service, request: Request, scope: str) -> None:
+    """Refuse what the sender's token does not allow."""
+    token: Token | None = request.scope.get("token")
+    if token is None and not service.needs_token:
+        return
+    if token is None:
+        raise Problem(401, "no_token", "A token is needed: send the header 'Authorization: Bearer <token>'.")
+    if not token.allows(scope):
+        raise Problem(403, "scope", f"The token {token.name!r} allows {token.scope!r}; this needs {scope!r}.")
+
+
+class Rates:
+    """A bucket of tokens for each client, filled at a steady rate."""
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.clock = rate, clock
+        self._clients: dict[str, tuple[float, float]] = {}
+
+    def check(self, client: str) -> None:
+        """Count a request; refuse it if there were too many within the last second."""
+        now = self.clock()
+        left, then = self._clients.get(client, (self.rate, now))
+        left = min(self.rate, left + (now - then) * self.rate)
+        if left < 1.0:
+            text = f"More than {self.rate:g} requests a second."
+            raise Problem(429, "too_many_requests", text, retry_after=1)
+        if client not in self._clients and len(self._clients) >= CLIENTS:
+            self._clients.clear()
+        self._clients[client] = (left - 1.0, now)
+
+
+def answer_of(problem: Problem) -> Json:
+    """A problem as an answer."""
+    headers: dict[str, Any] = {}
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if "allowed" in problem.details:
+        headers["Allow"] = ", ".join(problem.details["allowed"])
+    if "retry_after" in problem.details:
+        headers["Retry-After"] = str(problem.details["retry_after"])
+    if problem.status in (408, 413):
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return Json(problem.body(), problem.status, headers)

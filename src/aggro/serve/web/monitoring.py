@@ -1,0 +1,82 @@
+"""Handlers for those who run the service: metrics for Prometheus, health, readiness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from aggro.serve.web.requests import Json
+from aggro.serve.web.service import Service
+
+Sample = tuple[dict[str, Any], float]
+
+
+async def health(service: Service, request: Request) -> Response:
+    """The process lives."""
+    return Json({"status": "ok"})
+
+
+async def ready(service: Service, request: Request) -> Response:
+    """Models are recovered and compiled, so that requests are served at once."""
+    state = {"ready": service.warm, "notes": service.models.notes, "failed": service.models.failed}
+    return Json(state, 200 if service.warm else 503)
+
+
+async def metrics(service: Service, request: Request) -> Response:
+    """Counters in Prometheus' text format."""
+    lines = await service.in_thread(lambda: list(exposed(service)))
+    return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+def exposed(service: Service) -> Iterator[str]:
+    models = [*service.models]
+    boards = {model.name: model.board_now() for model in models}
+    waiting = {model.name: model.waiting.counts() for model in models}
+
+    def each(value: Any) -> list[Sample]:
+        return [({"model": model.name}, float(found)) for model in models if (found := value(model)) is not None]
+
+    yield from family(
+        "aggro_rows", "gauge", "Examples that the model has learned.", each(lambda m: boards[m.name].rows)
+    )
+    yield from family("aggro_predictions_total", "counter", "Predictions given.", each(lambda m: m.predictions))
+    yield from family("aggro_error", "gauge", "Progressive error.", each(lambda m: boards[m.name].error))
+    yield from family(
+        "aggro_recent_error", "gauge", "Error of the last 1000 examples.", each(lambda m: boards[m.name].recent_error)
+    )
+    yield from family("aggro_drifts", "gauge", "Rises of the error seen.", each(lambda m: boards[m.name].drifts))
+    yield from family("aggro_waiting_records", "gauge", "Records without label.", each(lambda m: waiting[m.name][0]))
+    yield from family(
+        "aggro_questions", "gauge", "Records that the model asks about.", each(lambda m: waiting[m.name][1])
+    )
+    yield from family("aggro_expired_total", "counter", "Records that got no label.", each(lambda m: m.waiting.expired))
+    yield from family(
+        "aggro_learning_queue", "gauge", "Requests that wait to be learned.", each(lambda m: m.queue_length())
+    )
+    yield from family("aggro_journal_position", "gauge", "The newest entry.", each(lambda m: m.position))
+    store = service.models.store
+    yield from family("aggro_commits_total", "counter", "Transactions on disk.", [({}, store.commits)])
+    yield from family("aggro_store_bytes", "gauge", "Size of the database.", [({}, store.size())])
+    counts = [({"operation": name, "status": status}, n) for (name, status), n in sorted(service.requests.items())]
+    yield from family("aggro_requests_total", "counter", "Requests.", counts)
+    seconds = [({"operation": name}, total) for name, total in sorted(service.seconds.items())]
+    yield from family("aggro_request_seconds_total", "counter", "Time spent on requests.", seconds)
+
+
+def family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
+    yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in samples:
+        inside = ",".join(f'{label}="{escaped(str(one))}"' for label, one in labels.items())
+        yield f"{name}{{{inside}}} {whole(value)}" if inside else f"{name} {whole(value)}"
+
+
+def whole(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

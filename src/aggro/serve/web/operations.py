@@ -1,0 +1,164 @@
+"""Every path of the service, once: who handles it, which scope it needs, what it takes and gives.
+
+Routes, the checks of scopes and the OpenAPI document are made of this table. The examples work: a test sends them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aggro.serve.web import administration, examples, inference, mlflow, monitoring
+from aggro.serve.web.service import Service
+
+Handler = Callable[[Service, Request], Awaitable[Response]]
+PUBLIC = ""  # a scope that everybody has
+
+RECORD = {
+    "description": "An object of plain values, a text, or a list of numbers.",
+    "oneOf": [
+        {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+        },
+        {"type": "string"},
+        {"type": "array", "items": {"type": "number"}, "minItems": 1},
+    ],
+}
+LABEL = {"type": ["string", "number", "boolean"], "description": "A class, or the number to predict."}
+ID = {"type": "string", "minLength": 1, "maxLength": 200}
+VISIT = {"plan": "basic", "age": 31, "note": "wants a refund"}
+OTHER = {"plan": "pro", "age": 52, "note": "happy with the service"}
+
+
+def array(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def shape(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    """An object of these fields and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": list(required)} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+FLAGS = {name: {"type": "boolean"} for name in ("probabilities", "reasons", "store")}
+PREDICT = {
+    "oneOf": [
+        shape(("record",), record=RECORD, id=ID, **FLAGS),
+        shape(("records",), records=array(RECORD), ids=array(ID), **FLAGS),
+    ]
+}
+WEIGHT = {"type": "number", "minimum": 0}
+LEARN = {
+    "oneOf": [
+        shape(("label",), record=RECORD, label=LABEL, id=ID, weight=WEIGHT),
+        shape(("labels",), records=array(RECORD), labels=array(LABEL), ids=array(ID), weights=array(WEIGHT)),
+    ]
+}
+ASK = {"oneOf": [shape(("record",), record=RECORD, id=ID), shape(("records",), records=array(RECORD), ids=array(ID))]}
+ANSWER = {
+    "oneOf": [
+        shape(("id", "label"), id=ID, label=LABEL, person={"type": "string"}),
+        shape(("ids", "labels"), ids=array(ID), labels=array(LABEL)),
+    ]
+}
+SPEC = shape(
+    learner={"type": "string"},
+    settings={"type": "object"},
+    records={"type": "object", "description": "Settings of the RecordLearner around it, such as text or ngrams."},
+)
+TENSOR = shape(
+    ("name", "shape", "datatype", "data"),
+    name={"type": "string"},
+    shape={"type": "array", "items": {"type": "integer"}},
+    datatype={"type": "string"},
+    data={"type": "array"},
+)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path."""
+
+    method: str
+    path: str
+    scope: str
+    do: Handler
+    summary: str
+    body: dict[str, Any] | None = None  # the schema of the request's body
+    example: Any = None
+    lines: bool = False  # the body may be NDJSON
+    key: bool = False  # takes an Idempotency-Key
+    answers: tuple[int, ...] = (200,)
+    query: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = field(default=())  # other media types of the body
+    gives: str = "application/json"
+
+    @property
+    def name(self) -> str:
+        """What metrics and OpenAPI call it."""
+        return f"{self.do.__module__.rpartition('.')[2]}_{self.do.__name__}" + ("-get" if self.query else "")
+
+
+MODEL = "/v1/models/{name}"
+OPERATIONS = (
+    Operation("POST", f"{MODEL}/predict", "read", examples.predict, "Predict one record, many, or a stream",
+              PREDICT, {"record": VISIT, "probabilities": True}, lines=True),
+    Operation("POST", f"{MODEL}/learn", "learn", examples.learn, "Learn examples, or a label by the id of its record",
+              LEARN, {"record": VISIT, "label": "leaves"}, lines=True, key=True),
+    Operation("POST", f"{MODEL}/ask", "learn", examples.ask, "Say whether a label is worth asking for",
+              ASK, {"record": OTHER, "id": "visit-7"}),
+    Operation("POST", f"{MODEL}/answer", "learn", examples.answer, "Learn the label of a record that waits",
+              ANSWER, {"id": "visit-7", "label": "stays"}, key=True),
+    Operation("POST", f"{MODEL}/undo", "learn", examples.undo, "Take a label back, exactly",
+              shape(("id",), id=ID), {"id": "visit-7"}, key=True),
+    Operation("POST", f"{MODEL}/skip", "learn", examples.skip, "Let a record go that waits for its label",
+              shape(("id",), id=ID), {"id": "visit-7"}),
+    Operation("POST", f"{MODEL}/question", "learn", examples.question, "The next example for a person to label",
+              shape(("person",), person={"type": "string", "minLength": 1}), {"person": "Ada"}),
+    Operation("POST", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
+              shape(("record",), record=RECORD, label=LABEL), {"record": VISIT}),
+    Operation("GET", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
+              query=("record", "label")),
+    Operation("GET", "/v1/models", "read", administration.models, "All models"),
+    Operation("GET", MODEL, "read", administration.describe, "Description, counters, recent error, drift"),
+    Operation("PUT", MODEL, "admin", administration.create, "Make a model, or upload a model file",
+              SPEC, {"learner": "PAClassifier", "settings": {"C": 0.1}, "records": {"text": "note"}},
+              answers=(200, 201), kinds=administration.FILES),
+    Operation("DELETE", MODEL, "admin", administration.delete, "Delete a model"),
+    Operation("GET", f"{MODEL}/download", "read", administration.download, "The model as a file",
+              gives=administration.FILES[0]),
+    Operation("GET", f"{MODEL}/history", "read", administration.history, "Error over time, mistakes, alarms"),
+    Operation("GET", f"{MODEL}/weights", "read", administration.weights, "The largest weights"),
+    Operation("POST", f"{MODEL}/snapshot", "admin", administration.snapshot, "Take a snapshot"),
+    Operation("POST", f"{MODEL}/restore", "admin", administration.restore, "Go back to an earlier snapshot",
+              shape(("snapshot",), snapshot={"type": "integer"}), {"snapshot": 1}, key=True),
+    Operation("POST", f"{MODEL}/invocations", "read", mlflow.invocations, "MLflow's scoring protocol",
+              {"type": "object"}, {"dataframe_records": [VISIT]}, kinds=("text/csv",)),
+    Operation("POST", "/invocations", "read", mlflow.invocations, "MLflow's scoring protocol, model default",
+              {"type": "object"}, {"dataframe_split": {"columns": [*VISIT], "data": [[*VISIT.values()]]}},
+              kinds=("text/csv",)),
+    Operation("GET", "/ping", PUBLIC, mlflow.ping, "MLflow: the server can be asked", gives="text/plain"),
+    Operation("GET", "/version", "read", mlflow.version, "The version of aggro", gives="text/plain"),
+    Operation("GET", "/v2", "read", inference.server, "Open Inference Protocol: this server"),
+    Operation("GET", "/v2/health/live", PUBLIC, inference.live, "Open Inference Protocol: the server lives"),
+    Operation("GET", "/v2/health/ready", PUBLIC, inference.server_ready, "Open Inference Protocol: models are ready"),
+    Operation("GET", "/v2/models/{name}", "read", inference.metadata, "Open Inference Protocol: inputs and outputs"),
+    Operation("GET", "/v2/models/{name}/ready", "read", inference.model_ready, "Open Inference Protocol: one model"),
+    Operation("POST", "/v2/models/{name}/infer", "read", inference.infer, "Open Inference Protocol: predictions",
+              {"type": "object", "properties": {"inputs": array(TENSOR)}, "required": ["inputs"]},
+              {"inputs": [{"name": "plan", "shape": [1], "datatype": "BYTES", "data": ["basic"]},
+                          {"name": "age", "shape": [1], "datatype": "FP64", "data": [31.0]}]}),
+    Operation("GET", "/metrics", "read", monitoring.metrics, "Counters for Prometheus", gives="text/plain"),
+    Operation("GET", "/health", PUBLIC, monitoring.health, "The process lives"),
+    Operation("GET", "/ready", PUBLIC, monitoring.ready, "Models are recovered and compiled"),
+)  # fmt: skip

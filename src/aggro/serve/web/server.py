@@ -1,0 +1,145 @@
+"""The process: a socket, uvicorn, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from aggro.serve import learners
+from aggro.serve.web.app import application
+from aggro.serve.web.service import Service
+
+LOG = logging.getLogger("aggro.serve")
+BACKLOG = 2_048
+SWITCH = 0.001  # seconds until a thread that computes lets another run; 5 ms by default, which predictions would wait
+END = 10  # seconds for requests in progress when the server stops
+FILES = 4_096  # open at once, where the system allows it
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
+except ImportError:  # it is faster, and not needed
+    Protocol = H11Protocol  # type: ignore[assignment,misc]
+
+
+def protocol_of(idle: float) -> type[asyncio.Protocol]:
+    """A connection that is closed if no request begins on it for so many seconds."""
+
+    class Patient(Protocol):  # type: ignore[misc,valid-type]
+        """uvicorn's, with a bound on the wait for the first request."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.first = self.loop.call_later(idle, self.nothing_came)
+
+        def nothing_came(self) -> None:
+            if getattr(self, "cycle", None) is None:
+                self.transport.close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.first.cancel()
+            super().connection_lost(exc)
+
+    return Patient
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which says when it listens, and leaves signals to whoever runs it."""
+
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started:
+            self.listening()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """SIGINT, SIGTERM and SIGHUP end the server in order."""
+        before = {}
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None:
+                    before[number] = signal.signal(number, self.handle_exit)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle on
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) -> None:
+    """Serve until a signal comes. ``listening`` is called when requests are answered."""
+    sys.setswitchinterval(SWITCH)
+    warnings.filterwarnings("ignore", "The table lacks", UserWarning)  # columns that lack count as missing
+    allow_files(FILES)
+    limits = service.limits
+    config = uvicorn.Config(
+        application(service),
+        http=protocol_of(limits.idle_timeout),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=END,
+        backlog=BACKLOG,
+    )
+    threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
+    Server(config, listening).run(sockets=[sock])
+
+
+def warm(service: Service) -> None:
+    """Have the code compiled that requests will need; the service is ready then."""
+    for spec in {str(model.spec): model.spec for model in service.models}.values():
+        if not spec.get("uploaded"):
+            try:
+                learners.warm_up(spec)
+            except Exception as error:  # requests will compile what they need
+                LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), learners.one_line(error))
+    for model in service.models:
+        try:
+            model.warm()
+        except Exception as error:
+            LOG.warning("%s: not compiled: %s", model.name, learners.one_line(error))
+    service.warm = True
+
+
+def allow_files(most: int) -> None:
+    """Let the process have as many open files as the connections need, if the system allows it."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,91 @@
+// What the pages share: requests with the token, if there is one, and elements made without any HTML of the data.
+"use strict";
+
+const aggro = {
+  token: sessionStorage.getItem("aggro-token") || "",
+
+  async call(method, path, body, key) {
+    const headers = { Accept: "application/json" };
+    if (aggro.token) headers.Authorization = `Bearer ${aggro.token}`;
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (key) headers["Idempotency-Key"] = key;
+    const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const found = await answer.json();
+    if (answer.status === 401) aggro.askForToken();
+    if (!answer.ok) {
+      const error = new Error(found.error ? found.error.message : `Status ${answer.status}`);
+      error.code = found.error ? found.error.code : "";
+      throw error;
+    }
+    return found;
+  },
+
+  get(path) {
+    return aggro.call("GET", path);
+  },
+
+  post(path, body, key) {
+    return aggro.call("POST", path, body, key);
+  },
+
+  path(name) {
+    return `/v1/models/${encodeURIComponent(name)}`;
+  },
+
+  askForToken() {
+    const panel = document.getElementById("token");
+    if (!panel.hidden) return;
+    panel.hidden = false;
+    const field = document.getElementById("token-field");
+    field.focus();
+    document.getElementById("token-save").onclick = () => {
+      aggro.token = field.value.trim();
+      sessionStorage.setItem("aggro-token", aggro.token);
+      panel.hidden = true;
+      location.reload();
+    };
+  },
+
+  make(tag, attributes, ...inside) {
+    const made = document.createElement(tag);
+    aggro.fill(made, attributes, inside);
+    return made;
+  },
+
+  draw(tag, attributes, ...inside) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    aggro.fill(made, attributes, inside);
+    return made;
+  },
+
+  fill(made, attributes, inside) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value !== undefined && value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+    }
+    for (const one of inside.flat()) made.append(one instanceof Node ? one : String(one));
+  },
+
+  replace(place, ...inside) {
+    place.replaceChildren(...inside.flat().map((one) => (one instanceof Node ? one : String(one))));
+  },
+
+  number(value) {
+    return value === null || value === undefined ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 4 });
+  },
+
+  share(value) {
+    return value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)}%`;
+  },
+
+  reasons(reasons) {
+    if (!reasons || !reasons.length) return "–";
+    return reasons.slice(0, 5).map((one) => `${one.feature} ${one.part >= 0 ? "+" : "−"}${Math.abs(one.part).toFixed(2)}`).join(", ");
+  },
+
+  record(record) {
+    if (typeof record === "string") return record;
+    const short = (value) => (typeof value === "number" ? Number(value.toPrecision(4)) : value === null ? "–" : value);
+    if (Array.isArray(record)) return record.map(short).join(", ");
+    return Object.entries(record).map(([name, value]) => `${name}: ${short(value)}`).join(" · ");
+  },
+};

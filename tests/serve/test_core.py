@@ -1,0 +1,376 @@
+"""One served model without HTTP: what is acknowledged is on the disk, once, and comes back bit for bit."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+
+import pytest
+from serve.conftest import SMALL
+from serve.records import customers
+
+from aggro.serve import Limits, Models, Problem, learners
+from aggro.serve.model import Model
+from aggro.serve.shapes import Examples
+from aggro.serve.store import StoreError
+
+pytestmark = pytest.mark.xdist_group("serve")
+
+
+def one(record, label, id=None):
+    return Examples([record], True, [label], [] if id is None else [id])
+
+
+def many(pairs, ids=None):
+    return Examples([r for r, _ in pairs], False, [y for _, y in pairs], ids or [])
+
+
+def bits(model: Model) -> bytes:
+    """Both copies of a model as a file; they must be the same."""
+    model.run(lambda: None).result()
+    with model.replicas.reading() as side:
+        front = learners.as_file(side.learner)
+    assert front == learners.as_file(model.replicas.spare.learner)
+    return front
+
+
+def crashed(models: Models) -> None:
+    """Leave everything as a killed process does: no last snapshot, nothing closed in order."""
+    models.store.close()
+    models._lock_file.close()
+
+
+def problem(future) -> Problem:
+    with pytest.raises(Problem) as caught:
+        future.result()
+    return caught.value
+
+
+def teach(model: Model, pairs, start=0):
+    """Examples one by one, some in batches, with ids."""
+    for i in range(0, len(pairs), 5):
+        part = pairs[i : i + 5]
+        ids = [f"c{start + i + k}" for k in range(len(part))]
+        if i % 2:
+            model.learn(many(part, ids)).result()
+        else:
+            for (record, label), id in zip(part, ids, strict=True):
+                model.learn(one(record, label, id)).result()
+
+
+def learned_alone(pairs, without=()):
+    """What a learner is that was given the same calls, with nothing of the service around it."""
+    learner = learners.make({"learner": "PAClassifier"})
+    for i in range(0, len(pairs), 5):
+        part = [(r, y) for k, (r, y) in enumerate(pairs[i : i + 5], i) if k not in without]
+        if i % 2 and part:
+            learners.learn(learner, [r for r, _ in part], [y for _, y in part], [], one=False)
+        elif not i % 2:
+            for record, label in part:
+                learners.learn(learner, [record], [label], [], one=True)
+    return learners.as_file(learner)
+
+
+def test_a_crash_loses_nothing(models, tmp_path):
+    pairs = customers(120)
+    model = models.find("default")
+    teach(model, pairs)
+    model.learn(one(*customers(1, seed=9)[0]), "the key", b"digest").result()
+    before, board = bits(model), model.board_now().as_json()
+    assert model.snapshots.listed()  # so recovery is a snapshot and a replay
+    assert model.snapshots.listed()[0].position < model.position
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        found = again.find("default")
+        assert bits(found) == before
+        assert found.board_now().as_json() == board
+        assert found.learn(one(*customers(1, seed=9)[0]), "the key", b"digest").result()["learned"] == 1
+        assert found.board.rows == 121  # the key is known: nothing was learned twice
+
+
+def test_the_model_is_the_one_that_learned_the_same_calls(models):
+    pairs = customers(60)
+    teach(models.find("default"), pairs)
+    assert bits(models.find("default")) == learned_alone(pairs)
+
+
+def test_undo_gives_the_model_that_never_learned_the_label(models):
+    pairs = customers(90)
+    model = models.find("default")
+    teach(model, pairs)
+    for k in (88, 57, 60):  # in a batch and alone, behind and before a snapshot
+        model.undo(f"c{k}").result()
+    assert bits(model) == learned_alone(pairs, without={88, 57, 60})
+    assert model.board.rows == 87
+    assert problem(model.undo("c88")).status in (404, 409)
+
+
+def test_undo_survives_a_crash(models, tmp_path):
+    pairs = customers(70)
+    model = models.find("default")
+    teach(model, pairs)
+    model.undo("c65").result()
+    teach(model, customers(10, seed=3), start=70)
+    before = bits(model)
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert bits(again.find("default")) == before
+
+
+def test_what_is_too_old_to_undo_is_refused(models):
+    model = models.find("default")
+    teach(model, customers(400))
+    assert model.journal.first() > 1
+    refused = problem(model.undo("c0"))
+    assert (refused.status, refused.code) == (409, "too_old")
+
+
+def test_the_journal_is_bounded(models):
+    model = models.find("default")
+    sizes = []
+    for k in range(8):
+        teach(model, customers(100, seed=k), start=100 * k)
+        model.run(lambda: None).result()
+        sizes.append(model.journal.size()[0])
+    assert max(sizes) <= SMALL.journal_rows + 2 * SMALL.snapshot_rows + SMALL.group
+    assert len(model.snapshots.listed()) <= SMALL.snapshots
+    assert len([*model.folder.glob("*.aggro")]) <= SMALL.snapshots
+
+
+def test_an_earlier_snapshot_comes_back(models, tmp_path):
+    model = models.find("default")
+    teach(model, customers(30))
+    saved = model.snapshot().result()["snapshot"]
+    then = bits(model)
+    teach(model, customers(30, seed=1), start=30)
+    model.restore(saved).result()
+    assert bits(model) == then
+    assert problem(model.undo("c40")).code == "not_learned"
+    teach(model, customers(10, seed=2), start=60)
+    now = bits(model)
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert bits(again.find("default")) == now
+
+
+def test_a_label_before_a_restored_snapshot_can_be_taken_back(models):
+    pairs = customers(30)
+    model = models.find("default")
+    teach(model, pairs)
+    saved = model.snapshot().result()["snapshot"]
+    teach(model, customers(30, seed=1), start=30)
+    model.restore(saved).result()
+    model.undo("c7").result()
+    assert bits(model) == learned_alone(pairs, without={7})
+
+
+def test_a_damaged_snapshot_is_passed_over(models, tmp_path):
+    model = models.find("default")
+    teach(model, customers(120))
+    before = bits(model)
+    newest, older = model.snapshots.listed()[:2]
+    file = model.folder / newest.file
+    crashed(models)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with Models(tmp_path / "data", SMALL) as again:
+        found = again.find("default")
+        assert bits(found) == before
+        assert older.position < newest.position
+
+
+def test_a_damaged_entry_is_set_aside_with_those_after_it(models, tmp_path):
+    pairs = customers(40)
+    model = models.find("default")
+    teach(model, pairs[:30])
+    before, position = bits(model), model.position
+    teach(model, pairs[30:], start=30)
+    crashed(models)
+    with sqlite3.connect(tmp_path / "data" / "aggro.db") as database:
+        sql = "UPDATE journal SET body = X'7B7D' WHERE position = ?"
+        database.execute(sql, (position + 1,))
+    database.close()
+    with Models(tmp_path / "data", SMALL) as again:
+        found = again.find("default")
+        assert bits(found) == before
+        assert "damaged" in again.notes[0]
+        (aside,) = again.store.one("SELECT count(*) FROM set_aside")
+        assert aside > 0
+        teach(found, customers(5, seed=5), start=100)  # and it goes on
+
+
+def test_rubbish_behind_the_log_changes_nothing(models, tmp_path):
+    """A power cut leaves half a page at the end of the write-ahead log."""
+    model = models.find("default")
+    teach(model, customers(40))
+    before = bits(model)
+    log = tmp_path / "data" / "aggro.db-wal"
+    with log.open("ab") as file:
+        file.write(b"\xa5" * 5000)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("aggro.db", "aggro.db-wal"):
+        (copy / name).write_bytes((tmp_path / "data" / name).read_bytes())
+    with Models(copy, SMALL) as again:
+        assert bits(again.find("default")) == before
+
+
+def test_a_database_that_cannot_be_read_is_set_aside(models, tmp_path):
+    model = models.find("default")
+    teach(model, customers(40))
+    model.snapshot().result()
+    before = bits(model)
+    crashed(models)
+    for name in ("aggro.db-wal", "aggro.db-shm"):
+        (tmp_path / "data" / name).unlink(missing_ok=True)
+    (tmp_path / "data" / "aggro.db").write_bytes(b"rubbish" * 1000)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert bits(again.find("default")) == before
+        assert "damaged" in again.notes[0]
+
+
+def test_a_full_disk_learns_nothing(models, monkeypatch):
+    model = models.find("default")
+    teach(model, customers(20))
+    before = bits(model)
+
+    def full(change):
+        raise StoreError("The disk could not be written: full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(models.store, "write", full)
+        refused = problem(model.learn(one(*customers(1, seed=4)[0])))
+        assert (refused.status, refused.code) == (503, "not_stored")
+    assert bits(model) == before
+    model.learn(one(*customers(1, seed=4)[0])).result()
+
+
+def test_a_label_that_comes_later_counts_the_prediction_that_was_given(models):
+    model = models.find("default")
+    teach(model, customers(20))
+    judged, errors = model.board.judged, model.board.errors
+    record = {"plan": "team", "age": 45.0, "note": "happy with it", "new": True}
+    model.waiting.put(["late"], [record], ["something else"], [None]).result()
+    model.learn(Examples([], True, ["stays"], ["late"])).result()
+    assert (model.board.judged, model.board.errors) == (judged + 1, errors + 1)
+    assert model.waiting.find("late") is None
+    assert problem(model.learn(Examples([], True, ["stays"], ["late"]))).code == "already_learned"
+    model.undo("late").result()
+    assert model.waiting.find("late").prediction == "something else"
+    assert problem(model.learn(Examples([], True, ["stays"], ["never seen"]))).status == 404
+
+
+def test_records_without_labels_are_bounded(models):
+    model = models.find("default")
+    for k in range(30):
+        model.waiting.put([f"w{k}"], [{"a": k}], [None], [None]).result()
+    assert model.waiting.counts() == (SMALL.waiting, 0)
+    assert model.waiting.find("w0") is None
+    assert model.waiting.expired == 10
+
+
+def test_a_request_under_a_known_key_is_answered_again(models):
+    model = models.find("default")
+    record, label = customers(1)[0]
+    futures = [model.learn(one(record, label), "k", b"same") for _ in range(5)]
+    answers = [future.result() for future in futures]
+    assert answers == answers[:1] * 5
+    assert model.board.rows == 1
+    assert problem(model.learn(one(record, label), "k", b"other")).code == "key_reused"
+
+
+def test_a_refused_request_leaves_no_trace(models):
+    model = models.find("default")
+    teach(model, customers(20))
+    before = bits(model)
+    refused = problem(model.learn(one({"plan": "pro"}, 3)))
+    assert refused.status == 422
+    assert problem(model.learn(many([({"plan": "pro"}, "stays"), ({"plan": "pro"}, 4)]))).status == 422
+    assert problem(model.learn(Examples([{"plan": "pro"}], True))).code == "no_label"
+    assert bits(model) == before
+
+
+def test_predictions_see_whole_models_and_do_not_wait(models):
+    """While a batch is being learned, readers get the model from before it, and then the one after it."""
+    model = models.find("default")
+    teach(model, customers(20))
+    seen, stop = set(), threading.Event()
+
+    def read():
+        while not stop.is_set():
+            with model.replicas.reading() as side:
+                first = learners.rows_learned(side.learner)
+                learners.predict(side.learner, [customers(1)[0][0]], one=True)
+                assert learners.rows_learned(side.learner) == first
+                seen.add(first)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for k in range(5):
+        model.learn(many(customers(200, seed=k))).result()
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert seen <= {20 + 200 * k for k in range(6)}
+
+
+def test_columns_classes_and_models_are_bounded(tmp_path):
+    limits = Limits(columns=5, classes=3, models=2)
+    with Models(tmp_path, limits) as models:
+        model = models.find("default")
+        model.learn(one({"a": 1, "b": 2}, "x")).result()
+        assert problem(model.learn(one({f"c{k}": 1 for k in range(4)}, "x"))).code == "too_many_columns"
+        for label in "yz":
+            model.learn(one({"a": 1}, label)).result()
+        assert problem(model.learn(one({"a": 1}, "w"))).code == "too_many_classes"
+        models.create("second", learners.check_spec({}))
+        with pytest.raises(Problem, match="no more are allowed"):
+            models.create("third", learners.check_spec({}))
+
+
+@pytest.mark.parametrize("learner", ["PARegressor", "PAUniclass"])
+def test_learners_of_other_tasks_are_served(models, tmp_path, learner):
+    model, new = models.create("other", learners.check_spec({"learner": learner}))
+    assert new
+    for k in range(20):
+        labels = [float(k)] if learner == "PARegressor" else []
+        model.learn(Examples([{"x": float(k), "y": float(k % 3)}], True, labels)).result()
+    with model.replicas.reading() as side:
+        (found,) = learners.predict(side.learner, [{"x": 3.0, "y": 0.0}], one=True)
+    assert isinstance(found, (int, float))
+    before = bits(model)
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert bits(again.find("other")) == before
+
+
+def test_an_uploaded_model_goes_on(models, tmp_path):
+    teach(models.find("default"), customers(20))
+    data = bits(models.find("default"))
+    model, new = models.upload("copy", data)
+    assert new
+    assert bits(model) == data
+    teach(model, customers(10, seed=1), start=20)
+    before = bits(model)
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert bits(again.find("copy")) == before
+        assert again.find("copy").board.rows == 30
+
+
+def test_a_folder_is_served_by_one_process(models, tmp_path):
+    with pytest.raises(Exception, match="served by another process"):
+        Models(tmp_path / "data", SMALL)
+
+
+def test_a_deleted_model_is_gone(models):
+    teach(models.find("default"), customers(10))
+    folder = models.find("default").folder
+    models.delete("default")
+    assert not folder.exists()
+    with pytest.raises(Problem):
+        models.find("default")
+    for table in ("journal", "labels", "snapshots", "waiting"):
+        assert models.store.one(f"SELECT count(*) FROM {table}") == (0,)

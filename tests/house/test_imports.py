@@ -32,6 +32,7 @@ FAMILIES = {".".join(name.split(".")[:2]) for name in GRAPH if name.startswith("
 ENGINE = {"engine", "engine.jit"}
 SHARED = {"learners.shared", *ENGINE}
 LEARNERS = {"learners.registry", *SHARED}
+CELLS = {f"streams.tables.{name}" for name in ("roles", "task", "written_numbers", "flatten")}
 # The parts of the package (a module is in the one with the longest name), what each may import beside itself, and why
 # not more.
 LAYERS: dict[str, tuple[set[str], str]] = {
@@ -42,11 +43,14 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     "learners.registry": (set(), "a list of names: a family is imported when it is asked for"),
     "learners.register": (LEARNERS, "what a learner from outside must have is what all have"),
     "learners": (set(), "a folder"),
-    "streams": ({"streams.tables.roles", *ENGINE}, "where rows come from has nothing to do with who learns them"),
-    "streams.tables.roles": (set(), "a rule about cells, which readers and encoders share"),
-    "encoding": ({"streams", "streams.tables.roles", *ENGINE}, "cells become features whoever learns from them"),
+    "streams": ({*CELLS, *ENGINE}, "where rows come from has nothing to do with who learns them"),
+    "streams.tables.written_numbers": (set(), "a rule about cells, which readers and encoders share"),
+    "streams.tables.flatten": (set(), "a rule about cells, which readers and encoders share"),
+    "streams.tables.task": ({"streams.tables.written_numbers"}, "a rule about labels, whoever reads them"),
+    "streams.tables.roles": (CELLS - {"streams.tables.roles"}, "a rule about cells, which readers and encoders share"),
+    "encoding": ({"streams", *CELLS, *ENGINE}, "cells become features whoever learns from them"),
     "learners.records": (
-        {"encoding", "streams.tables.roles", *SHARED},
+        {"encoding", *CELLS, *SHARED},
         "a family by itself, around any learner; what it stands on is the encoder",
     ),
     "learners.feature_maps": (
@@ -54,10 +58,13 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "linear learners under the names that they have on features: what learns is in that family",
     ),
     "models": (
-        {"encoding", "learners.active", "learners.records", "streams.tables.roles", *LEARNERS},
+        {"encoding", "learners.active", "learners.records", *CELLS, *LEARNERS},
         "files hold states, whoever made them; an ActiveLearner has two parts, a RecordLearner too",
     ),
-    "estimators": (LEARNERS, "scikit-learn's manners are put around every learner in the same way"),
+    "estimators": (
+        {"learners.active", "learners.records", *FAMILIES, *LEARNERS},
+        "a learner and scikit-learn's classes, and nothing else",
+    ),
     "export": ({"models", *SHARED}, "a model is written by what it answers with, whoever learned it"),
     "interop": ({"streams", *LEARNERS}, "and so are River's"),
     "plot": (SHARED, "pictures are of what every learner shows"),
@@ -67,7 +74,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     ),
     "theory": ({*FAMILIES, *LEARNERS}, "a bound is one of a family's problem"),
     "mixing": (
-        {"encoding", "streams.tables.roles", *FAMILIES, *LEARNERS},
+        {"encoding", *CELLS, *FAMILIES, *LEARNERS},
         "how states combine is a matter of each family, and of no single one",
     ),
     "distributed": (
@@ -75,15 +82,23 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "partitions are learned by what users use",
     ),
     "testing": ({"estimators", "mixing", "models", "streams", *LEARNERS}, "the contract is the same for all learners"),
-    "moved": (set(), "a list of names"),
-    "published": ({"estimators"}, "what the papers set, of learners by their names"),
+    "published": ({"estimators", *LEARNERS}, "the estimators with other defaults"),
     "": (
-        {"moved", "learners.register", "models", "theory", *FAMILIES, *LEARNERS},
+        {
+            "estimators",
+            "evaluate",
+            "export",
+            "interop",
+            "learners.register",
+            "models",
+            "plot",
+            "published",
+            "streams",
+            "testing",
+            "theory",
+            *LEARNERS,
+        },
         "the front door: all that users see",
-    ),
-    "papers": (
-        {"", "evaluate", "plot", "streams", "theory", "published", *ENGINE, *FAMILIES, *LEARNERS},
-        "a paper's protocol uses what users use",
     ),
     "cli": (
         {
@@ -93,26 +108,33 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "evaluate",
             "export",
             "models",
-            "papers",
             "plot",
             "published",
+            "serve",
             "streams",
-            "streams.tables.roles",
+            *CELLS,
             "warm",
             *FAMILIES,
             *LEARNERS,
         },
         "commands use all, and nothing uses them",
     ),
+    "serve": (
+        {"", "learners.active", "learners.records", "models", *LEARNERS},
+        "a service uses what users use: learners and their files; no command, and nothing of the engine",
+    ),
+    "client": (set(), "a client speaks HTTP, and needs nothing but Python"),
     "warm": ({"", "streams", "testing", *ENGINE, *FAMILIES, *LEARNERS}, "learners do what their contract tries"),
     "__main__": ({"cli"}, "python -m aggro is the command"),
 }
 
 SAVE = "a method that saves: files are above learners"
 SHELL = "an estimator with scikit-learn's manners is handed out; scikit-learn is imported where it is used"
+FRONT = "for type checkers alone: a module is imported when it is asked for"
 FOR_TYPES = "for type checkers alone: a format makes the reader that is told of it"
 # Imports that go against the layers, or close a circle: who imports whom, and why it must be.
 EXCEPTIONS = {
+    ("", "distributed"): FRONT,
     ("learners.shared.learner", "models"): SAVE,
     ("learners.active.learner", "models"): SAVE,
     ("learners.active.learner", "estimators"): SHELL,
@@ -128,7 +150,8 @@ EXCEPTIONS = {
 # Who imports by names that are text.
 BY_NAME = {
     "": "the front door imports what is asked for",
-    "moved": "old names are looked up where they are now",
+    "estimators": "a family's estimators are imported when one of them is asked for",
+    "published": "and so are those with the papers' defaults",
     "learners.registry": "families are imported when they are asked for",
     "mixing.mixture": "a family's part is imported when its models are combined",
     "streams.formats": "formats are imported when they are asked for",
@@ -139,8 +162,6 @@ BY_NAME = {
     "engine.user_steps": "a pickle names the module of a step",
     "engine.jit.private_names": "Numba's names are looked for",
     "cli.plugins": "a user names modules",
-    "papers.paper": "a paper is imported when it is asked for",
-    "papers.jobs": "a job names its function, which another process looks up",
 }
 
 

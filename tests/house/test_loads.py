@@ -49,6 +49,12 @@ def loaded_by(code: str, folder) -> set[str]:
         ),
         ("import aggro; aggro.KernelPAClassifier()", "aggro.learners.kernel", [*families_but("kernel"), *UPSTAIRS]),
         (
+            "import aggro; aggro.published.PAClassifier()",
+            "aggro.published.linear",
+            [*families_but("linear"), *UPSTAIRS, "aggro.published.kernel"],
+        ),
+        ("import aggro.estimators, aggro.published", "aggro.published", [*families_but(), "sklearn", "numpy"]),
+        (
             "import aggro; aggro.load('m.aggro')",
             "aggro.learners.linear",
             [*families_but("linear"), *BATCHES, *UPSTAIRS],
@@ -87,19 +93,3 @@ def test_what_is_not_used_is_not_loaded(code, needed, unneeded, tmp_path):
     loaded = loaded_by(code, tmp_path)
     assert needed in loaded
     assert not loaded & set(unneeded)
-
-
-def test_imports_leave_the_garbage_collector_as_it_was(tmp_path):
-    code = """
-import gc, aggro
-aggro.PAClassifier
-assert gc.isenabled()
-try:
-    aggro.no_such_name
-except AttributeError:
-    assert gc.isenabled()
-gc.disable()
-aggro.streams, aggro.PARegressor
-assert not gc.isenabled()
-"""
-    assert "aggro.streams" in loaded_by(code, tmp_path)

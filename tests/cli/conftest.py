@@ -75,11 +75,9 @@ def model(folder, svm):
 @pytest.fixture
 def quick_demo(monkeypatch):
     """A demo that runs nothing, and has a page all the same."""
-    from aggro.cli.demo import drift, peer_flaws, races, report, show
+    from aggro.cli.demo import race, show, tickets
     from aggro.evaluate.page import render
 
-    for module, name in ((races, "twonorm"), (races, "digits"), (races, "diabetes"), (races, "run"), (drift, "chase")):
+    for module, name in ((race, "run"), (tickets, "learn"), (show, "screen")):
         monkeypatch.setattr(module, name, lambda *_: None)
-    monkeypatch.setattr(peer_flaws, "CLAIMS", [])
-    monkeypatch.setattr(report, "html", lambda *_: render("A demo", "", [], "aggro 1.2.3"))
-    monkeypatch.setattr(show, "tables", lambda *_: None)
+    monkeypatch.setattr(show, "html", lambda *_: render("A demo", "", [], "aggro 1.2.3"))

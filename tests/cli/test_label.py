@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import io
 import json
@@ -484,3 +485,21 @@ def test_by_confidence_it_takes_a_learner_that_knows_it(label, data):
     assert (type(inside.estimator_).__name__, inside.strategy, inside.delta) == ("AROWClassifier", "confidence", 1.0)
     said = mistake("label", data[0], "--model", "n.aggro", "--strategy", "confidence", "--learner", "pamo")
     assert "got a PAMOClassifier" in said
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_what_was_labelled_is_exported(label, data, tmp_path, ending):
+    out = tmp_path / f"labelled.{ending}"
+    result, questions, ran = label(most=9, changes={3: "skip"}, options=["--export", str(out)])
+    text = out.read_text()
+    found = list(csv.DictReader(text.splitlines())) if ending == "csv" else [json.loads(x) for x in text.splitlines()]
+    assert len(found) == result["answered"] == 8
+    asked = [question["row"] - 1 for k, question in enumerate(questions[:9], 1) if k != 3]
+    names = [name for name in found[0] if name in questions[0]["seen"]]
+    assert set(names) == set(questions[0]["seen"])
+    (label_name,) = set(found[0]) - set(names)
+    assert [row[label_name] for row in found] == [data[1][row] for row in asked]
+    assert f"8 labelled rows are in {out}" in ran.err
+    assert ".csv, .tsv or .jsonl" in mistake(
+        "label", data[0], "--model", tmp_path / "n", "--export", tmp_path / "x.txt"
+    )

@@ -116,35 +116,26 @@ def test_data_list(alike, monkeypatch):
 def test_demo(alike, capsys):
     from aggro.cli.demo import show
 
-    race = SimpleNamespace(title="Two-norm, 200,000 rows × 20", percent=True, rivals=("pa1", "scikit-learn pa1"))
     standings = [
         SimpleNamespace(
             name=name,
-            curve=SimpleNamespace(error=0.0234567, rows_per_second=12345678.0),
+            curve=SimpleNamespace(error=0.0234567, rows_per_second=12345678.0, n_rows=200_000),
             test_error=0.0321,
-            peer=name != "pa1",
+            peer=name != "PAClassifier()",
         )
-        for name in ("pa1", "scikit-learn averaged")
+        for name in ("PAClassifier()", "scikit-learn pa1, averaged")
     ]
-    result = SimpleNamespace(race=race, standings=standings, speed_up=45.5)
-    panels = [SimpleNamespace(mistakes=wrong) for wrong in range(40, 50)]
-    chases = [SimpleNamespace(name=name, panels=panels) for name in ("PAMO-II, 16 units", "pa1, a straight line")]
-    told = {"scikit-learn": "ValueError: X has 20 features, but SGDClassifier is expecting 10", "River": "5.0"}
-    claims = [SimpleNamespace(title="10 new features appear mid-stream", aggro="learned: 7.2% → 2.4%", others=told)]
-
     curve = SimpleNamespace(error=0.1234, n_rows=2000)
     story = SimpleNamespace(
         ours=curve,
         theirs=curve,
-        refused="ValueError: could not convert string to float: 'T-10000'",
         roles={"plan": "category", "note": "text"},
-        asked={"plan": "team"},
         said="outage",
         because=[("note:offline", 0.98765), ("plan=team", -0.5)],
     )
 
     def printed():
-        show.tables([result], chases, story, claims, Path("page.html"))
+        show.screen(standings, story, Path("page.html"))
         return capsys.readouterr().out
 
     alike(printed)

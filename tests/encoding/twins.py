@@ -6,7 +6,8 @@ import math
 import re
 from datetime import UTC, date, datetime
 
-from aggro.streams.tables.roles import BLANKS, MISSING
+from aggro.streams.tables.roles import MISSING
+from aggro.streams.tables.written_numbers import AROUND as BLANKS
 
 MONTHS = [
     "January",
@@ -122,9 +123,12 @@ class Twin:
         share = 1.0 / (count + 1.0)
         gap = min(max(number, -1e140), 1e140) - mean
         total = squares + gap * gap * (count * share)
-        value = gap * (count * share) / math.sqrt(total * share) if total > 0.0 else 0.0
+        spread = squares / max(count, 1.0)
+        value = gap / math.sqrt(spread) if spread > 0.0 else 0.0
         if learning and self.scale:
             self.moments[key] = count + 1.0, mean + gap * share, total
+            if count < 64 or gap * gap > max(64.0, count / 16.0) * spread:
+                value = gap * (count * share) / math.sqrt(total * share) if total > 0.0 else 0.0
         found[self.names[key]] = value if self.scale else number
 
     def is_missing(self, cell):

@@ -99,8 +99,13 @@ def test_names_that_come_twice(tmp_path):
     path.write_text("yes,no,yes\nno,maybe,maybe\n")
     assert aggro.streams.open(path).header is False  # no table has two columns of one name
     path.write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(ValueError, match=r"two columns 'a'.*header=False"):
-        list(aggro.streams.open(path))
+    for raw in (False, True):
+        stream = aggro.streams.open(path, raw=raw)
+        chunk = next(iter(stream))
+        assert (chunk.X.column_names if raw else chunk.names) == ["a", "b", "a.1"][: 3 if raw else 2]
+        assert stream.notes == ["names that come twice got a number: 'a.1'"]
+    path.write_text("a,a.1,a,a\n1,2,3,4\n")
+    assert list(aggro.streams.open(path, raw=True).columns) == ["a", "a.1", "a.2", "a.3"]
     path.write_text("a,,\n1,2,3\n")
     assert next(iter(aggro.streams.open(path))).names == ["a", "column2"]
 

@@ -13,7 +13,9 @@ from aggro.streams.tables.roles import (
     MISSING,
     NOTHING_SAID,
     Role,
+    as_date,
     as_number,
+    date_pattern,
     guess,
     is_missing,
     settle,
@@ -44,7 +46,7 @@ def test_words_for_missing_do_not_count():
         ([True, False, True], Role.NUMBER),
         ([date(2024, 1, 1), date(2024, 1, 2)], Role.DATE),
         ([datetime(2024, 1, 1)], Role.DATE),
-        ([[1], [2]], Role.IGNORE),
+        ([[1], [2]], Role.IGNORE),  # flattened before, where cells may be nested
         ([{"a": 1}], Role.IGNORE),
         ([object()], Role.IGNORE),
         ([np.float32(1.5), Decimal("2.5")], Role.NUMBER),
@@ -118,8 +120,26 @@ def test_dates_by_one_pattern(text, pattern):
     assert role_of([text] * 18 + ["soon", "later"]) is Role.CATEGORY
 
 
-def test_dates_by_two_patterns_are_none():
-    assert role_of(["29.02.2024", "2024-02-29"] * 5) is Role.CATEGORY
+def test_dates_by_several_patterns():
+    column = guess("day", ["29.02.2024", "2024-02-29", "2024-03-01"] * 5)
+    assert (column.role, column.pattern) == (Role.DATE, "ISO 8601 | %d.%m.%Y")
+    assert as_date("29.02.2024", column.pattern) == as_date("2024-02-29", column.pattern) == datetime(2024, 2, 29)
+    assert as_date("29/02/2024", column.pattern) is None
+
+
+def test_which_of_day_and_month_comes_first_is_seen_from_all_cells():
+    assert date_pattern(["03/04/2024", "05/06/2024"]) == "%m/%d/%Y"
+    assert date_pattern(["03/04/2024", "15/06/2024"]) == "%d/%m/%Y"
+    assert date_pattern(["03/04/2024", "05/06/2024"], dayfirst=True) == "%d/%m/%Y"
+    assert date_pattern(["5 Jan 2024", "17 Mar 2023"]) == "%d %b %Y"
+    assert date_pattern(["1/5/2024 3:45 PM", "1/6/2024 11:00 AM"]) == "%m/%d/%Y %I:%M %p"
+
+
+def test_addresses_are_text_and_no_ids():
+    pages = [f"https://example.com/shop/item{k}" for k in range(50)]
+    assert guess("page", pages)[1:3] == (Role.TEXT, "addresses, by their parts")
+    assert role_of([f"user{k}@example.com" for k in range(50)]) is Role.TEXT
+    assert role_of([f"user{k}@" for k in range(50)]) is Role.ID
 
 
 def test_three_words_on_average_are_text():

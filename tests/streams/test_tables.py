@@ -155,9 +155,6 @@ def test_malformed_csv_lines(tmp_path):
     (tmp_path / "b.csv").write_bytes(b"a,b\n1,2\n3\n")
     with pytest.raises(BadLine, match=r"b\.csv, line 3, .*there are 1 fields. Expected 2"):
         tables(tmp_path / "b.csv")
-    (tmp_path / "c.csv").write_bytes(b"a,a\n1,2\n")
-    with pytest.raises(ValueError, match="two columns 'a'"):
-        tables(tmp_path / "c.csv")
 
 
 def test_malformed_json_lines(tmp_path):

@@ -23,10 +23,11 @@ from aggro.cli.demo import demo
 from aggro.cli.export import export
 from aggro.cli.help import Group, ListsLearners, help_width
 from aggro.cli.label import label
-from aggro.cli.papers import papers
 from aggro.cli.predict import predict
+from aggro.cli.serve import serve, token
 from aggro.cli.show import show
 from aggro.cli.sweep import sweep
+from aggro.cli.test import figures_of
 from aggro.cli.train import train
 from aggro.cli.warm import warm
 
@@ -38,16 +39,18 @@ app = App(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(short_help="Learners beside each other on a built-in stream.")(demo)
+app.command(short_help="Two built-in streams, beside scikit-learn.")(demo)
 app.command(short_help="Learn from files and save the model.", cls=ListsLearners)(train)
 app.command(short_help="Label rows by hand, those that the model asks about.", cls=ListsLearners)(label)
 app.command(short_help="What a model says of each row.")(predict)
+app.command("test", short_help="How good a model is, class by class.")(figures_of)
 app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
 app.command(short_help="Many learners and settings, and which does best.", cls=ListsLearners)(sweep)
 app.command(short_help="What is in a model file.")(show)
+app.command(short_help="Serve models that learn, over HTTP.", cls=ListsLearners)(serve)
 app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
-app.command(short_help="The five papers reproduced, beside what was published.")(papers)
 app.command(short_help="Compile now what learners will ask for later.")(warm)
+app.add_typer(token, name="token", short_help="Who may ask the models that aggro serve serves.")
 app.add_typer(data, name="data", short_help="The named data sets.")
 
 
@@ -71,16 +74,16 @@ def aggro(
         print(context.get_help())
 
 
-def run(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit with its status."""
+def run(arguments: list[str] | None = None, command: App = app, name: str = "aggro") -> None:
+    """Run the command line, or another app that is to end in the same ways, and exit with its status."""
     with doors():
-        sys.exit(status_of(arguments))
+        sys.exit(status_of(arguments, command, name))
 
 
-def status_of(arguments: list[str] | None) -> int:
+def status_of(arguments: list[str] | None, command: App = app, name: str = "aggro") -> int:
     """Run the command line; what there is to say about how it ended is one line."""
     try:
-        status = app(arguments, prog_name="aggro", standalone_mode=False, terminal_width=help_width())
+        status = command(arguments, prog_name=name, standalone_mode=False, terminal_width=help_width())
         sys.stdout.flush()
         if status == INTERRUPTED:  # before a command began
             raise Stopped("Stopped.", signal.SIGINT)

@@ -15,12 +15,13 @@ from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import PLOT, Writes
 from aggro.cli.tables import Column, Row, print_table
+from aggro.cli.tasks import AUTO, BESIDE, TaskOption, check_agrees, open_and_decide, task_lines
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
-USUAL = ("PAClassifier", "pa1", "arow", "fogd")
+USUAL = "; ".join(", ".join(names) for names in BESIDE.values())
 WARM_UP = 1024  # rows by which all code gets loaded before the clock runs; fewer do not take the way of many labels
 
 
@@ -40,13 +41,14 @@ def compare(
             "--learner",  # as messages and the other commands have it
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Between commas: names, or name(parameter=value, …).  [default: {', '.join(USUAL)}]",
+            help=f"Between commas: names, or name(parameter=value, …).  [default, by the task: {USUAL}]",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
     ] = None,
+    task_: TaskOption = AUTO,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png."), Writes(PLOT)
     ] = None,
@@ -57,7 +59,11 @@ def compare(
     """Compare learners: each row is predicted by all of them, and then learned, over one reading of the data."""
     if plot is not None:
         check_plot(plot)
-    contenders = made(",".join(USUAL) if learners is None else learners, set_ or [])
+    stream: Any = None
+    if learners is None:
+        stream, decided = open_and_decide(data, reading, task_, set_ or [])
+        learners = ",".join(BESIDE[decided.name])
+    contenders = made(learners, set_ or [])
 
     from aggro.cli.reading import Rows, open_data
     from aggro.cli.scoring import task_of
@@ -66,7 +72,8 @@ def compare(
     if len(tasks) > 1:
         raise Mistake("Classifiers, regressors and outlier detectors cannot be compared: take one kind.")
     (task,) = tasks
-    stream = open_data(data, reading, task=task)
+    check_agrees(task_, next(iter(contenders.values())))
+    stream = stream or open_data(data, reading, task=task)
     rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
     if stream.raw:
         from aggro.learners.records import of_scaled_numbers
@@ -82,6 +89,7 @@ def compare(
     if as_json:
         result = {
             "data": data,
+            "task": task,
             "learners": figures,
             "sorted_labels": rows.order.is_sorted,
             "bad_lines": stream.bad_lines,
@@ -142,6 +150,8 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 
     with ledger(rows.task) as lines:
         for line in how_it_is_read(rows.stream) if rows.stream.raw else ():
+            lines.say(line)
+        for line in task_lines(rows.stream, rows.task):
             lines.say(line)
         chunks = iter(rows)
         first = next(chunks, None)

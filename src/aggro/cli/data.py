@@ -175,10 +175,13 @@ def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
     Of a table: what each column is for, and what is in it, over all rows.
     """
     from aggro.cli.reading import blaming_the_data, open_data
+    from aggro.cli.tasks import stream_task
 
-    stream = open_data(paths, reading, raw=None, labels="classes")
+    stream = open_data(paths, reading, raw=None, labels="either")
     with blaming_the_data():
         told = described_table(stream, tuple(reading.na or ())) if stream.raw else described_rows(stream)
+        task = stream_task(stream)
+    told["task"] = {"name": task.name, "why": task.why}
     told = {"files": stream.files, "format": stream.format, **told, "bad_lines": stream.bad_lines}
     if as_json:
         print(json_text(told, indent=2))
@@ -191,7 +194,13 @@ def described_table(stream: Any, na: tuple[str, ...]) -> dict[str, Any]:
     from aggro.streams.tables.describe import summaries
 
     rows, columns = summaries(stream, stream.columns, na)
-    return {"rows": rows, "header": stream.header, "header_said": stream.header_said, "columns": columns}
+    return {
+        "rows": rows,
+        "header": stream.header,
+        "header_said": stream.header_said,
+        "notes": stream.notes,
+        "columns": columns,
+    }
 
 
 def described_rows(stream: Any) -> dict[str, Any]:
@@ -222,7 +231,8 @@ def description(told: dict[str, Any], width: int) -> list[str]:
         head += f"; {what} ({'as said' if told['header_said'] else 'guessed'})"
     if told["bad_lines"]:
         head += f"; {told['bad_lines']:,} malformed lines left out"
-    lines = wrapped(head, width, "")
+    lines = wrapped("; ".join([head, *told.get("notes", ())]), width, "")
+    lines += wrapped(f"task: {told['task']['name']} ({told['task']['why']})", width, "  ")
     order = ("label", "weight", "number", "category", "text", "date", "id", "ignore")
     columns = sorted(told["columns"], key=lambda column: order.index(column["role"]))
     widest = min(24, max((len(shown(column["name"])) for column in columns), default=0))

@@ -73,7 +73,7 @@ STRING = 8  # of ONNX's types
 
 
 def lines_of(said: dict[str, Any]) -> dict[str, str]:
-    """The same for people."""
+    """The facts of an exported model as lines of text to print, by title."""
 
     def spelled(value: dict[str, Any]) -> str:
         return f"{value['name']} {value['type']} ({', '.join(map(str, value['shape']))})"

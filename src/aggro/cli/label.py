@@ -19,7 +19,7 @@ import typer
 from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import JOURNAL, MODEL, Reads, Writes
+from aggro.cli.outputs import JOURNAL, MODEL, PREDICTIONS, Reads, Writes
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ def label(
             "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
         ),
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the labelled rows to this file at the end: .csv, .tsv or .jsonl."),
+        Writes(PREDICTIONS),
+    ] = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
@@ -102,13 +107,17 @@ def label(
     answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
     and at the end the result, as one line of JSON.
     """
-    from aggro.cli.labelling.answers import Interrupted, Interrupts, classes_given
+    from aggro.cli.labelling.answers import Interrupted, Interrupts, Keys, classes_given
+    from aggro.cli.labelling.exporting import check_export
+    from aggro.cli.labelling.exporting import export as write_rows
     from aggro.cli.labelling.journal import Journal
     from aggro.cli.labelling.run import Run, taken_up
     from aggro.cli.labelling.screen import Screen
     from aggro.cli.progress_lines import patience
 
     given = classes_given(classes)
+    if export is not None:
+        check_export(export)
     if strategy is not None and strategy not in STRATEGIES:
         raise Mistake(f"There is no strategy {strategy!r}. There are: {', '.join(STRATEGIES)}.")
     said = {"delta": delta, "strategy": strategy, "target_rate": target_rate}
@@ -124,9 +133,14 @@ def label(
                 session.resume()
             conversation = Conversation(session, screen, interrupts, given, as_json)
             conversation.greet()
+            if isinstance(conversation.answers, Keys):
+                prepare_for_more_classes(session)
             with conversation.answers.held():
                 end = conversation.run()
             session.save()
+            if export is not None:
+                count = write_rows(export, session.journal.events, session.walk.stream, session.walk.hidden)
+                screen.say(f"{count:,} labelled rows are in {export}.")
             conversation.close(end)
     except Interrupted as stop:
         if stop.number == getattr(signal, "SIGHUP", None):
@@ -135,6 +149,33 @@ def label(
     finally:
         if not journal.close():
             model.with_name(model.name + START).unlink(missing_ok=True)
+
+
+def prepare_for_more_classes(session: Session) -> None:
+    """Load, or compile, what a third class needs, while the first rows are read: it must not stop the screen later."""
+    if session.learned and len(session.active.classes_) > 2:
+        return
+    from threading import Thread
+
+    from aggro.cli.labelling.session import asker_of
+
+    active = asker_of(session.active)
+    inner = getattr(active, "estimator_", active.estimator)
+    Thread(target=learn_three_classes, args=(inner,), name="aggro-more-classes", daemon=True).start()
+
+
+def learn_three_classes(learner: Any) -> None:
+    """Let a new learner of these parameters learn three classes."""
+    import contextlib
+
+    from aggro.learners.shared.inside import parameters_of
+
+    with contextlib.suppress(Exception):  # whatever is wrong is said when a row is really learned
+        other = type(learner)(**parameters_of(learner))
+        for k in range(6):
+            row = {"a": 1.0 + k, f"b{k % 3}": 1.0}
+            other.predict_one(row)
+            other.learn_one(row, f"class {k % 3}")
 
 
 class Conversation:

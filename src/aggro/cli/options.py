@@ -17,7 +17,7 @@ from aggro.cli.plugins import load_plugins
 from aggro.learners.registry import Entry, learners
 
 PANEL = "Reading the data"
-FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow")
+FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow", "text")
 STEPS = ("pa", "pa1", "pa2", "ls")
 STEPS_WITH_MEANS = ("pam", "pam1", "pam2")
 
@@ -94,10 +94,25 @@ class Reading:
     na: Annotated[
         list[str] | None, option("--na", metavar="WORD", help="tables: a word for a missing cell; repeatable.")
     ] = None
+    decimal: Annotated[
+        str | None, option("--decimal", metavar="CHAR", help="tables: the decimal mark, . or , (guessed).")
+    ] = None
+    thousands: Annotated[
+        str | None,
+        option("--thousands", metavar="CHAR", help="tables: the mark between thousands, such as . or , (guessed)."),
+    ] = None
+    dayfirst: Annotated[
+        bool | None,
+        option("--dayfirst/--monthfirst", help="tables: whether 03/04/2024 is the third of April (guessed)."),
+    ] = None
     encoding: Annotated[
         str | None, option("--encoding", metavar="NAME", help="text: such as latin-1 or cp1252 (utf-8).")
     ] = None
     delimiter: Annotated[str | None, option("--delimiter", metavar="CHAR", help="csv: what separates fields.")] = None
+    skip_rows: Annotated[
+        int | None,
+        option("--skip-rows", metavar="N", min=0, help="csv: lines above the header, such as titles (guessed)."),
+    ] = None
     header: Annotated[
         bool | None, option("--header/--no-header", help="csv: whether the first line names the columns.")
     ] = None
@@ -117,7 +132,7 @@ class Reading:
                 given[role] = [name for names in given[role] for name in names.split(",")]
         if given["delimiter"] in ("\\t", "tab"):
             given["delimiter"] = "\t"
-        return {name: value for name, value in given.items() if value not in (None, False, []) or name == "header"}
+        return {name: value for name, value in given.items() if value not in (None, False, []) or name in ANYWAY}
 
     def for_later(self) -> dict[str, Any] | None:
         """What a model file keeps, so that it need not be said again; None if nothing was said."""
@@ -127,7 +142,7 @@ class Reading:
         return {"reading": said} if said else None
 
     def or_as(self, before: dict[str, Any]) -> Reading:
-        """The same, with what was said before where nothing is said now."""
+        """A copy in which every option that was not given takes its value from ``before``, a model's saved options."""
         unsaid = {
             name: value for name, value in before.items() if name in KEPT and getattr(self, name) in (None, False)
         }
@@ -136,6 +151,7 @@ class Reading:
         return replace(self, **unsaid)
 
 
+ANYWAY = ("header", "dayfirst", "skip_rows")  # options whose False or 0 says something
 KEPT = ("label", "weight", "delimiter", "header", "zero_based", "encoding", "na")  # about files like those
 
 

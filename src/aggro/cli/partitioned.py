@@ -95,7 +95,7 @@ def in_one_piece(stream: Stream, task: str, tell: Callable[[int], None]) -> list
 
 
 class Told(Labelled):
-    """The same, and somebody hears how far it is."""
+    """Labelled chunks of a stream that report progress: after each chunk, ``tell`` is called with the rows so far."""
 
     few = None
 

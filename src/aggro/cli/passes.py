@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from aggro.cli.checkpoints import Checkpoints, Place
 from aggro.cli.console import Mistake
+from aggro.cli.model_files import save_model
+from aggro.cli.options import Reading
 from aggro.learners.shared.inside import begin_pass, innermost, model_of, parameters_of
+
+
+class Saved:
+    """Saves the model meanwhile, each time so many rows more are learned and a chunk ends."""
+
+    def __init__(self, model: Path, every: int | None, reading: Reading) -> None:
+        self.model, self.every, self.reading, self.rows = model, every, reading, 0
+
+    def take(self, learner: Any) -> None:
+        """Save, if enough was learned since the last time."""
+        if self.every is not None and learner.n_seen_ - self.rows >= self.every:
+            save_model(learner, self.model, self.reading.for_later())
+            self.rows = learner.n_seen_
 
 
 class Run:
     """The passes over the data."""
 
-    def __init__(self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, stream: Any, learner: Any, passes: int, checkpoints: Checkpoints, saved: Saved | None = None
+    ) -> None:
         from aggro.cli.reading import blaming_the_data
         from aggro.cli.scoring import task_of
 
         self.stream, self.learner, self.passes, self.checkpoints = stream, learner, passes, checkpoints
+        self.saved = saved
         self.task = task_of(learner)
         self.place = Place()
         self.seconds = self._began = 0.0
         self.order: Any = None  # of the labels, if they come sorted
+        self.labels: Any = {}  # how often each class came
         self._warm: tuple[float, int] | None = None  # when the first chunk was learned, and the rows by then
         self._rate: float | None = None
         self._looked = False  # at the first rows, whether one column dominates
@@ -38,12 +58,16 @@ class Run:
     def learn(self) -> None:
         """All passes that are left, and what there is to say of them."""
         from aggro.cli.progress_lines import ledger
-        from aggro.cli.table_report import how_it_is_read, what_turned_out
+        from aggro.cli.table_report import how_it_is_read, rare_classes, what_turned_out
+        from aggro.cli.tasks import task_lines
 
         self._began = time.perf_counter()
         with ledger(self.task) as lines:
-            for line in how_it_is_read(self.stream) if self.stream.raw and self.place.stream is None else ():
-                lines.say(line)
+            if self.place.stream is None:
+                for line in how_it_is_read(self.stream) if self.stream.raw else ():
+                    lines.say(line)
+                for line in task_lines(self.stream, self.task):
+                    lines.say(line)
             if self.place.passes == self.passes:
                 lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
                 return
@@ -58,6 +82,8 @@ class Run:
             lines.close(self.learner)
             if self.order is not None:
                 lines.say(self.order.warning())
+            for line in rare_classes(self.labels) if self.task == "classification" else ():
+                lines.say(line)
             for line in what_turned_out(self.learner) if self.stream.raw else ():
                 lines.say(line)
         end = time.perf_counter()
@@ -97,9 +123,12 @@ class Run:
             if model_of(self.learner) is not None:
                 self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
                 self.checkpoints.take(self.learner, self.place)
+                if self.saved is not None:
+                    self.saved.take(self.learner)
                 lines.advance(self._share(number, chunk.position), self._what(number))
         if rows.order.is_sorted:
             self.order = rows.order
+        self.labels = rows.order.counts
         self.place = Place(
             number + 1, None, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
         )
@@ -125,6 +154,7 @@ class Run:
         classifies, detects = self.task == "classification", self.task == "outlier"
         return {
             "learner": type(inner).__name__,
+            "task": self.task,
             "parameters": parameters_of(inner),
             "rows": now.rows,
             "passes": self.passes,

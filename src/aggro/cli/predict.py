@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from aggro.cli.console import Door, Mistake, json_text
+from aggro.cli.live import LiveStream, pipe_of
 from aggro.cli.model_files import load_to_read
 from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
+from aggro.cli.prediction_tables import PredictionTable, delimiter_for
 from aggro.learners.shared.inside import model_of
 
 
@@ -26,14 +28,23 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Print probabilities of the classes.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write to this file instead of stdout."),
+        typer.Option(metavar="FILE", help="Write to this file instead of stdout; .csv, .tsv and .jsonl are tables."),
         Writes(PREDICTIONS),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS", help="Write a table with these columns of the data, * for all, beside the predictions."
+        ),
     ] = None,
     plugin: Plugins = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an object for each row: label and scores.")] = False,
     reading: Reading,
 ) -> None:
     """Predict each row: one label a line, or one score, or tab-separated scores or probabilities of all classes.
+
+    With --keep, or an output file that is called .csv, .tsv or .jsonl, a table: the columns to keep, the prediction,
+    and the probability of each class. Lines that come through a pipe (-) are answered as they come.
 
     The data are read as those that the model has learned from. A label column among them is not looked at. Features
     that the model does not know are left out, and counted; if it knows none, that is an error.
@@ -43,7 +54,22 @@ def predict(
     from aggro.cli.known import Known
     from aggro.cli.reading import blaming_the_data, chunks_of
 
-    stream = open_as_learned(data, reading, learner)
+    kept = [name for names in keep or () for name in names.split(",")]
+    delimiter = delimiter_for(None if output is None else output.name)
+    if kept and delimiter is None:
+        delimiter = ","
+    if delimiter is not None and (proba or scores or as_json):
+        raise Mistake("A table has probabilities already: leave --proba, --scores and --json out.")
+
+    def opened(paths: list[str], reading: Reading) -> Any:
+        found = open_as_learned(paths, reading, learner)
+        if kept and not found.raw:
+            raise Mistake(f"--keep is for tables, and {found.sources[0].title} is {found.format} text.")
+        found.cells = bool(kept)
+        return found
+
+    pipe = pipe_of(data)
+    stream: Any = opened(data, reading) if pipe is None else LiveStream(pipe, reading, opened)
     if proba and scores:
         raise Mistake("Give one of --scores and --proba.")
     if proba and not hasattr(learner, "proba_chunk"):
@@ -52,11 +78,18 @@ def predict(
     if proba:
         lines = json_proba_lines if as_json else proba_lines
     known = Known(learner, stream)
+    table = None if delimiter is None else PredictionTable(known.model, delimiter, kept, shares=True)
     with written_to(output) as write:
         for chunk in chunks_of(stream):
             with blaming_the_data():
-                text = "\n".join(lines(known.model, known.look(chunk))) + "\n"
+                seen = known.look(chunk)
+                if table is None:
+                    text = "\n".join(lines(known.model, seen)) + "\n"
+                else:
+                    text = table.text(known.model, chunk, seen)
             write(text)
+            if pipe is not None:
+                sys.stdout.flush()
     if not known.rows:
         print(f"Note: there is no row in {stream.sources[0].title}.", file=sys.stderr)
     for line in known.lines():

@@ -56,7 +56,7 @@ def drift_of(learner: Any) -> dict[str, Any]:
 
 
 def drift_line(result: dict[str, Any]) -> str:
-    """The same for people; nothing if there was no drift."""
+    """The drifts seen, as a line of text to print: how often, and the last rows. Empty if there was no drift."""
     if not result["drifts"]:
         return ""
     times = "once" if result["drifts"] == 1 else f"{result['drifts']:,} times"

@@ -37,6 +37,9 @@ SPOKEN = {
     "date=": "--date ",
     "ignore=": "--ignore ",
     "delimiter=": "--delimiter ",
+    "skip_rows=": "--skip-rows ",
+    "decimal=": "--decimal ",
+    "thousands=": "--thousands ",
     "label=": "--label ",
     "weight=": "--weight ",
     "text=": "--text ",
@@ -98,7 +101,10 @@ def open_data(
 
 
 def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: str = "", **more: Any) -> Stream:
-    """The same, read in the way that a model has learned."""
+    """Open the user's data with the columns and roles that a learner has learned, so that it can read them.
+
+    For a learner without columns it is ``open_data`` with ``raw=False``.
+    """
     columns = getattr(learner, "columns_", None)
     if columns is None:
         return open_data(paths, reading, task=task, raw=False, **more)
@@ -124,7 +130,7 @@ def names_listed(names: Iterable[str], most: int = 8) -> str:
 
 def read_again(stream: Stream) -> bool:
     """Can the data be read a second time, from any place?"""
-    return all(os.path.isfile(name) for name in stream.files)
+    return stream.can_be_read_again()
 
 
 def text_columns(features: Any) -> list[str]:
@@ -189,12 +195,12 @@ class Rows:
                     )
                 raise Mistake(
                     f"{self.place(bad)}: the label {y[bad]:g} is not a whole number. "
-                    "To predict numbers, take --learner PARegressor."
+                    "To predict numbers, take --task regression."
                 )
             y = y.astype(np.int64)
         elif not classifies and y.dtype.kind not in "fiub":
             raise Mistake(
-                f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --learner PAClassifier."
+                f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --task classification."
             )
         if classifies and self.count:
             self.order.add(y)
@@ -236,7 +242,7 @@ def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> No
     if rows < (FEW_ROWS if few is None else few) or classes <= rows * MANY_CLASSES:
         return
     numbers = all(isinstance(label, int | float) for label in counts)
-    other = "To predict numbers, take --learner PARegressor" if numbers else "Name the column to predict"
+    other = "To predict numbers, take --task regression" if numbers else "Name the column to predict"
     if not stream.raw:
         raise Mistake(f"There are {classes:,} classes in {rows:,} rows. {other}.")
     column = next((c for c in stream.columns.values() if c.role == "label"), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,27 +20,116 @@ def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, 
     task = task_of(learner)
     stream = open_known(paths, reading, learner, task=task)
     rows, known = Rows(stream, task, count=False), Known(learner, stream)
-    measure = MEASURES[task]()
+    classes = learner.classes_.tolist() if task == "classification" else []
+    measure: Any = Mistakes(classes) if task == "classification" else MEASURES[task]()
+    shares = hasattr(known.model, "proba_chunk")
     for chunk in rows:
         with blaming_the_data():
-            predicted = known.model.predict_chunk(known.look(chunk))
-        measure.add(predicted, chunk.y)
+            seen = known.look(chunk)
+            found = [known.model.predict_chunk(seen)]
+            probabilities = [known.model.proba_chunk(seen)] if shares and chunk.n_rows else []
+        measure.add(*found, chunk.y, *probabilities)
     left_out = {"bad_lines": stream.bad_lines, "unlabelled": rows.unlabelled}
     return {"data": list(paths), **measure.result(), **left_out, "notes": known.lines()}
 
 
+BINS = 10  # of probabilities, for the calibration
+LEVELS = 20_000  # of probabilities, for AUC
+MOST_RANKED = 64  # classes whose AUC is counted
+LEAST = 1e-15  # a probability of 0 costs as much
+
+
 class Mistakes:
-    """Counts wrong labels."""
+    """Counts what rows of each class are predicted as; and what the probabilities are worth, where there are any.
 
-    def __init__(self) -> None:
+    Memory does not grow with the rows: AUC is counted over 20,000 levels of the probability.
+    """
+
+    def __init__(self, classes: Sequence[Any] = ()) -> None:
         self.rows = self.wrong = 0
+        self.counts: Counter[tuple[Any, Any]] = Counter()  # of (class, prediction)
+        self.classes = list(classes)
+        self._place = {label: k for k, label in enumerate(self.classes)}
+        self.log_loss, self.scored = 0.0, 0
+        self.bins = np.zeros((BINS, 3))  # rows, sum of probabilities, rows that are right
+        few = 1 if len(self.classes) == 2 else len(self.classes)
+        self.levels = np.zeros((few if few <= MOST_RANKED else 0, 2, LEVELS + 1), np.int64)
 
-    def add(self, predicted: np.ndarray, y: np.ndarray) -> None:
+    def add(self, predicted: np.ndarray, y: np.ndarray, shares: np.ndarray | None = None) -> None:
+        wrong = predicted != y
         self.rows += len(y)
-        self.wrong += int(np.count_nonzero(predicted != y))
+        self.wrong += int(np.count_nonzero(wrong))
+        self.counts.update(zip(y.tolist(), predicted.tolist(), strict=True))
+        if shares is not None and len(y):
+            self._add_shares(y, np.asarray(shares, np.float64), ~np.asarray(wrong, bool))
+
+    def _add_shares(self, y: np.ndarray, shares: np.ndarray, right: np.ndarray) -> None:
+        places = np.array([self._place.get(label, -1) for label in y.tolist()])
+        known = np.flatnonzero(places >= 0)
+        given = np.zeros(len(y))
+        given[known] = shares[known, places[known]]
+        self.log_loss -= float(np.log(np.maximum(given, LEAST)).sum())
+        self.scored += len(y)
+        top = shares.max(axis=1)
+        at = np.minimum((top * BINS).astype(np.int64), BINS - 1)
+        for k, what in enumerate((np.ones(len(y)), top, right.astype(np.float64))):
+            np.add.at(self.bins[:, k], at, what)
+        for k, level in enumerate(self.levels):
+            column = 1 if len(self.classes) == 2 else k
+            found = np.rint(shares[:, column] * LEVELS).astype(np.int64)
+            np.add.at(level, ((places == column).astype(np.int64), found), 1)
 
     def result(self) -> dict[str, Any]:
-        return {"rows": self.rows, "mistakes": self.wrong, "error": self.wrong / self.rows if self.rows else None}
+        error = self.wrong / self.rows if self.rows else None
+        found: dict[str, Any] = {"rows": self.rows, "mistakes": self.wrong, "error": error}
+        return found | self._by_class() | self._of_shares() if self.rows else found
+
+    def _by_class(self) -> dict[str, Any]:
+        """Precision and recall of each class, the confusion matrix, and what the majority is."""
+        labels = dict.fromkeys([*self.classes, *(label for pair in self.counts for label in pair)])
+        names = sorted(labels, key=lambda label: (isinstance(label, str), label))
+        place = {label: k for k, label in enumerate(names)}
+        matrix = np.zeros((len(names), len(names)), np.int64)
+        for (label, prediction), count in self.counts.items():
+            matrix[place[label], place[prediction]] = count
+        there, said, hits = matrix.sum(axis=1), matrix.sum(axis=0), matrix.diagonal()
+        classes = []
+        for name, rows, times, hit in zip(names, there.tolist(), said.tolist(), hits.tolist(), strict=True):
+            precision, recall = hit / times if times else None, hit / rows if rows else None
+            f1 = 2 * hit / (rows + times) if rows + times else None
+            classes.append({"class": name, "rows": rows, "precision": precision, "recall": recall, "f1": f1})
+        recalls = [one["recall"] for one in classes if one["recall"] is not None]
+        return {
+            "balanced_error": 1.0 - math.fsum(recalls) / len(recalls),
+            "majority": int(there.max()) / self.rows,
+            "majority_class": names[int(there.argmax())],
+            "classes": classes,
+            "confusion": {"classes": names, "counts": matrix.tolist()},
+        }
+
+    def _of_shares(self) -> dict[str, Any]:
+        """Log loss, AUC and calibration, None where there are no probabilities."""
+        if not self.scored:
+            return {"log_loss": None, "auc": None, "calibration_error": None, "calibration": []}
+        areas = [area for level in self.levels if (area := area_under_curve(*level)) is not None]
+        used = self.bins[self.bins[:, 0] > 0]
+        off = float(np.abs(used[:, 1] - used[:, 2]).sum() / self.scored)
+        bins = [{"rows": int(n), "probability": p / n, "right": right / n} for n, p, right in used.tolist()]
+        return {
+            "log_loss": self.log_loss / self.scored,
+            "auc": math.fsum(areas) / len(areas) if areas else None,
+            "calibration_error": off,
+            "calibration": bins,
+        }
+
+
+def area_under_curve(others: np.ndarray, members: np.ndarray) -> float | None:
+    """The share of pairs that are in order, of counts at each level; None if there is no pair. A tie counts half."""
+    n, m = int(members.sum()), int(others.sum())
+    if not n or not m:
+        return None
+    below = np.cumsum(others) - others
+    return float((members * (below + others / 2)).sum() / (n * m))
 
 
 class Gaps:
@@ -62,9 +152,10 @@ class Gaps:
 
     def result(self) -> dict[str, Any]:
         if not self.rows:
-            return {"rows": 0, "r2": None, "mae": None}
+            return {"rows": 0, "r2": None, "mae": None, "rmse": None}
         r2 = 1.0 - self.squared / self.spread if self.spread else math.nan
-        return {"rows": self.rows, "r2": r2 if math.isfinite(r2) else None, "mae": self.absolute / self.rows}
+        mae, rmse = self.absolute / self.rows, math.sqrt(self.squared / self.rows)
+        return {"rows": self.rows, "r2": r2 if math.isfinite(r2) else None, "mae": mae, "rmse": rmse}
 
 
 class Outside:

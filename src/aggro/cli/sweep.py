@@ -25,6 +25,7 @@ from aggro.cli.model_files import save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import ANEW, MODEL, PLOT, Reads, Writes
 from aggro.cli.tables import Column, Row, print_table
+from aggro.cli.tasks import AUTO, BESIDE, LEARNERS, TaskOption, check_agrees, open_and_decide, task_lines
 from aggro.cli.train import for_data
 from aggro.learners.shared.inside import innermost, parameters_of
 
@@ -46,7 +47,7 @@ def sweep(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Between commas: names, or name(parameter=value, …).  [default: {', '.join(USUAL)}]",
+            help=f"Between commas: names, or name(parameter=value, …).  [default, by the task: {USUAL}]",
         ),
     ] = None,
     learner: Annotated[
@@ -64,6 +65,7 @@ def sweep(
             help="Values between commas, all of them tried; repeatable, for all combinations.",
         ),
     ] = None,
+    task_: TaskOption = AUTO,
     passes: Annotated[int, typer.Option(min=1, metavar="N", help="How often to go over the data.")] = 1,
     test: Annotated[
         list[str] | None,
@@ -91,13 +93,19 @@ def sweep(
     check_dask(dask, partition_bytes, mix)
     if plot is not None:
         check_plot(plot)
+    stream: Any = None
+    if learners is None and learner is None:
+        stream, decided = open_and_decide(data, reading, task_, set_ or [])
+        learners = None if set_ else ",".join(BESIDE[decided.name])
+        learner = LEARNERS[decided.name] if set_ else None
     contenders = contenders_of(learners, learner, set_ or [])
 
     from aggro.cli.reading import open_data, read_again
     from aggro.cli.table_report import check_classes
 
     task = task_of_all(contenders)
-    stream = open_data(data, reading, task=task)
+    check_agrees(task_, contenders[0].learner)
+    stream = stream or open_data(data, reading, task=task)
     if not read_again(stream):
         for what, said in {"--passes": passes > 1, "--dask": dask}.items():
             if said:
@@ -161,9 +169,9 @@ class Contender:
 
 def contenders_of(listed: str | None, name: str | None, settings: list[str]) -> list[Contender]:
     """Those of a list as they are, or with the settings if these are about no other; and one with all combinations."""
-    if name is None and settings and listed is None:
-        name = "PAClassifier"
-    names = [] if listed is None and name is not None else split_learners(",".join(USUAL) if listed is None else listed)
+    if name is None and listed is None:
+        name = LEARNERS["classification"]
+    names = [] if listed is None else split_learners(listed)
     tried = combinations(settings)
     found = [contender(one, chosen) for one in names for chosen in (tried if name is None else [[]])]
     found += [contender(name, chosen) for chosen in tried] if name is not None else []
@@ -260,6 +268,8 @@ class Run:
 
         with ledger(self.task) as lines:
             for line in how_it_is_read(self.stream) if self.stream.raw else ():
+                lines.say(line)
+            for line in task_lines(self.stream, self.task):
                 lines.say(line)
             for line in (*units_line(self.learners, self.task), *notes):
                 lines.say(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from aggro.streams import Stream
 
 DOMINATES = 0.9  # of ‖x‖², on average, in one column among several
+MOSTLY_ONE_CLASS = 0.9  # of the rows
 SHOWN = 12  # columns of one role
 
 
@@ -34,6 +36,7 @@ def how_it_is_read(stream: Stream) -> list[str]:
     if getattr(stream, "header", None) is not None:
         said = "as said" if stream.header_said else "guessed"
         lines.append("header: " + (f"the first line ({said})" if stream.header else f"none ({said})"))
+    lines += stream.notes
     return lines
 
 
@@ -120,6 +123,18 @@ def dominating(learner: Any, X: Any) -> list[str]:
     ]
 
 
+def rare_classes(counts: Mapping[Any, int]) -> list[str]:
+    """A note, if nearly all rows are of one class: an error of few per cent is then no merit."""
+    rows = sum(counts.values())
+    if not rows or len(counts) < 2 or max(counts.values()) <= MOSTLY_ONE_CLASS * rows:
+        return []
+    label, count = max(counts.items(), key=lambda item: item[1])
+    return [
+        f"Note: {count / rows:.1%} of the rows are {label!r}, so {1 - count / rows:.1%} mistakes is what always saying "
+        "that would make. 'aggro test' shows each class."
+    ]
+
+
 def what_turned_out(learner: Any) -> list[str]:
     """Lines about the columns of a table, once it was learned."""
     lines = []
@@ -181,7 +196,7 @@ def columns_of(learner: Any) -> dict[str, list[str]] | None:
 
 
 def columns_line(columns: dict[str, list[str]]) -> str:
-    """The same, in a line for people."""
+    """The columns by role as one line of text to print."""
     parts = []
     for role, names in columns.items():
         what = TITLES.get(role, {"id": "ids", "ignore": "ignored"}.get(role, role))

@@ -11,14 +11,17 @@ import typer
 
 from aggro.cli.checkpoints import ENDING, Checkpoints
 from aggro.cli.cluster import PARTITION_BYTES, Dask, Mix, PartitionBytes, check_dask
-from aggro.cli.console import Mistake, facts, json_text, kept, listed, names_of
+from aggro.cli.console import Mistake, facts, json_text, kept, listed, names_of, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import OF_RECORDS, make_learner, records_around, spelled, split_settings
+from aggro.cli.live import LiveStream, pipe_of
 from aggro.cli.model_files import load_to_read, save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
-from aggro.cli.passes import Run
+from aggro.cli.passes import Run, Saved
+from aggro.cli.tasks import AUTO, LEARNERS, TaskOption, check_agrees, open_and_decide
 
+FIRST_ROWS = 1000  # that a pipe is waited for, to guess what its columns are
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
 
 
@@ -34,9 +37,12 @@ def train(
     learner: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", autocompletion=complete_learners, help="One of those below.  [default: PAClassifier]"
+            metavar="NAME",
+            autocompletion=complete_learners,
+            help="One of those below.  [default: PAClassifier or PARegressor, by the task]",
         ),
     ] = None,
+    task_: TaskOption = AUTO,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,6 +66,12 @@ def train(
             min=1, metavar="ROWS", help="Save model and place in the data every so many rows; on Dask, after each pass."
         ),
     ] = None,
+    save_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="ROWS", help="Save the model every so many rows: for pipes (-) that go on for ever."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
     dask: Dask = None,
     partition_bytes: PartitionBytes = None,
@@ -70,18 +82,32 @@ def train(
 ) -> None:
     """Learn from files, in constant memory, and save the model.
 
+    Without a learner, the labels decide: a column of many different numbers gets PARegressor, other labels
+    PAClassifier. It is said why, and --task overrules it.
+
     Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
     before, and the share predicted wrongly before it was learned. On Dask there is a line after each pass, when
     the models of all partitions are mixed; that is also when a checkpoint is saved, whatever its number says.
     """
     check_dask(dask, partition_bytes, mix)
+    stream: Any = None
+    live = None if save_every is None else pipe_of(data)
+    if learner is None and from_ is None:
+        stream, decided = open_and_decide(data, reading, task_, set_ or [], live)
+        learner = LEARNERS[decided.name]
     new, reading = starting_learner(learner, set_ or [], from_, reading)
+    check_agrees(task_, new)
     from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again
     from aggro.cli.scoring import evaluate, task_of
     from aggro.cli.table_report import check_classes, check_usable
 
     task = task_of(new)
-    stream = open_data(data, reading, task=task) if from_ is None else open_known(data, reading, new, task=task)
+    if stream is None:
+
+        def opened(paths: list[str], reading: Reading) -> Any:
+            return open_data(paths, reading, task=task) if from_ is None else open_known(paths, reading, new, task=task)
+
+        stream = opened(data, reading) if live is None else LiveStream(live, reading, opened, FIRST_ROWS)
     if from_ is None:
         new = for_data(new, stream, reading)
     elif stream.raw:
@@ -100,7 +126,7 @@ def train(
     mixing = None if dask is None else f"by {how['mix']}, of partitions of {how['partition_bytes']:,} bytes"
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_, mixing)
     if dask is None:
-        run = Run(stream, new, passes, checkpoints)
+        run = Run(stream, new, passes, checkpoints, Saved(model, save_every, reading))
     else:
         from aggro.cli.dask_passes import DaskRun
 
@@ -147,6 +173,7 @@ def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
     from aggro.cli.table_report import check_usable
 
     learner.na = list(reading.settings().get("na", ())) or None
+    learner.decimal, learner.thousands, learner.dayfirst = reading.decimal, reading.thousands, reading.dayfirst
     with blaming_the_data():
         columns = stream.columns
         check_usable(stream)
@@ -194,11 +221,17 @@ def summary(result: dict[str, Any]) -> str:
 
 
 def test_line(test: dict[str, Any]) -> str:
+    from aggro.cli.table_report import MOSTLY_ONE_CLASS
+
     name = names_of(test["data"])
     if not test["rows"]:
         return f"{name} has no rows"
     if "error" in test:
-        return f"{test['error']:.2%} error on the {test['rows']:,} rows of {name}"
+        rare = ""
+        if test["majority"] > MOSTLY_ONE_CLASS:
+            what = shown(test["majority_class"])
+            rare = f", balanced {test['balanced_error']:.2%} ({test['majority']:.0%} of the rows are {what})"
+        return f"{test['error']:.2%} error{rare} on the {test['rows']:,} rows of {name}"
     if "outside" in test:
         return f"{test['share_outside']:.2%} outside of the {test['rows']:,} rows of {name}"
     r2 = "undefined" if test["r2"] is None else f"{test['r2']:.4f}"

@@ -6,30 +6,40 @@ from a column depends on its role alone, and comes out the same for all three fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggro.encoding.dates import FURTHEST, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
 from aggro.encoding.numbers import LONGEST, read_numbers
+from aggro.engine.frames import check_distinct, is_arrow_table, validated
 from aggro.streams.parse.words64 import PADDING
-from aggro.streams.tables.roles import ISO, LOOKED_AT, Column, as_number, is_missing
+from aggro.streams.tables import written_numbers
+from aggro.streams.tables.roles import ISO, LOOKED_AT, OR, Column, as_number, is_missing
+from aggro.streams.tables.written_numbers import EXACT
 
 LONGEST_SAMPLE = 200  # letters of a cell that a guess is made from
+LONGEST_WRITTEN = 2**13  # bits of an integer that Python is asked to write in digits; it stops at 4,300 of those
 
 
 class Numbers(NamedTuple):
-    """A column as floats, NaN where missing, and how many cells were neither a number nor missing."""
+    """A column as floats, NaN where missing, and how many cells were neither a number nor missing.
+
+    ``sides`` says of bounds, such as <0.5, on which side of the number the true value is; None where there are none.
+    """
 
     values: np.ndarray
     strays: int
+    sides: np.ndarray | None = None
 
 
 class Strings(NamedTuple):
-    """A column as UTF-8 text, one cell after the other."""
+    """A column of UTF-8 text: all letters, and the bounds of the cells among them."""
 
     letters: np.ndarray
     bounds: np.ndarray  # (rows + 1,)
@@ -51,9 +61,8 @@ def columns_of(X: Any) -> tuple[Columns, int]:
         return X, X.shape[0]  # type: ignore[return-value]
     if isinstance(X, Mapping):
         raise TypeError("This is one record; many are wanted here. Give a list of records, or call the method for one.")
-    if hasattr(X, "column_names") and hasattr(X, "num_rows"):  # pyarrow
-        names = list(X.column_names)
-        return _named(names, [X.column(j) for j in range(len(names))]), int(X.num_rows)
+    if is_arrow_table(X):
+        return _arrow_columns(X), int(X.num_rows)
     if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
         return _frame(X), int(X.shape[0])
     if hasattr(X, "tocsr"):
@@ -61,6 +70,7 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     if isinstance(X, str | bytes):
         raise TypeError("This is one text; many are wanted here. Give a list of texts, or call the method for one.")
     if hasattr(X, "to_numpy"):  # one column of a frame
+        X = validated(X)
         X = X.to_list() if hasattr(X, "to_list") else X.to_numpy()
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return {f"x{j}": X[:, j] if X.dtype.kind != "O" else X[:, j].tolist() for j in range(X.shape[1])}, len(X)
@@ -81,7 +91,7 @@ def columns_of(X: Any) -> tuple[Columns, int]:
 
 
 def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
-    """A column for each field of any record; a record without it lacks a value."""
+    """Convert records to columns: one for each field of any record, with None where a record lacks it."""
     names: dict[Any, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
@@ -91,19 +101,18 @@ def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _named(names: list[str], columns: list[Any]) -> Columns:
-    if len(set(names)) < len(names):
-        twice = next(name for j, name in enumerate(names) if name in names[:j])
-        raise ValueError(f"The table has two columns {twice!r}. Give them different names.")
-    return dict(zip(names, columns, strict=True))
+def _arrow_columns(table: Any) -> Columns:
+    check_distinct(table.column_names, "The table")
+    return dict(zip(validated(table).column_names, table.columns, strict=True))
 
 
 def _frame(X: Any) -> Columns:
-    names = [str(name) for name in X.columns]
     if hasattr(X, "to_arrow"):  # polars
-        table = X.to_arrow()
-        return _named(names, [table.column(j) for j in range(len(names))])
-    return _named(names, [_series(X.iloc[:, j]) for j in range(len(names))])
+        return _arrow_columns(X.to_arrow())
+    names = [str(name) for name in X.columns]
+    check_distinct(names, "The table")
+    X = validated(X)
+    return {name: _series(X.iloc[:, j]) for j, name in enumerate(names)}
 
 
 def _series(column: Any) -> Any:
@@ -135,30 +144,39 @@ def _is_moments(column: Any) -> bool:
 
 
 def plain(cell: Any) -> Any:
-    """One cell, for a sample: dates as ISO text, long text cut, anything odd as a list of its type's name."""
-    if cell is None or isinstance(cell, bool | int | float):
-        return float(cell) if isinstance(cell, float) else cell
+    """One cell of a sample as JSON can hold it: None where missing, dates as ISO text, odd cells as their type's name.
+
+    A number beyond all floats is infinity: neither can be learned from, and a column counts both as strays.
+    """
     if isinstance(cell, str):
         return cell[:LONGEST_SAMPLE]
     if is_missing(cell):
         return None
+    if isinstance(cell, bool):
+        return cell
+    if isinstance(cell, float):
+        return float(cell)
     if isinstance(cell, np.datetime64):
         cell = in_reach(np.array([cell]))[0].item()
     if hasattr(cell, "isoformat"):
         return cell.isoformat()
-    number = as_number(cell) if hasattr(cell, "__float__") and not hasattr(cell, "__len__") else None
-    return [type(cell).__name__] if number is None else number
+    if not hasattr(cell, "__float__") or hasattr(cell, "__len__"):
+        return [type(cell).__name__]
+    number = as_number(cell)
+    if number is None:
+        return math.inf if isinstance(cell, Number) else [type(cell).__name__]
+    return int(cell) if isinstance(cell, int) else number
 
 
 # By role ----------------------------------------------------------------------------------------------------------
 
 
-def as_numbers(column: Any, na: Iterable[str]) -> Numbers:
-    """A column of role number."""
+def as_numbers(column: Any, na: Iterable[str], pattern: str = "") -> Numbers:
+    """Read a column of role number; ``pattern`` is how it writes numbers as text."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         return _finite(column.astype(np.float64))
     if hasattr(column, "to_pylist"):
-        found = _arrow_numbers(column, na)
+        found = _arrow_numbers(column, na, pattern)
         if found is not None:
             return found
         column = column.to_pylist()
@@ -168,16 +186,23 @@ def as_numbers(column: Any, na: Iterable[str]) -> Numbers:
             return _finite(np.array(cells, np.float64))
         except OverflowError:
             pass
-    values, strays = np.full(len(cells), np.nan), 0
+    values, strays, sides = np.full(len(cells), np.nan), 0, np.zeros(len(cells), np.int8)
     for i, cell in enumerate(cells):
         if is_missing(cell, na):
             continue
-        number = as_number(cell)
+        number, sides[i] = number_in(cell, pattern)
         if number is None:
             strays += 1
         else:
             values[i] = number
-    return Numbers(values, strays)
+    return Numbers(values, strays, sides if sides.any() else None)
+
+
+def number_in(cell: Any, pattern: str) -> tuple[float | None, int]:
+    """The number in one cell of a column with this pattern, None if there is none, and where the true value is."""
+    if not isinstance(cell, str) or (not pattern and as_number(cell) is not None):
+        return as_number(cell), EXACT
+    return written_numbers.read(cell, pattern) or (None, EXACT)
 
 
 def _finite(values: np.ndarray) -> Numbers:
@@ -188,7 +213,7 @@ def _finite(values: np.ndarray) -> Numbers:
     return Numbers(values, strays)
 
 
-def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
+def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -208,30 +233,45 @@ def _arrow_numbers(column: Any, na: Iterable[str]) -> Numbers | None:
         return _finite(np.require(array, np.float64, ["A"]))
     if not (of.is_string(kind) or of.is_large_string(kind)):
         return None
+    written = column
+    if pattern:  # most cells, with the marks that programs have; the others stay as they are
+        style = written_numbers.Style.of(pattern)
+        column = pc.replace_substring(pc.utf8_trim_whitespace(column), "\u00a0", " ")
+        usual = pc.match_substring_regex(column, style.usual)
+        plain = pc.replace_substring_regex(column, f"[^-0-9{style.decimal}]", "")
+        plain = pc.replace_substring(plain, style.decimal, ".")
+        plain = pc.if_else(usual, plain, "?")
+        column = plain
     strings = _arrow_strings(column)
-    return None if strings is None else numbers_in(strings, na)
+    if strings is None:
+        return None
+    original = _arrow_strings(written) if pattern else strings
+    return None if original is None else numbers_in(strings, na, original, pattern)
 
 
-def numbers_in(strings: Strings, na: Iterable[str]) -> Numbers:
-    """A column of strings as numbers."""
+def numbers_in(strings: Strings, na: Iterable[str], written: Strings | None = None, pattern: str = "") -> Numbers:
+    """Read a column of strings as numbers; ``written`` has the original cells, if ``strings`` was changed."""
+    original = strings if written is None else written
     letters, cell = strings.letters.view(), np.zeros(LONGEST + PADDING, np.uint8)
     letters.flags.writeable = False  # as Arrow's are: to compiled code another type
     values, other = np.empty(len(strings.absent)), np.empty(len(strings.absent), np.int64)
     n = read_numbers(letters, strings.bounds, strings.absent, cell, values, other)
+    sides = np.zeros(len(values), np.int8)
     strays, doubtful = 0, other[:n].tolist()  # words, for «missing» or stray; and numbers that only Python reads
     numeric = [number for word in na if (number := as_number(word)) is not None]
     if numeric:  # a word for «missing» may be a number, such as -999
         doubtful += np.flatnonzero(np.isin(values, numeric)).tolist()
     for i in doubtful:
-        text = letters[strings.bounds[i] : strings.bounds[i + 1]].tobytes().decode("utf-8", "replace")
-        number = None if is_missing(text, na) else as_number(text)
+        text = original.letters[original.bounds[i] : original.bounds[i + 1]].tobytes().decode("utf-8", "replace")
+        gone = is_missing(text, na)
+        number, sides[i] = (None, EXACT) if gone else number_in(text, pattern)
         values[i] = np.nan if number is None else number
-        strays += number is None and not is_missing(text, na)
-    return Numbers(values, strays)
+        strays += number is None and not gone
+    return Numbers(values, strays, sides if sides.any() else None)
 
 
 def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
-    """A column of role date, in seconds since 1970."""
+    """Read a column of role date, as seconds since 1970."""
     found = _moments(column, known, na)
     far = np.abs(found.values) >= FURTHEST  # no date: so many seconds are something else
     return Numbers(np.where(far, np.nan, found.values), found.strays + int(far.sum()))
@@ -275,7 +315,7 @@ def _arrow_moments(column: Any, known: Column) -> Numbers | None:
         return Numbers(np.array([from_number(number) for number in numbers.values.tolist()]), numbers.strays)
     if of.is_date(kind) or of.is_timestamp(kind):
         return Numbers(seconds_of_array(arrow_moments(column)), 0)
-    if not (of.is_string(kind) or of.is_large_string(kind)):
+    if not (of.is_string(kind) or of.is_large_string(kind)) or OR in known.pattern:
         return None
     try:
         if known.pattern in ("", ISO):
@@ -302,7 +342,7 @@ def arrow_moments(column: Any) -> np.ndarray:
 
 
 def as_strings(column: Any) -> Strings:
-    """A column of role category or text."""
+    """Read a column of role category or text."""
     if hasattr(column, "to_pylist"):
         found = _arrow_strings(column)
         if found is not None:
@@ -335,6 +375,8 @@ def spelled(cell: Any) -> str:
         return datetime.isoformat(cell)  # to the microsecond
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
+    if isinstance(cell, int) and cell.bit_length() > LONGEST_WRITTEN:
+        return hex(cell)
     return str(cell)
 
 
@@ -366,12 +408,12 @@ def _arrow_strings(column: Any) -> Strings | None:
 
 
 def no_strings(n: int) -> Strings:
-    """A column of strings that is not there."""
+    """A column of n missing strings."""
     return Strings(np.zeros(0, np.uint8), np.zeros(n + 1, np.int64), np.ones(n, bool))
 
 
 class Texts(NamedTuple):
-    """Columns of strings together, with letters that may be written to, and room at the end of them."""
+    """Several columns of strings in one writable array of letters, with padding at its end."""
 
     letters: np.ndarray
     starts: np.ndarray  # (columns, rows)
@@ -380,7 +422,7 @@ class Texts(NamedTuple):
 
 
 def joined(columns: Sequence[Strings], n: int) -> Texts:
-    """Columns of n rows as one."""
+    """Join several columns of strings, each with n rows."""
     letters = np.empty(sum(len(column.letters) for column in columns) + PADDING, np.uint8)
     starts, ends = np.empty((len(columns), n), np.int64), np.empty((len(columns), n), np.int64)
     absent = np.empty((len(columns), n), bool)
@@ -396,7 +438,7 @@ def joined(columns: Sequence[Strings], n: int) -> Texts:
 
 
 class Ready:
-    """The cells of a table, read as an encoder's layout says: what can be done before rows are gone through in order.
+    """The cells of a table, read by an encoder's layout: all the work that does not depend on the order of rows.
 
     So the threads that read a file can do it. It stands for the table, with columns ``names``.
     """
@@ -425,7 +467,7 @@ class Ready:
         return iter(self.names)
 
     def some(self, rows: Any) -> Ready:
-        """These rows of it: a slice, or their numbers. Strays count once, with the first rows."""
+        """Select rows, by a slice or by their numbers. The first selection takes the strays along, which count once."""
         letters, *cells = self.texts
         texts = Texts(letters, *(np.ascontiguousarray(array[:, rows]) for array in cells))
         strays, self.strays = self.strays, {}

@@ -1,4 +1,4 @@
-"""Moments in time as numbers and parts.
+"""Convert dates and times to numbers and categorical parts.
 
 A moment is seconds since 1970, NaN where missing. It becomes two numbers, the days since 1970 and the year, and three
 choices: month, day of the week, and hour (not at midnight sharp, which is what a date without a time is).
@@ -35,14 +35,14 @@ N_MONTHS, N_DAYS = len(MONTHS), len(WEEKDAYS)
 
 
 class Parts(NamedTuple):
-    """Of some moments: numbers (rows, 2), and places among ``CHOICES`` (rows, 3), -1 for none."""
+    """The parts of moments: numbers (rows, 2), and places among ``CHOICES`` (rows, 3), -1 for none."""
 
     numbers: np.ndarray
     choices: np.ndarray
 
 
 def parts_of(seconds: np.ndarray) -> Parts:
-    """The parts of moments; all are missing where the moment is."""
+    """Split moments into numbers and parts; all are missing where the moment is."""
     there = np.abs(seconds) < FURTHEST
     whole = np.floor(np.where(there, seconds, 0.0)).astype(np.int64)
     days, within = np.floor_divide(whole, 86400), np.mod(whole, 86400)
@@ -60,7 +60,10 @@ def parts_of(seconds: np.ndarray) -> Parts:
 
 
 def parts_of_one(seconds: float) -> tuple[tuple[float, ...], tuple[int, ...]] | None:
-    """The same of one moment, None if it is missing."""
+    """The parts of one moment, as ``parts_of`` gives them for an array: (days, year) and the places among ``CHOICES``.
+
+    None if the moment is missing, or too far away to be a date.
+    """
     if not abs(seconds) < FURTHEST:
         return None
     try:
@@ -73,7 +76,7 @@ def parts_of_one(seconds: float) -> tuple[tuple[float, ...], tuple[int, ...]] | 
 
 
 def seconds_of(cell: Any, pattern: str) -> float:
-    """The moment in one cell: a date, text of this pattern, or a number of seconds or milliseconds."""
+    """Seconds since 1970 of one cell: a date, text of this pattern, or a number of seconds or milliseconds."""
     if isinstance(cell, str):
         cell = as_date(cell, pattern) if pattern else None
     if isinstance(cell, datetime):
@@ -88,7 +91,10 @@ def seconds_of(cell: Any, pattern: str) -> float:
 
 
 def seconds_of_array(moments: np.ndarray) -> np.ndarray:
-    """NumPy's moments, of any unit, to the microsecond below; NaN for none, infinity for what is no date."""
+    """Seconds since 1970 of NumPy's moments of any unit, rounded down to microseconds.
+
+    NaN where there is none, infinity where the moment is too far away to be a date.
+    """
     unit, count = np.datetime_data(moments.dtype)
     size = count * SECONDS_IN.get(unit, 0.0)  # 0: less than a nanosecond, which reaches nowhere
     gone = np.isnat(moments)
@@ -99,7 +105,7 @@ def seconds_of_array(moments: np.ndarray) -> np.ndarray:
 
 
 def in_reach(moments: np.ndarray) -> np.ndarray:
-    """Moments as Python can hold them, to the microsecond; those outside its years are at their edge."""
+    """Clip moments to the years that Python can hold, at a precision of microseconds."""
     seconds = seconds_of_array(moments)
     gone = np.isnan(seconds)
     kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST)
@@ -111,5 +117,5 @@ def in_reach(moments: np.ndarray) -> np.ndarray:
 
 
 def from_number(number: float) -> float:
-    """Seconds, of a number that is either seconds or milliseconds."""
+    """Convert a number of seconds, or of milliseconds if it is large, to seconds."""
     return number / 1000.0 if abs(number) >= MILLISECONDS else number

@@ -1,4 +1,4 @@
-"""The encoder: columns as they come to rows of numbers, learned while they stream by.
+"""The encoder turns the columns of a table into rows of numbers, and learns while they stream by.
 
 ======== =====================================================================================================
 role     features
@@ -7,6 +7,7 @@ number   «age», standardised by mean and deviation so far (``scale``); a missi
 category «plan=basic», 1
 text     «note:refund», how often the word comes (``counts``), or 1 (``presence``); n-grams as «note:a refund»
 date     «since:days» and «since:year» as numbers; «since:month=March», «since:weekday=Monday», «since:hour=9», 1
+number   «lead:below», 1, in a column where some cells are bounds such as <0.5; «lead:above» for >0.5
 any      «age=missing», 1 where there is no cell; words for that, and stray words among numbers, are missing cells
 ======== =====================================================================================================
 
@@ -21,6 +22,7 @@ are cut.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -38,17 +40,19 @@ from aggro.encoding.cells import (
     columns_of,
     joined,
     no_strings,
+    number_in,
     plain,
     sample_of,
     spelled,
 )
 from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
-from aggro.encoding.layout import PARTS, Layout, Slot, key_of_text, layout_of, seed_of_column
+from aggro.encoding.layout import PARTS, SIDES, Layout, Slot, key_of_text, layout_of, seed_of_column
 from aggro.encoding.rows import Cells, encode_rows, room_needed
 from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
 from aggro.engine.column_moments import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.parse.words64 import PADDING
+from aggro.streams.tables.flatten import flat
 from aggro.streams.tables.roles import (
     ISO,
     LOOKED_AT,
@@ -62,6 +66,7 @@ from aggro.streams.tables.roles import (
     is_missing,
     settle,
 )
+from aggro.streams.tables.written_numbers import has_bounds
 
 LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
 
@@ -80,7 +85,7 @@ class Options(NamedTuple):
 
 
 class Counts:
-    """What the encoder has met. All are sums over rows."""
+    """The counters of the encoder; all are sums over rows."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -93,7 +98,7 @@ class Counts:
 
 
 class Encoded(NamedTuple):
-    """Rows of features, and how many categories and words of the cells were known, and not known.
+    """Encoded rows, and how many of their categories and words were known or unknown.
 
     Rows are sparse, always: a sum over a dense row rounds otherwise, and then cuts would tell.
     """
@@ -104,7 +109,7 @@ class Encoded(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """All that ``restore`` needs to take back what was learned since."""
+    """A snapshot of the encoder, from which ``restore`` takes back what was learned since."""
 
     vocabulary: tuple[int, int]
     moments: Moments
@@ -118,7 +123,7 @@ class Mark(NamedTuple):
 
 
 class Encoder:
-    """Columns to features."""
+    """Encode columns of raw cells as sparse rows of features, learning new features in a single pass."""
 
     def __init__(self, said: Said, options: Options) -> None:
         self.said, self.options = said, options
@@ -133,10 +138,14 @@ class Encoder:
         self._layout: Layout | None = None
         self._shared = False  # whether a mark has the same containers of columns: then they are copied before a change
 
+    def flat(self, columns: Any) -> Any:
+        """Flatten nested cells into columns, using the columns known so far."""
+        return columns if isinstance(columns, Ready) else flat(columns, self.columns)
+
     # Columns --------------------------------------------------------------------------------------
 
     def settle(self, columns: Mapping[str, Column]) -> None:
-        """These are the columns, as a stream has found out. No more guesses about them; what the user said counts."""
+        """Fix the roles of these columns, as a stream has found them; roles that the user gave take precedence."""
         said = self.said.roles()
         for name, column in columns.items():
             if said.get(name, column.role) is not column.role:
@@ -145,7 +154,7 @@ class Encoder:
         self.sample = {name: cells for name, cells in self.sample.items() if name not in columns}
 
     def _meet(self, name: str, cells: list[Any]) -> None:
-        """Give a column that was never seen its role, from its first cells."""
+        """Assign a role to a new column, from what the user said or else from its first cells."""
         if len(self.columns) >= MOST_COLUMNS:
             raise ValueError(
                 f"There are more than {MOST_COLUMNS:,} columns; the next is {name[:60]!r}. Names of fields that never "
@@ -153,16 +162,24 @@ class Encoder:
             )
         role = self.said.roles().get(name)
         if role in (*USED, Role.IGNORE):
-            one: dict[str, Any] = {role.value: (name,)}
+            marks = ("decimal", "thousands", "dayfirst")
+            one: dict[str, Any] = {role.value: (name,), **{mark: getattr(self.said, mark) for mark in marks}}
             self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
         elif not name and all(cell is None or isinstance(cell, str) for cell in cells):
             self._assign(name, Column(name, Role.TEXT, "texts alone"))
         else:
-            self._assign(name, guess(name, cells, self.na))
+            column = guess(name, cells, self.na, self.said)
+            self._assign(name, column)
+            if column.role is Role.IGNORE and column.why.startswith("holds"):
+                warnings.warn(
+                    f"Column {name!r} is left out: it {column.why}. Name it in ignore=, or make numbers or text of it.",
+                    UserWarning,
+                    stacklevel=6,
+                )
             self.sample = {**self.sample, name: []}
 
     def _assign(self, name: str, column: Column) -> None:
-        """Let a column have this role from now on."""
+        """Set the role of a column, and add the features that this role needs from the start."""
         self._unshare()
         new = name not in self.columns
         if new:
@@ -171,6 +188,10 @@ class Encoder:
         self.columns[name], self._layout = column, None
         if column.role is Role.NUMBER and (new or not self._slots(number)):
             self._new_slot(number, "")
+        if column.role is Role.NUMBER and has_bounds([column.pattern]) and self._bound(number, SIDES[0]) < 0:
+            seed = seed_of_column(number)
+            for side in SIDES:
+                self.vocabulary.add(key_of_text(f"\0{side}", seed), PART, number, side)
         if column.role is Role.DATE and number not in self.dates:
             for part in NUMBERS:
                 self._new_slot(number, part)
@@ -178,8 +199,19 @@ class Encoder:
             made = [self.vocabulary.add(key_of_text(f"\0{text}", seed), PART, number, text) for text in CHOICES]
             self.dates[number] = made[0]
 
+    def _bound(self, number: int, side: str) -> int:
+        """The feature that marks a cell of this number column as a bound, such as <0.5; -1 if there is none."""
+        found = self.vocabulary.find(key_of_text(f"\0{side}", seed_of_column(number)))
+        return found if found >= 0 and self.vocabulary.kind(found) == PART else -1
+
+    def _bounds(self) -> dict[int, tuple[int, int]]:
+        """The number columns in which some cells are bounds, by number, with the two features that mark them."""
+        marked = [number for number, name in enumerate(self.order) if has_bounds([self.columns[name].pattern])]
+        found = {number: (self._bound(number, SIDES[0]), self._bound(number, SIDES[1])) for number in marked}
+        return {number: sides for number, sides in found.items() if min(sides) >= 0}
+
     def _unshare(self) -> None:
-        """Change no container that a mark has, too."""
+        """Copy the containers that a mark shares, before one of them is changed."""
         if self._shared:
             self.columns, self.dates, self.order = dict(self.columns), dict(self.dates), list(self.order)
             self._shared = False
@@ -194,10 +226,10 @@ class Encoder:
         return [k for k, slot in enumerate(self.numbers) if slot.column == column and not slot.name]
 
     def _look_again(self, met: Iterable[str]) -> None:
-        """The rule once more, with more rows than the last time; not for those that were met just now."""
+        """Guess the roles of sampled columns again, from more rows; columns that were met just now are left out."""
         for name, cells in self.sample.items():
             if len(cells) in LOOKS and name not in met:
-                found, column = guess(name, cells, self.na), self.columns[name]
+                found, column = guess(name, cells, self.na, self.said), self.columns[name]
                 if found.role is not column.role or found.pattern != column.pattern:
                     self._assign(name, found)
                 self._unshare()
@@ -208,14 +240,16 @@ class Encoder:
     # Rows -----------------------------------------------------------------------------------------
 
     def learn(self, columns: Columns | Ready, n: int) -> Encoded:
-        """The rows as features; what is new about them becomes known.
+        """Encode rows, and learn their new columns, features and moments.
 
-        A column is met where it first has something in a cell; until then it is not there.
+        A column is met at the first row in which its cell is not missing; before that it has no features.
         """
         if isinstance(columns, Ready):
             encoded = self._encode(columns, n, learning=True)
             self.counts.rows += n
             return encoded
+        # Rows are encoded in pieces. A new piece begins where a column is met, or where roles are guessed again: so the
+        # result does not depend on how the stream is chunked.
         starts = {name: first_there(column, n, self.na) for name, column in columns.items() if name not in self.columns}
         pieces = []
         edges = sorted({0, n, *self._looks(n), *(at for at in starts.values() if at < n)})
@@ -223,6 +257,7 @@ class Encoder:
             for name, at in starts.items():
                 if at == start:
                     self._meet(name, sample_of(cut(columns[name], start, n)))
+            # Columns that are not met yet are missing from the whole piece, so they are left out.
             here = {name: cut(columns[name], start, stop) for name in columns if name in self.columns}
             if self.sample:
                 self._remember(here, stop - start)
@@ -233,26 +268,26 @@ class Encoder:
         return pieces[0] if len(pieces) == 1 else stacked(pieces, self.width)
 
     def transform(self, columns: Columns | Ready, n: int) -> Encoded:
-        """The rows as features; nothing becomes known."""
+        """Encode rows without learning anything."""
         return self._encode(columns, n, learning=False)
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.vocabulary)
 
     def _looks(self, n: int) -> list[int]:
-        """Before which of the next n rows columns are looked at again."""
+        """The places among the next n rows at which the roles of sampled columns are guessed again."""
         lengths = {len(cells) for cells in self.sample.values()}
         return [look - length for length in lengths for look in LOOKS if length < look < length + n]
 
     @property
     def na(self) -> tuple[str, ...]:
-        """Words for «missing», beside those that are always."""
+        """The user's words for missing cells, in addition to the built-in ones."""
         return self.said.na
 
     def _remember(self, columns: Columns, n: int) -> None:
-        """Add the rows to the samples, which are made anew: ``restore`` may need the old ones."""
+        """Add rows to the samples. These are new lists, since ``restore`` may need the old ones."""
         sample: dict[str, list[Any]] = {}
         for name, before in self.sample.items():
             room = LOOKED_AT - len(before)
@@ -267,24 +302,38 @@ class Encoder:
         return Encoded(X, int(counts[0]), int(counts[1]))
 
     def reader(self) -> Callable[[Any], Ready]:
-        """A function that reads the cells of a table, for ``learn`` or ``transform``, and that any thread may call.
+        """A function that reads the cells of a table for ``learn`` or ``transform``; any thread may call it.
 
-        It serves as long as no column gets another role.
+        It is valid until a column gets another role.
         """
         self.layout()  # made here, once: those who call must all have the same
-        return lambda table: self._read(*columns_of(table))
+
+        def read(table: Any) -> Ready:
+            columns, n = columns_of(table)
+            return self._read(flat(columns, self.columns), n)
+
+        return read
 
     def _read(self, columns: Columns, n: int) -> Ready:
         layout = self.layout()
         numbers = np.full((n, len(layout.slots)), np.nan)
-        parts = np.full((n, PARTS * len(layout.dates)), -1, np.int64)
+        parts = np.full((n, layout.no_parts.shape[1]), -1, np.int64)
         strings: list[Strings] = []
         strays: dict[str, int] = {}
-        for name, at in layout.numbers:
+        sides: dict[str, np.ndarray] = {}
+        # Whatever is not set below stays missing: a column may be absent from this table.
+        for name, at, pattern in layout.numbers:
             if name in columns:
-                found = as_numbers(columns[name], self.na)
+                found = as_numbers(columns[name], self.na, pattern)
                 numbers[:, at] = found.values
                 strays[name] = found.strays
+                if found.sides is not None:
+                    sides[name] = found.sides
+        # A bound such as <0.5 is its number and a feature for the side; places of these follow the parts of dates.
+        for k, (name, below, above) in enumerate(layout.bounds, PARTS * len(layout.dates)):
+            if name in sides:
+                parts[:, k] = np.choose(sides[name] + 1, (below, -1, above))
+        # A date is numbers, which are standardised, and choices, which are features of their own.
         for k, (name, at, first) in enumerate(layout.dates):
             if name in columns:
                 moments = as_moments(columns[name], self.columns[name], self.na)
@@ -293,6 +342,7 @@ class Encoder:
                 choices = of_dates.choices
                 parts[:, PARTS * k : PARTS * (k + 1)] = np.where(choices >= 0, choices + first, -1)
                 strays[name] = moments.strays
+        # Strings are joined, since the compiled loop reads all of them from one array of letters.
         for name in layout.strings:
             strings.append(as_strings(columns[name]) if name in columns else no_strings(n))
         return Ready(layout, frozenset(columns), numbers, parts, joined(strings, n), strays)
@@ -311,7 +361,7 @@ class Encoder:
                 self.counts.strays[name] = self.counts.strays.get(name, 0) + count
 
     def _scaled(self, numbers: np.ndarray, learning: bool) -> np.ndarray:
-        """The numbers of the layout, standardised if they are to be."""
+        """The numbers of the layout, standardised if ``scale`` is set; with ``learning``, update the moments."""
         if not self.options.scale:
             return numbers
         slots = self.layout().slots
@@ -325,15 +375,16 @@ class Encoder:
         return scaled
 
     def layout(self) -> Layout:
-        """Where each column's cells go, made anew when a column's role has changed."""
+        """The layout, which says where the cells of each column go; it is made again when a role has changed."""
         if self._layout is None:
-            self._layout = layout_of(self.columns, self.order, self.numbers, self.dates, self.na, self.options.ngrams)
+            known = self.columns, self.order, self.numbers, self.dates, self._bounds()
+            self._layout = layout_of(*known, self.na, self.options.ngrams)
         return self._layout
 
     # One row --------------------------------------------------------------------------------------
 
     def learn_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """(features, values) of one record; what is new about it becomes known."""
+        """Encode one record as (features, values), and learn its new columns, features and moments."""
         if not self._knows(record):
             X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
             return X.indices, X.data
@@ -347,29 +398,41 @@ class Encoder:
         return row
 
     def _knows(self, record: Mapping[str, Any]) -> bool:
-        """Whether all columns that have something in this record have been met."""
+        """Whether every column with a cell that is not missing in this record is known."""
         new = [record[name] for name in record if name not in self.columns]
         return not new or all(is_missing(cell, self.na) for cell in new)
 
     def transform_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """(features, values) of one record; nothing becomes known."""
+        """Encode one record as (features, values), without learning anything."""
         return self._encode_one(record, False)
 
     def _encode_one(self, record: Mapping[str, Any], learning: bool) -> tuple[np.ndarray, np.ndarray]:
-        """As ``_encode`` does it for many, with little around it."""
+        """Encode one record as (features, values), without the tables that ``_encode`` needs for many rows."""
         layout, na = self.layout(), self.na
         numbers, parts = layout.blank.copy(), layout.no_parts.copy()
         strays: dict[str, int] = {}
         row = numbers[0]
-        for name, at in layout.numbers:
+        sides: dict[str, int] = {}
+        # Numbers: plain floats and integers, by far the most common, skip the test for words that mean «missing».
+        for name, at, pattern in layout.numbers:
             cell = record.get(name)
             if cell is None or (type(cell) is not float and type(cell) is not int and is_missing(cell, na)):
                 continue
-            number = as_number(cell)
+            if type(cell) is str:
+                number, side = number_in(cell, pattern)
+                if side:
+                    sides[name] = side
+            else:
+                number = as_number(cell)
             if number is not None:
                 row[at] = number
             elif cell == cell:  # NaN is missing, infinity is not
                 strays[name] = 1
+        # Bounds are rare, so their places are looked for only if there is one.
+        if sides:
+            for k, (name, below, above) in enumerate(layout.bounds, PARTS * len(layout.dates)):
+                parts[0, k] = {-1: below, 1: above}.get(sides.get(name, 0), -1)
+        # Dates, with the same numbers and choices as in a table: a model must not depend on how its rows came.
         for k, (name, at, first) in enumerate(layout.dates):
             cell = record.get(name)
             if not is_missing(cell, na):
@@ -379,9 +442,11 @@ class Encoder:
                     continue
                 row[at : at + len(NUMBERS)] = found[0]
                 parts[0, PARTS * k : PARTS * (k + 1)] = [place + first if place >= 0 else -1 for place in found[1]]
+        # Strings: a missing one is an empty text, which the compiled loop takes for missing.
         texts = [spelled(record.get(name)).encode("utf-8", "replace") for name in layout.strings]
         lengths = np.array([len(text) for text in texts], np.int64).reshape(len(texts), 1)
         ends = np.cumsum(lengths, axis=0)
+        # Learn only after every cell was read: a record with a cell that raises an error is not half learned.
         if learning and strays:
             self._count_strays(strays)
         letters = np.frombuffer(bytearray(b"".join((*texts, bytes(PADDING)))), np.uint8)
@@ -392,7 +457,8 @@ class Encoder:
         return features, values
 
     def _sparse(self, cells: Cells, n: int, learning: bool) -> tuple[np.ndarray, ...]:
-        """(row pointers, features, values, counts) of rows, features ascending."""
+        """Write cells as sparse rows: (row pointers, features, values, counts), features ascending in each row."""
+        # An upper bound for the entries: one for each number, part and string, and n-grams for every second letter.
         options, strings = self.options, cells.starts.shape[0]
         most = n * (cells.numbers.shape[1] + cells.parts.shape[1] + strings)
         letters = int((cells.ends - cells.starts).sum())  # those of the cells: a row may be there twice
@@ -400,12 +466,14 @@ class Encoder:
         indptr, counts = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)
         indices, data = np.empty(most + 1, np.int32), np.empty(most + 1)
         grams = self.layout().grams
+        # Compiled code cannot enlarge the vocabulary: it stops before the row that may not fit, and goes on from there.
         row = 0
         while True:
             row = encode_rows(self.vocabulary.table, cells, grams, learning, row, indptr, indices, data, counts)
             if row == n:
                 break
             self._make_room(cells, row)
+        # Words that repeat in a row become one entry, in ascending order, as learners need it.
         used = int(indptr[-1])
         indices, data = indices[:used], data[:used]
         kept = int(tidy(indptr, indices, data))
@@ -421,7 +489,7 @@ class Encoder:
     # All or nothing -------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        """How things are, to go back to."""
+        """Take a snapshot, to go back to with ``restore``."""
         self._shared = True
         return Mark(
             self.vocabulary.mark(),
@@ -436,7 +504,7 @@ class Encoder:
         )
 
     def restore(self, mark: Mark) -> None:
-        """Take back what was learned since."""
+        """Go back to a snapshot: forget what was learned since."""
         self.vocabulary.forget_from(mark.vocabulary)
         self.moments, self.counts, self.columns = mark.moments, mark.counts, mark.columns
         self.numbers, self.dates, self.order = mark.numbers, mark.dates, mark.order
@@ -445,7 +513,7 @@ class Encoder:
             del cells[length:]
 
     def copy(self) -> Self:
-        """The same, apart."""
+        """An independent copy of the encoder: learning with one does not change the other."""
         other = type(self)(self.said, self.options)
         other.vocabulary = self.vocabulary.copy()
         other.restore(self.mark())
@@ -464,7 +532,7 @@ class Encoder:
     # Names ----------------------------------------------------------------------------------------
 
     def name(self, j: int) -> str:
-        """What feature j is called."""
+        """The name of feature j, such as «age» or «plan=basic»."""
         column, text = self.order[self.vocabulary.column(j)], self.vocabulary.name(j)
         kind = self.vocabulary.kind(j)
         if kind == CATEGORY:
@@ -476,13 +544,13 @@ class Encoder:
         return f"{column}:{text}" if column else text
 
     def values_of(self, name: str) -> int:
-        """How many categories of a column are known."""
+        """The number of known categories of a column."""
         table, n = self.vocabulary.table, self.width
         return int(((table.columns[:n] == self.order.index(name)) & (table.kinds[:n] == CATEGORY)).sum())
 
 
 def first_there(column: Any, n: int, na: Iterable[str]) -> int:
-    """The first row where a column has something in its cell; n if there is none."""
+    """The first row in which a column's cell is not missing; n if there is none."""
     for start in range(0, n, LOOKED_AT):
         for i, cell in enumerate(sample_of(cut(column, start, n))):
             if not is_missing(cell, na):
@@ -491,14 +559,14 @@ def first_there(column: Any, n: int, na: Iterable[str]) -> int:
 
 
 def cut(column: Any, start: int, stop: int) -> Any:
-    """Some rows of a column."""
+    """Select the rows from ``start`` to ``stop`` of a column."""
     if start == 0 and stop == len(column):
         return column
     return column.slice(start, stop - start) if hasattr(column, "to_pylist") else column[start:stop]
 
 
 def stacked(pieces: list[Encoded], width: int) -> Encoded:
-    """Pieces of a table as one; those before may know fewer features."""
+    """Stack pieces of a table, each encoded by itself; earlier pieces may have fewer features."""
     from scipy.sparse import csr_array
 
     parts = [piece.X for piece in pieces]

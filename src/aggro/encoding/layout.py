@@ -1,4 +1,4 @@
-"""Where the cells of each column go: which numbers, choices of dates and strings a row has, and as which features."""
+"""The layout of cells: the numbers, parts of dates and strings that each column gives, and their features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ u8 = np.uint64
 
 
 class Slot(NamedTuple):
-    """A number that a column gives: by which name, and as which feature."""
+    """A number that a column gives: its column, its name, and its feature."""
 
     column: int
     name: str
@@ -25,14 +25,16 @@ class Slot(NamedTuple):
 
 
 PARTS = 3  # choices that a date makes: month, weekday, hour
+SIDES = ("below", "above")  # of a number that is a bound, such as <0.5: where the true value is
 
 
 class Layout(NamedTuple):
-    """Where cells go, column by column."""
+    """Where the cells of each column go, and which features they become."""
 
     slots: list[int]  # the numbers in use, among all that there are
-    numbers: list[tuple[str, int]]  # (column, place among the slots)
+    numbers: list[tuple[str, int, str]]  # (column, place among the slots, pattern)
     dates: list[tuple[str, int, int]]  # (column, place of its first number, feature of its first choice)
+    bounds: list[tuple[str, int, int]]  # (column of numbers, feature of «below», feature of «above»)
     strings: list[str]  # columns
     number_features: np.ndarray
     number_seeds: np.ndarray
@@ -47,7 +49,7 @@ class Layout(NamedTuple):
     no_parts: np.ndarray
 
     def cells(self, numbers: np.ndarray, parts: np.ndarray, texts: Texts) -> Cells:
-        """Cells for the compiled loop."""
+        """Put cells into the form that the compiled loop reads."""
         return Cells(
             numbers,
             self.number_features,
@@ -64,12 +66,12 @@ class Layout(NamedTuple):
 
 
 def seed_of_column(column: int) -> int:
-    """Where the hashes of a column begin."""
+    """The seed of the hashes of a column."""
     return int(seed_of(u8(column + 1)))
 
 
 def key_of_text(text: str, seed: int) -> int:
-    """The hash of a text of a column."""
+    """The hash of a text, with the seed of its column."""
     letters = np.frombuffer(text.encode("utf-8", "replace") + bytes(PADDING), np.uint8)
     return int(key_of(letters, u8(letters.shape[0] - PADDING), u8(seed)))
 
@@ -79,12 +81,13 @@ def layout_of(
     order: Sequence[str],
     numbers: Sequence[Slot],
     dates: Mapping[int, int],
+    bounds: Mapping[int, tuple[int, int]],
     na: Sequence[str],
     ngrams: int,
 ) -> Layout:
-    """Where the cells of these columns go, given the numbers and the choices of dates that have features."""
+    """Make the layout of these columns, given the features of their numbers, dates and bounds."""
     slots: list[int] = []
-    of_numbers, of_dates, strings = [], [], []
+    of_numbers, of_dates, of_bounds, strings = [], [], [], []
     slots_of: dict[int, list[int]] = {}
     for k, slot in enumerate(numbers):
         slots_of.setdefault(slot.column, []).append(k)
@@ -92,7 +95,9 @@ def layout_of(
         role = columns[name].role
         own = slots_of.get(number, [])
         if role is Role.NUMBER:
-            of_numbers.append((name, len(slots)))
+            of_numbers.append((name, len(slots), columns[name].pattern))
+            if number in bounds:
+                of_bounds.append((name, *bounds[number]))
             slots += [k for k in own if not numbers[k].name]
         elif role is Role.DATE:
             of_dates.append((name, len(slots), dates[number]))
@@ -106,6 +111,7 @@ def layout_of(
         slots=slots,
         numbers=of_numbers,
         dates=of_dates,
+        bounds=of_bounds,
         strings=[order[number] for number in strings],
         number_features=np.array([numbers[k].feature for k in slots], np.uint32),
         number_seeds=np.array([seed_of_column(numbers[k].column) if leads[k] else 0 for k in slots], np.uint64),
@@ -119,5 +125,5 @@ def layout_of(
         na_longest=max(len(word.encode()) for word in words),
         grams=Grams(np.zeros(ngrams, np.uint64), np.zeros(ngrams, np.uint64), ngrams),
         blank=np.full((1, len(slots)), np.nan),
-        no_parts=np.full((1, PARTS * len(of_dates)), -1, np.int64),
+        no_parts=np.full((1, PARTS * len(of_dates) + len(of_bounds)), -1, np.int64),
     )

@@ -36,7 +36,7 @@ WORD_KEY = u8(0x8CB92BA72F3D8DD7)  # a column may have had categories before it 
 
 
 class Cells(NamedTuple):
-    """The cells of some rows, as the compiled loop reads them."""
+    """The cells of some rows, in the form that the compiled loop reads."""
 
     numbers: np.ndarray  # (rows, numbers): NaN where missing
     number_features: np.ndarray  # the feature of each number
@@ -64,7 +64,7 @@ class Grams(NamedTuple):
 
 @exact_part
 def separator(letters, p, end):
-    """How many bytes at p are no part of a word; 0 if a word begins or goes on there."""
+    """The number of bytes at p that separate words; 0 if a word begins or goes on there."""
     byte = letters[p]
     if byte < 128:
         return u8(1) if SMALL[u8(byte)] == 0 else u8(0)
@@ -79,7 +79,7 @@ def separator(letters, p, end):
 
 @exact_part
 def end_of_word(letters, p, end):
-    """Where the word that begins at p ends; its letters are made small."""
+    """The end of the word that begins at p; its letters are turned to lower case in place."""
     while p < end and separator(letters, p, end) == u8(0):
         byte = letters[p]
         if byte < 128:
@@ -99,7 +99,10 @@ def end_of_word(letters, p, end):
 
 @exact_part
 def feature_of(table, key, kind, column, letters, start, end, learning):
-    """The number of a feature, made if it is new and there is room; -1 if it is not known."""
+    """The number of a feature; with ``learning`` a new one is added. -1 if it is unknown.
+
+    If the vocabulary is full, a new feature shares the number of another one.
+    """
     slot = slot_of(table, key)
     found = np.int64(table.slots[slot])
     if found:
@@ -122,7 +125,7 @@ def feature_of(table, key, kind, column, letters, start, end, learning):
 
 @exact_part
 def shared(table, key):
-    """A category or word that stands in for one that there is no room for; -1 if there is none."""
+    """A category or word to use in place of a new one when the vocabulary is full; -1 if there is none."""
     n = u8(table.sizes[FEATURES])
     if n == u8(0):
         return np.int64(-1)
@@ -150,7 +153,7 @@ def begin_text(grams):
 
 @exact_part
 def next_word(grams, key, start):
-    """Go on by one word: each n-gram becomes the one that ends with it; 0 where there are too few words."""
+    """Append a word: each n-gram becomes the one that ends with it; 0 where there are too few words."""
     for k in range(u8(grams.n) - u8(1), u8(0), -1):
         before = grams.keys[u8(k) - u8(1)]
         grams.keys[u8(k)] = mix(before * GRAM_KEY ^ key) if before else u8(0)
@@ -161,7 +164,7 @@ def next_word(grams, key, start):
 
 @exact_part
 def has_room(table, cells, grams, i):
-    """Whether the vocabulary has room for all that row i could bring."""
+    """Whether the vocabulary has room for every feature and name that row i could add."""
     needed, letters = room_for(table, cells, grams, i)
     return (
         table.sizes[FEATURES] + needed <= table.keys.shape[0]
@@ -171,7 +174,7 @@ def has_room(table, cells, grams, i):
 
 @exact_part
 def room_for(table, cells, grams, i):
-    """How many features row i could bring, and how many letters their names could have."""
+    """How many features row i could add to the vocabulary, and how many letters their names could have."""
     needed, letters = np.int64(cells.numbers.shape[1]), np.int64(0)
     for j in range(u8(cells.starts.shape[0])):
         length = cells.ends[j, i] - cells.starts[j, i]
@@ -183,13 +186,13 @@ def room_for(table, cells, grams, i):
 
 @kernel
 def room_needed(table, cells, grams, i):
-    """The same, for Python."""
+    """How many features, and letters of their names, row i could add to the vocabulary; to be called from Python."""
     return room_for(table, cells, grams, u8(i))
 
 
 @kernel
 def encode_rows(table, cells, grams, learning, start, indptr, indices, data, counts):
-    """Write rows from ``start`` on; the row before which the vocabulary needs more room, or how many rows there are."""
+    """Write rows from ``start`` on; return the row before which the vocabulary needs room, or the number of rows."""
     n = cells.numbers.shape[0]
     used = u8(indptr[start])
     for i in range(u8(start), u8(n)):
@@ -262,11 +265,11 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
 
 @quick
 def key_of(letters, end, seed):
-    """The hash of a text, which more letters follow."""
+    """The hash of the first ``end`` letters of a padded text."""
     return hash_bytes(letters, u8(0), end, seed)
 
 
 @quick
 def seed_of(column):
-    """Where the hashes of a column begin."""
+    """The seed of the hashes of a column, in compiled code."""
     return mix(column)

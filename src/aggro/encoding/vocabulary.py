@@ -1,17 +1,19 @@
-"""The features that cells bring: each has a number, in the order of its first appearance, and keeps its name.
+"""The vocabulary: the features of cells, numbered in the order of their first appearance, with their names.
 
-A feature is found by a 64-bit hash of its column and its text. Up to ``most`` features are told apart. Then the
-vocabulary is full, and a new text shares the number of one that is there, which its hash picks. So memory is bounded,
-whatever comes, and every number has a name: that of the text that came first.
+A feature is found by a 64-bit hash of its column and its text. Where the table keeps a hash depends on random numbers
+that each vocabulary draws for itself: no stream can bring words that all go to one place. Up to ``most`` features are
+told apart. Then the vocabulary is full, and a new text shares the number of one that is there, which its hash picks. So
+memory is bounded, whatever comes, and every number has a name: that of the text that came first.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, kernel
+from aggro.streams.parse.hashing import new_scatter, scattered
 
 u8 = np.uint64
 
@@ -23,7 +25,7 @@ LEAST = 64
 
 
 class Table(NamedTuple):
-    """The vocabulary as compiled code reads it. Arrays are longer than what they hold, which ``sizes`` says."""
+    """The vocabulary as compiled code reads it. Arrays may be longer than what they hold, which ``sizes`` says."""
 
     slots: np.ndarray  # by hash: 0 for empty, else number + 1; a power of two, at least twice as many as features
     keys: np.ndarray  # the hash of each feature
@@ -32,13 +34,15 @@ class Table(NamedTuple):
     ends: np.ndarray  # where its name ends among the letters
     letters: np.ndarray  # the names, one after the other
     sizes: np.ndarray  # (features, letters, the most features)
+    # What decides where a hash goes among the slots; it is not part of what was learned. Pickles of old have none.
+    scatter: np.ndarray = np.zeros((0, 0), np.uint32)
 
 
 FEATURES, LETTERS, MOST = range(3)
 
 
 class Vocabulary:
-    """Features by number."""
+    """A growing table of features, found by hash and numbered in order of appearance."""
 
     def __init__(self, most: int) -> None:
         self.table = Table(
@@ -49,6 +53,7 @@ class Vocabulary:
             np.zeros(LEAST, np.int64),
             np.zeros(16 * LEAST, np.uint8),
             np.array([0, 0, most], np.int64),
+            new_scatter(),
         )
 
     def __len__(self) -> int:
@@ -56,11 +61,11 @@ class Vocabulary:
 
     @property
     def most(self) -> int:
-        """How many features are told apart."""
+        """The most features that are told apart; later ones share a number."""
         return int(self.table.sizes[MOST])
 
     def add(self, key: int, kind: int, column: int, name: str) -> int:
-        """Make a feature with this hash, whether or not the vocabulary is full; its number."""
+        """Add a feature with this hash, even if the vocabulary is full; return its number."""
         text = name.encode("utf-8", "replace")[:LONGEST_NAME]
         self.make_room(1, len(text))
         table, n = self.table, len(self)
@@ -70,7 +75,7 @@ class Vocabulary:
         return n
 
     def make_room(self, features: int, letters: int) -> None:
-        """Room for so many more, without which compiled code stops."""
+        """Make room for this many more features and letters; compiled code cannot, and stops without it."""
         table, n = self.table, len(self)
         if n + features > table.keys.shape[0]:
             size = 2 ** int(np.ceil(np.log2(n + features)))
@@ -88,16 +93,16 @@ class Vocabulary:
         self.table = table
 
     def name(self, j: int) -> str:
-        """The text of a feature."""
+        """The text of feature j, without its column."""
         start = int(self.table.ends[j - 1]) if j else 0
         return self.table.letters[start : self.table.ends[j]].tobytes().decode("utf-8", "replace")
 
     def kind(self, j: int) -> int:
-        """What a feature is of."""
+        """The kind of feature j: NUMBER, PART, CATEGORY, WORD or ABSENT."""
         return int(self.table.kinds[j])
 
     def column(self, j: int) -> int:
-        """The number of the column that a feature comes from."""
+        """The number of the column that feature j comes from."""
         return int(self.table.columns[j])
 
     def find(self, key: int) -> int:
@@ -105,11 +110,11 @@ class Vocabulary:
         return int(find(self.table, u8(key)))
 
     def mark(self) -> tuple[int, int]:
-        """Where it ends, for ``forget_from``."""
+        """The current end of the vocabulary, for ``forget_from``."""
         return len(self), int(self.table.sizes[LETTERS])
 
     def forget_from(self, mark: tuple[int, int]) -> None:
-        """Take back what was added since."""
+        """Remove the features that were added since the mark."""
         if len(self) < mark[0]:
             raise ValueError(f"The mark is of a vocabulary of {mark[0]:,} features, and there are {len(self):,}.")
         if len(self) != mark[0]:
@@ -118,13 +123,13 @@ class Vocabulary:
             place_all(self.table)
 
     def copy(self) -> Self:
-        """The same, apart."""
+        """An independent copy of the vocabulary: features added to one are not added to the other."""
         other = type(self)(self.most)
         other.table = Table(*(array.copy() for array in self.table))
         return other
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What there is to know, for a file."""
+        """Copies of the arrays to save in a file."""
         n, table = len(self), self.table
         return {
             "keys": table.keys[:n].copy(),
@@ -134,9 +139,19 @@ class Vocabulary:
             "letters": table.letters[: table.sizes[LETTERS]].copy(),
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"most": self.most, **self.arrays()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "table" in state:  # of a version before the slots were scattered
+            self.__dict__.update(state)
+            state = self.__getstate__()
+        arrays = dict(state)
+        self.table = self.from_arrays(arrays.pop("most"), arrays).table
+
     @classmethod
     def from_arrays(cls, most: int, arrays: dict[str, np.ndarray]) -> Self:
-        """The vocabulary that gave these. They must have been looked at: see ``models.record_header``."""
+        """Restore the vocabulary that ``arrays`` saved. They must be checked already (``models.record_header``)."""
         new = cls(most)
         n, used = arrays["keys"].shape[0], arrays["letters"].shape[0]
         new.make_room(n, used)
@@ -149,7 +164,7 @@ class Vocabulary:
 
 
 def grown(array: np.ndarray, used: int, size: int) -> np.ndarray:
-    """A longer array with the same beginning."""
+    """Copy the first ``used`` entries into a longer array of zeros."""
     new = np.zeros(size, array.dtype)
     new[:used] = array[:used]
     return new
@@ -157,9 +172,9 @@ def grown(array: np.ndarray, used: int, size: int) -> np.ndarray:
 
 @exact_part
 def slot_of(table, key):
-    """The slot that has the key, or the empty one where it would be."""
+    """The slot that holds the key, or the empty slot where it belongs."""
     mask = u8(table.slots.shape[0]) - u8(1)
-    slot = (key ^ (key >> u8(32))) & mask
+    slot = scattered(table.scatter, key) & mask
     while table.slots[slot] != np.uint32(0) and table.keys[u8(table.slots[slot]) - u8(1)] != key:
         slot = (slot + u8(1)) & mask
     return slot
@@ -167,7 +182,7 @@ def slot_of(table, key):
 
 @kernel
 def place_all(table):
-    """Fill the empty slots with all features. Of two with one key, the first is found."""
+    """Insert all features into empty slots. Of two with one key, the first is found."""
     for j in range(u8(table.sizes[FEATURES])):
         slot = slot_of(table, table.keys[j])
         if table.slots[slot] == np.uint32(0):

@@ -1,6 +1,7 @@
 """The formats that ``aggro.streams.open`` knows: one entry for each, and how a file's format is found.
 
-A format is known by the end of the file's name, compression endings aside; else by its first bytes.
+A format is known by the end of the file's name, compression endings aside; else by its first bytes. A .txt file that
+looks like none of them is text, a message on each line.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def _table(module: str, function: str) -> Callable[..., Any]:
     return call
 
 
-RAW_ONLY = frozenset({"number", "category", "date", "ignore", "na", "columns", "labels"})
+RAW_ONLY = frozenset(
+    {"number", "category", "date", "ignore", "na", "columns", "labels", "decimal", "thousands", "dayfirst"}
+)
 TABLE = frozenset({"label", "weight", "text"}) | RAW_ONLY
 
 FORMATS = {
@@ -154,16 +157,35 @@ FORMATS = {
         Format(
             "csv",
             (".csv", ".tsv"),
-            lambda head: re.search(rb"[,;\t]", _first_line(head)) is not None and b"\0" not in head,
+            lambda head: re.search(rb"[,;\t|]", _first_line(head)) is not None and b"\0" not in head,
             _table("csv_tables", "read_csv"),
-            TABLE | {"delimiter", "header", "encoding"},
+            TABLE | {"delimiter", "header", "skip_rows", "encoding"},
             _table("csv_tables", "csv_columns"),
             _table("csv_tables", "csv_header"),
             _table("csv_tables", "settle_csv"),
             _table("csv_tables", "csv_spans"),
         ),
+        Format(
+            "text",
+            (),
+            lambda head: False,
+            _table("text_lines", "read_text"),
+            TABLE | {"encoding"},
+            _table("text_lines", "text_columns"),
+            spans=_at_newlines,
+        ),
     )
 }
+
+
+TEXT = (".txt", ".text")
+
+
+def _is_prose(format: Format, head: bytes) -> bool:
+    """Is what looks like CSV only text with commas?"""
+    from aggro.streams.tables.csv_shape import looks_like_a_table
+
+    return format.name == "csv" and not looks_like_a_table(head)
 
 
 def find_format(source: Source, said: str | None) -> Format:
@@ -182,8 +204,10 @@ def find_format(source: Source, said: str | None) -> Format:
             return format
     head = source.head()
     for format in FORMATS.values():
-        if head and format.looks_so(head):
+        if head and format.looks_so(head) and not (name.endswith(TEXT) and _is_prose(format, head)):
             return format
+    if head and name.endswith(TEXT):
+        return FORMATS["text"]
     shown = _first_line(head)[:60].decode("utf-8", "replace")
     raise ValueError(
         f"{source.title}: neither the name nor the content shows the format; it starts with {shown!r}. "

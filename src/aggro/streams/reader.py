@@ -16,6 +16,7 @@ from aggro.streams.settled import Settled
 if TYPE_CHECKING:
     from aggro.streams.io.cuts import Span
     from aggro.streams.tables.roles import Column
+    from aggro.streams.tables.task import Task
 
 CHUNK_BYTES = 2**20
 
@@ -69,6 +70,7 @@ class Stream:
         if raw and self._format.columns is None:
             raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables. Leave raw=True out.")
         self._lines_before: int | None = None
+        self.lines_above = 0  # of a pipe that is read in batches: lines that came before this one
         self.begun: Any = None  # batches of a source that can be read once, of which some were looked at
 
     @property
@@ -80,6 +82,17 @@ class Stream:
             self.settled.columns = self._format.columns(self)
         return self.settled.columns
 
+    def can_be_read_again(self) -> bool:
+        """Can the data be read a second time, from any place?"""
+        return all(os.path.isfile(name) for name in self.files)
+
+    @property
+    def task(self) -> Task | None:
+        """What there is to predict, a class or a number, and why; None where no label column was guessed or named."""
+        _ = self.columns
+        found: Task | None = self.settled.task
+        return found
+
     @property
     def header(self) -> bool | None:
         """Does the first line of a CSV file name the columns? None for other formats."""
@@ -89,6 +102,19 @@ class Stream:
     def header_said(self) -> bool:
         """Was that said, and not guessed?"""
         return self.options["header"] is not None
+
+    @property
+    def notes(self) -> list[str]:
+        """What else was guessed of a CSV file: title lines, and names that came twice."""
+        layout = self.settled.layout
+        if layout is None:
+            return []
+        notes = []
+        if layout.titles and not layout.titles_said:
+            notes.append(f"title lines above the {'header' if layout.header else 'rows'}, left out: {layout.titles}")
+        if layout.renamed:
+            notes.append(f"names that come twice got a number: {', '.join(map(repr, layout.renamed[:8]))}")
+        return notes
 
     @property
     def files(self) -> list[str]:
@@ -114,7 +140,7 @@ class Stream:
             from aggro.streams.io.cuts import lines_until
 
             self._lines_before = 0 if self.stop is None else lines_until(self.sources[0], self.start.offset)
-        return self._lines_before
+        return self.lines_above + self._lines_before
 
     def refuse(self, error: BadLine, lines: int) -> None:
         """Some lines are malformed: raise the error of the first, or count them, as the user wished."""
@@ -136,11 +162,15 @@ DEFAULTS: dict[str, Any] = {
     "date": (),
     "ignore": (),
     "na": (),
+    "decimal": None,
+    "thousands": None,
+    "dayfirst": None,
     "columns": None,
     "labels": None,
     "encoding": "utf-8",
     "header": None,
     "delimiter": None,
+    "skip_rows": None,
     "zero_based": False,
     "n_features": None,
     "bits": 18,
@@ -162,6 +192,7 @@ def open(
     encoding: str = "utf-8",
     header: bool | None = None,
     delimiter: str | None = None,
+    skip_rows: int | None = None,
     zero_based: bool = False,
     n_features: int | None = None,
     bits: int = 18,
@@ -173,6 +204,9 @@ def open(
     date: str | Sequence[str] = (),
     ignore: str | Sequence[str] = (),
     na: str | Sequence[str] = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dayfirst: bool | None = None,
     labels: str | None = None,
     columns: Mapping[str, Column] | None = None,
 ) -> Stream:
@@ -183,7 +217,7 @@ def open(
     path
         A file, a list of them, a folder, a glob, or ``-`` for stdin. Plain, gzip, bzip2, xz or zstd.
     format
-        "svmlight", "vw", "csv", "jsonl", "parquet" or "arrow"; None finds out from the first file's name or
+        "svmlight", "vw", "csv", "jsonl", "parquet", "arrow" or "text"; None finds out from the first file's name or
         content. All files of a stream share it.
     chunk_bytes
         Text is cut into chunks at the last line before each multiple of this many bytes, so chunks depend
@@ -208,7 +242,9 @@ def open(
     header
         csv: whether the first line names the columns; None to guess from what stands below.
     delimiter
-        csv: what separates fields; None for a tab in .tsv files, else the commonest of comma, tab, semicolon.
+        csv: what separates fields; None for a tab in .tsv files, else to guess one of comma, tab, semicolon and bar.
+    skip_rows
+        csv: how many lines stand above the header, or above the first row; None to guess them.
     zero_based
         svmlight: indices count from 0.
     n_features
@@ -227,8 +263,13 @@ def open(
         raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
     na
         raw tables: words that mean that a cell is empty, besides "", "?", "NA", "N/A", "NaN", "NULL", "None" …
+    decimal, thousands
+        raw tables: the marks in numbers, such as decimal="," and thousands=".". None to guess them for each column.
+    dayfirst
+        raw tables: whether 03/04/2024 is the third of April. None to guess it for each column.
     labels
-        raw tables: what the label must be, "classes" or "numbers". None if there is none unless ``label`` names it.
+        raw tables: what the label must be, "classes" or "numbers", or "either", to find out: ``task`` then says which.
+        None if there is none unless ``label`` names it.
     columns
         raw tables: the columns as they were settled before, by name; nothing is guessed then, and columns that are
         not among them are left out.
@@ -256,8 +297,10 @@ def open(
         raise ValueError(f"start is in file number {place.file}, but there are {len(files)} files.")
     if not 1 <= bits <= 30:
         raise ValueError(f"bits must be from 1 to 30, got {bits}.")
-    if labels not in (None, "classes", "numbers"):
-        raise ValueError(f"labels={labels!r} is not known. Expected 'classes', 'numbers' or None.")
+    if labels not in (None, "classes", "numbers", "either"):
+        raise ValueError(f"labels={labels!r} is not known. Expected 'classes', 'numbers', 'either' or None.")
+    if skip_rows is not None and skip_rows < 0:
+        raise ValueError(f"skip_rows must not be negative, got {skip_rows}.")
     options = {
         "label": label,
         "weight": weight,
@@ -267,11 +310,15 @@ def open(
         "date": _names(date),
         "ignore": _names(ignore),
         "na": _names(na),
+        "decimal": decimal,
+        "thousands": thousands,
+        "dayfirst": dayfirst,
         "columns": columns,
         "labels": labels,
         "encoding": encoding,
         "header": header,
         "delimiter": delimiter,
+        "skip_rows": skip_rows,
         "zero_based": zero_based,
         "n_features": n_features,
         "bits": bits,

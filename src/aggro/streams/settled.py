@@ -17,7 +17,9 @@ class Settled:
     layout: Any = None  # CSV: delimiter, header and names
     columns: dict[str, Column] | None = None  # raw tables: what each column is for
     raw_types: dict[str, Any] | None = None  # raw JSON Lines: the types of the fields; raw CSV: of label and weight
+    nested: bool = False  # raw JSON Lines: whether some values are nested, and rows are flattened
     roles: Roles | None = None  # other tables: label, weight and texts
     types: Any = None  # other CSV and JSON Lines: the types of the columns
+    task: Any = None  # raw tables with labels="either": whether the label is a class or a number, and why
     words: bool | None = None  # Vowpal Wabbit text: are the labels words?
     first: bool = True  # was it the stream's first file that showed all this?

@@ -1,7 +1,7 @@
-"""``aggro demo``: the main job on built-in streams, beside scikit-learn, with a picture.
+"""``aggro demo``: ``PAClassifier()`` and ``RecordLearner()`` beside scikit-learn, on one screen and one page.
 
-races.py has the streams and who runs on them, drift.py a stream that turns, tickets.py raw records, peer_flaws.py what
-else is worth seeing, show.py the terminal and report.py the page. All figures are measured in the run that shows them.
+``race`` runs a generated stream of numbers and ``tickets`` one of raw records; ``show`` prints the results and makes
+the page. Nothing is set, and every figure is measured in the run that shows it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,17 @@ def demo(
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Stream generated and real data through the learners, beside scikit-learn's, in seconds."""
-    from aggro.cli.demo import drift, peer_flaws, races, report, show, tickets
+    """Stream numbers and raw records through the learners, beside scikit-learn's."""
+    from aggro.cli.demo import race, show, tickets
 
     with progress() as bar:
-        entered = [races.twonorm(rows), races.digits(), races.diabetes()]
-        results = [races.run(race, bar) for race in entered]
-        (chases,) = [chase() for chase in bar.stage("Classes that turn", [drift.chase], 1)]
+        standings = race.run(rows, bar)
         (story,) = [learn() for learn in bar.stage("Raw records", [tickets.learn], 1)]
-        shown = [claim() for claim in bar.stage("What else to see", peer_flaws.CLAIMS, len(peer_flaws.CLAIMS))]
     if not no_page:
         with writing(page, "the page") as file:
-            file.write(report.html(results, chases, story, shown).encode())
+            file.write(show.html(standings, story).encode())
     written = None if no_page else page
     if as_json:
-        print(show.as_json(results, chases, story, shown, written))
+        print(show.as_json(standings, story, written))
     else:
-        show.tables(results, chases, story, shown, written)
+        show.screen(standings, story, written)

@@ -1,25 +1,32 @@
-"""The demo's results on the terminal, and as JSON."""
+"""The results of the demo on one screen, as one HTML page, and as JSON."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.padding import Padding
 from rich.text import Text
 
+from aggro import __version__
 from aggro.cli.console import console, fitted, json_text, shown
-from aggro.cli.demo.drift import EVERY, Chase
-from aggro.cli.demo.peer_flaws import Claim
-from aggro.cli.demo.races import Race, Result
-from aggro.cli.demo.tickets import Story
+from aggro.cli.demo.race import BEST, Standing
+from aggro.cli.demo.tickets import WRONG, Story
 from aggro.cli.tables import Column, Row, print_table
+from aggro.evaluate.chart import Line, error_chart
+from aggro.evaluate.page import Section, Table, render
+
+LEAD = (
+    "Each row is predicted when it arrives, and then learned: one pass, no learning rate, nothing set. "
+    "All figures are from one run on this computer."
+)
+OURS, THEIRS = "RecordLearner(), records as they are", "scikit-learn pa1, hashed by hand"
 
 
-def error(value: float, race: Race) -> str:
-    """An error as this race shows it."""
-    return f"{value:.2%}" if race.percent else f"{value:.1f}"
+def titles(standings: Sequence[Standing], story: Story) -> tuple[str, str]:
+    rows = standings[0].curve.n_rows
+    return f"Two-norm, {rows:,} rows × 20", f"Raw support tickets, {story.ours.n_rows:,} records"
 
 
 def speed(rows_per_second: float) -> str:
@@ -30,111 +37,103 @@ def speed(rows_per_second: float) -> str:
     return f"{rows_per_second:.0f}"
 
 
-def speed_line(result: Result) -> str:
-    """The comparison that is like for like."""
-    learner, peer = result.race.rivals
-    return f"Predicting and learning, {learner} is {result.speed_up:.1f} × as fast as {peer}."
+def cells(standing: Standing) -> tuple[str, str, str, str]:
+    curve = standing.curve
+    return standing.name, f"{curve.error:.2%}", f"{standing.test_error:.2%}", speed(curve.rows_per_second)
 
 
-def tables(
-    results: Sequence[Result], chases: Sequence[Chase], story: Story, claims: Sequence[Claim], page: Path | None
-) -> None:
+def story_lines(story: Story) -> list[str]:
+    """What became of the columns, and why one ticket got its label."""
+    roles = ", ".join(f"{name}: {role}" for name, role in story.roles.items())
+    because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
+    return [f"Columns found: {roles}.", f"A new ticket is {story.said!r}, because of {because}."]
+
+
+def screen(standings: Sequence[Standing], story: Story, page: Path | None) -> None:
     """Print everything."""
-    screen = console()
-    for result in results:
-        race_table(screen, result)
-        screen.print(Padding(Text(speed_line(result), style="dim"), (0, 0, 1, 2), expand=False))
-    chase_table(screen, chases)
-    story_table(screen, story)
-    claim_table(screen, claims)
+    out = console()
+    numbers, records = titles(standings, story)
+    columns = [
+        Column("learner"),
+        *(Column(name, number=True) for name in ("progressive error", "test error", "rows/s")),
+    ]
+    print_table(out, columns, [Row(cells(one), style="dim" if one.peer else "") for one in standings], numbers)
+    rows = [Row([OURS, f"{story.ours.error:.2%}"]), Row([THEIRS, f"{story.theirs.error:.2%}"], style="dim")]
+    print_table(out, [Column("learner"), Column("mistakes", number=True)], rows, records)
+    for line in story_lines(story):
+        out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False))
     if page is not None:
         print(fitted(f"The curves are in {shown(page)}"))
 
 
-def race_table(screen: Any, result: Result) -> None:
-    race = result.race
-    names = ("progressive error", "test error", "rows/s")
-    rows = []
-    for standing in result.standings:
-        errors = [error(standing.curve.error, race), error(standing.test_error, race)]
-        cells = [standing.name, *errors, speed(standing.curve.rows_per_second)]
-        rows.append(Row(cells, style="dim" if standing.peer else ""))
-    print_table(screen, [Column("learner"), *(Column(name, number=True) for name in names)], rows, race.title)
+def html(standings: Sequence[Standing], story: Story) -> str:
+    """The page."""
+    import sklearn
 
-
-def chase_table(screen: Any, chases: Sequence[Chase]) -> None:
-    columns = [Column("learner"), *(Column("", number=True) for _ in chases[0].panels)]
-    rows = [Row([story.name, *(str(panel.mistakes) for panel in story.panels)]) for story in chases]
-    print_table(screen, columns, rows, f"Four clouds that turn, wrong in every {EVERY} rows")
-
-
-def story_table(screen: Any, story: Story) -> None:
-    rows = [
-        Row(["RecordLearner, records as they come", f"{story.ours.error:.2%}"]),
-        Row(["scikit-learn pa1, hashed by hand", f"{story.theirs.error:.2%}"], style="dim"),
+    footer = (
+        f"Written by “aggro demo”: aggro {__version__}, scikit-learn {sklearn.__version__}, "
+        f"Python {platform.python_version()} on {platform.machine()}. Progressive error: the mean over all rows, each "
+        "predicted before it is learned; scikit-learn predicts a chunk of rows before it learns it."
+    )
+    numbers, records = titles(standings, story)
+    sections = [
+        Section(
+            numbers,
+            "Generated: two classes that overlap, so that no model is always right. PAClassifier() scales the "
+            "features and trains several values of C in the same pass.",
+            Table(
+                ("Learner", "Progressive error", "Test error", "Rows a second"),
+                [cells(one) for one in standings],
+                numbers=frozenset((1, 2, 3)),
+                peers=frozenset(k for k, one in enumerate(standings) if one.peer),
+            ),
+            error_chart(
+                [Line(one.name, one.curve, one.peer) for one in standings],
+                measure="Mistakes so far",
+                percent=True,
+                floor=("best possible", BEST),
+            ),
+        ),
+        Section(
+            records,
+            "Generated: an id, a plan, an amount, a date and a note in words, some cells missing. The label “outage” "
+            f"first appears half-way, and {WRONG:.0%} of the labels are wrong. For scikit-learn the records were "
+            "hashed by hand, and all labels named at the start. " + " ".join(story_lines(story)),
+            Table(
+                ("Learner", "Mistakes"),
+                [(OURS, f"{story.ours.error:.2%}"), (THEIRS, f"{story.theirs.error:.2%}")],
+                numbers=frozenset((1,)),
+                peers=frozenset((1,)),
+            ),
+            error_chart(
+                [Line("RecordLearner()", story.ours), Line("scikit-learn, hashed", story.theirs, True)],
+                measure="Mistakes so far",
+                percent=True,
+            ),
+        ),
     ]
-    title = f"Raw support tickets, {story.ours.n_rows:,} records (generated)"
-    print_table(screen, [Column("learner"), Column("mistakes", number=True)], rows, title)
-    for line in story_lines(story):
-        screen.print(Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False))
-    screen.print()
+    return render("aggro: learning from a stream", LEAD, sections, footer)
 
 
-def story_lines(story: Story) -> list[str]:
-    """What the columns were taken for, what scikit-learn says, and why one ticket got its label."""
-    roles = ", ".join(f"{name}: {role}" for name, role in story.roles.items())
-    because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
-    return [
-        f"Columns: {roles}.",
-        f"scikit-learn, given a record: {story.refused}.",
-        f"A new ticket is {story.said!r}, because of {because}.",
-    ]
-
-
-def claim_table(screen: Any, claims: Sequence[Claim]) -> None:
-    columns = [Column("tried here and now"), Column("aggro"), Column("others")]
-    rows = []
-    for claim in claims:
-        others = "\n".join(f"{who}: {what}" for who, what in claim.others.items())
-        rows.append(Row([claim.title, claim.aggro, others]))
-    print_table(screen, columns, rows, "What else to see")
-
-
-def as_json(
-    results: Sequence[Result], chases: Sequence[Chase], story: Story, claims: Sequence[Claim], page: Path | None
-) -> str:
+def as_json(standings: Sequence[Standing], story: Story, page: Path | None) -> str:
     """Everything, for programs."""
-    races = [
+    learners = [
         {
-            "title": result.race.title,
-            "measure": "mistakes" if result.race.percent else "mean absolute error",
-            "rows": result.race.rows,
-            "learners": [
-                {
-                    "name": standing.name,
-                    "peer": standing.peer,
-                    "progressive_error": standing.curve.error,
-                    "test_error": standing.test_error,
-                    "rows_per_second": standing.curve.rows_per_second,
-                }
-                for standing in result.standings
-            ],
+            "name": one.name,
+            "peer": one.peer,
+            "progressive_error": one.curve.error,
+            "test_error": one.test_error,
+            "rows_per_second": one.curve.rows_per_second,
         }
-        for result in results
+        for one in standings
     ]
-    turning = [
-        {"name": story.name, "error": story.error, "mistakes": [panel.mistakes for panel in story.panels]}
-        for story in chases
-    ]
-    others = [{"title": claim.title, "aggro": claim.aggro, "others": claim.others} for claim in claims]
     records = {
         "rows": story.ours.n_rows,
         "error": story.ours.error,
         "hashed_error": story.theirs.error,
-        "refused": story.refused,
         "columns": story.roles,
         "label": story.said,
         "because": dict(story.because),
     }
-    told = {"races": races, "turning": turning, "records": records, "claims": others}
+    told = {"rows": standings[0].curve.n_rows, "learners": learners, "records": records}
     return json_text({**told, "page": str(page) if page else None}, indent=2)

@@ -16,7 +16,6 @@ import numpy as np
 from aggro import RecordLearner
 from aggro.evaluate import Curve
 from aggro.evaluate.curve import Points
-from aggro.published import PAClassifier
 
 ROWS = 2000
 WRONG = 0.05
@@ -69,7 +68,6 @@ class Story:
 
     ours: Curve
     theirs: Curve  # hashed, with all labels named at the start
-    refused: str  # what scikit-learn says of the records themselves
     roles: dict[str, str]  # what each column was taken for
     asked: dict[str, Any]  # one record
     said: str  # its label
@@ -79,13 +77,13 @@ class Story:
 def learn(rows: int = ROWS) -> Story:
     """Let both learn the tickets, each predicted before it is learned."""
     stream = list(tickets(rows))
-    model = RecordLearner(PAClassifier())  # the same step and C as the peer's: only what is made of the cells differs
+    model = RecordLearner()
     ours = progressive(model.predict_one, model.learn_one, stream)
     asked = {"plan": "team", "amount": 12.5, "note": "hello nothing loads since the update, everyone is offline"}
     explained = model.explain_one(asked)
     parts = sorted(explained.items(), key=lambda item: -item[1])[:4]
     roles = {name: str(getattr(column, "role", column)) for name, column in model.columns_.items()}
-    return Story(ours, hashed(stream), refusal(stream), roles, asked, str(explained.label), parts)
+    return Story(ours, hashed(stream), roles, asked, str(explained.label), parts)
 
 
 def progressive(predict: Any, learn: Any, stream: Iterable[Ticket]) -> Curve:
@@ -109,9 +107,9 @@ def hashed(stream: Iterable[Ticket]) -> Curve:
     """
     from sklearn.feature_extraction import FeatureHasher
 
-    from aggro.cli.demo.races import sklearn_classifier
+    from aggro.cli.demo.race import sklearn_classifier
 
-    hasher, peer = FeatureHasher(2**12, alternate_sign=False), sklearn_classifier("pa1", 1.0)
+    hasher, peer = FeatureHasher(2**12, alternate_sign=False), sklearn_classifier()
     started: list[bool] = []
 
     def row(record: dict[str, Any]) -> Any:
@@ -127,14 +125,3 @@ def hashed(stream: Iterable[Ticket]) -> Curve:
         started.append(True)
 
     return progressive(predict, take, stream)
-
-
-def refusal(stream: list[Ticket]) -> str:
-    """What scikit-learn's classifier says when it is given the records as they are."""
-    from aggro.cli.demo.races import sklearn_classifier
-
-    try:
-        sklearn_classifier("pa1", 1.0).partial_fit([list(stream[0][0].values())], [stream[0][1]], classes=LABELS)
-    except (TypeError, ValueError) as error:
-        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    return "learned"

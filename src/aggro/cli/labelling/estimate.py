@@ -97,7 +97,7 @@ class Gain(NamedTuple):
         return "yes" if gained - self.error > worth else "perhaps"
 
     def sentence(self) -> str:
-        """The same, with the reason."""
+        """The verdict in words: whether more labels help, with the errors that it follows from."""
         if self.missed is not None:
             return f"yes: most of {self.missed} is still missed"
         told = f"the error is {self.after:.1%}; without the last {self.answers:,} answers it would be {self.before:.1%}"

@@ -51,7 +51,10 @@ def newline_cuts(source: Source, size: int, end: int) -> list[int]:
 
 
 def block_cuts(ends: Iterable[int], size: int) -> list[int]:
-    """The same for a file whose blocks end at these places, the last one at its end."""
+    """Where to cut a file whose blocks end at ``ends``: at the last block end up to each multiple of ``size`` bytes.
+
+    The last block ends with the file.
+    """
     cuts: list[int] = []
     before, goal = 0, size
     for end in ends:

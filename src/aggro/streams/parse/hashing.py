@@ -62,21 +62,45 @@ def hash_number(number, seed):
     return h
 
 
-@kernel
-def number_keys(keys, columns, firsts):
+def new_scatter() -> np.ndarray:
+    """Random numbers for :func:`scattered`. They only decide where a table keeps a key, never what it finds."""
+    return np.random.default_rng().integers(2**32, size=(8, 256), dtype=np.uint32)
+
+
+@inline
+def scattered(scatter, key):
+    """Where a hash table begins to look for a key: a number of 32 bits, one random summand for each of its bytes.
+
+    The hashes above have no secret, so a stream may bring words whose hashes are alike. With summands that its author
+    does not know, linear probing takes a constant expected number of steps for any set of keys (simple tabulation:
+    Pătraşcu and Thorup, The power of simple tabulation hashing, 2012).
+    """
+    place = np.uint32(0)
+    for byte in range(u8(8)):
+        place ^= scatter[byte, (key >> (byte << u8(3))) & u8(255)]
+    return u8(place)
+
+
+def number_keys(keys: np.ndarray, columns: np.ndarray, firsts: np.ndarray) -> int:
     """Number equal keys alike, in the order in which they appear; how many different ones there are.
 
     ``columns[i]`` becomes the number of ``keys[i]``, ``firsts[c]`` where number c appeared first. Different
     texts with one 64-bit hash would be taken for one: among ten million that happens once in 400,000 files.
     """
-    size = u8(16)
-    while size < u8(2) * u8(keys.shape[0]):
-        size *= u8(2)
-    table = np.zeros(size, np.uint32)  # 0 for empty, else number + 1
-    mask = size - u8(1)
+    size = 2 ** max(4, (2 * keys.shape[0] - 1).bit_length())
+    return int(number_in(np.zeros(size, np.uint32), new_scatter(), keys, columns, firsts))
+
+
+@kernel
+def number_in(table, scatter, keys, columns, firsts):
+    """Number the distinct keys in the order of their appearance, with an empty hash table; return how many there are.
+
+    A slot of the table holds 0 if it is empty, else a number + 1. See ``number_keys`` for ``columns`` and ``firsts``.
+    """
+    mask = u8(table.shape[0]) - u8(1)
     n = u8(0)
     for i in range(u8(keys.shape[0])):
-        slot = keys[i] & mask
+        slot = scattered(scatter, keys[i]) & mask
         while table[slot] != np.uint32(0) and keys[firsts[u8(table[slot] - np.uint32(1))]] != keys[i]:
             slot = (slot + u8(1)) & mask
         if table[slot] == np.uint32(0):

@@ -238,7 +238,7 @@ def short_number(text, p, marks):
 
 @inline
 def one_digit(text, p):
-    """The same for one digit, with a sign or without, as most labels are."""
+    """A number of one digit, with a sign or without, as most labels are: (value, its end, is it one?)."""
     negative = u8(text[p] == MINUS)
     first = p + (negative | u8(text[p] == PLUS))
     digit = u8(text[first]) - ZERO

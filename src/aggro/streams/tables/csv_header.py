@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aggro.streams.tables.roles import NUMBER, is_missing
+from aggro.streams.tables.roles import is_missing
+from aggro.streams.tables.written_numbers import NUMBER
 
 LOOKED_BELOW = 200  # rows
 LONGEST_NAME = 64  # letters

@@ -8,43 +8,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggro.streams.bad_lines import bad_header, shortened
+from aggro.streams.bad_lines import bad_header
 from aggro.streams.io.encodings import TRY
 from aggro.streams.io.files import Source
 from aggro.streams.io.lines import after_newline
 from aggro.streams.parse.csv_rows import QUOTE, last_row_end
 from aggro.streams.tables.csv_header import LOOKED_BELOW, has_header
+from aggro.streams.tables.csv_shape import guess_delimiter, guess_titles, unique_names
 from aggro.streams.tables.text_tables import first_rows
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
+LOOKED_THROUGH = 2**16  # bytes, for delimiters and titles
 LONGEST_ROW = 2**24  # bytes; a quote that is never closed should not fill the memory
 
 
 class Layout:
     """What the first file of a stream shows, or what was said of it."""
 
-    def __init__(self, source: Source, header: bool | None, delimiter: str | None, raw: bool) -> None:
+    def __init__(
+        self, source: Source, header: bool | None, delimiter: str | None, raw: bool, skip_rows: int | None = None
+    ) -> None:
         self._raw = raw
         text = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW)
+        lines = text[:LOOKED_THROUGH].decode("utf-8", "replace").splitlines()
+        self.delimiter = _checked(delimiter) or _delimiter(source.name, lines[skip_rows or 0 :])
+        self.titles_said = skip_rows is not None
+        self.titles = guess_titles(lines, self.delimiter) if skip_rows is None else skip_rows
+        text = text[self._below_titles(text) :]
         first = first_line(text)
         if not first:
             raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
         if b"\0" in first:
             raise bad_header('there are NUL bytes. If this is UTF-16 text, say so: encoding="utf-16-le"', source.title)
-        self.delimiter = _checked(delimiter) or _delimiter(source.name, first)
         self.quoting = self.delimiter != "\t"
         fields = self.fields(first, source.title)
         self.header_said = header is not None
         self.header = has_header(fields, self._below(text, len(fields))) if header is None else header
         self.names = self.named(fields) if self.header else [f"column{k + 1}" for k in range(len(fields))]
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(
-                f"{source.title} has two columns {shortened(repr(twice))}. Give them different names; or if its first "
-                "line is a row, pass header=False."
-            )
+        self.renamed = unique_names([name.strip() if raw else name for name in fields])[1] if self.header else []
 
     def named(self, fields: list[str]) -> list[str]:
         """The names of a header; several columns without one are called by their number.
@@ -53,9 +56,22 @@ class Layout:
         """
         if self._raw:
             fields = [name.strip() for name in fields]
-        if fields.count("") < 2:
-            return fields
-        return [name or f"column{k + 1}" for k, name in enumerate(fields)]
+        if fields.count("") > 1:
+            fields = [name or f"column{k + 1}" for k, name in enumerate(fields)]
+        return unique_names(fields)[0]
+
+    def top_line(self, text: bytes) -> bytes:
+        """The first line of a file below its titles."""
+        return first_line(text[self._below_titles(text) :])
+
+    def _below_titles(self, text: bytes) -> int:
+        """Where a file goes on below its title lines."""
+        at = 0
+        for _ in range(self.titles):
+            at = text.find(b"\n", at) + 1
+            if not at:
+                return len(text)
+        return at
 
     def fields(self, line: bytes, title: str) -> list[str]:
         """The fields of a first line."""
@@ -91,10 +107,13 @@ class Layout:
 
     def header_end(self, text: np.ndarray) -> int:
         """Where the rows of a file start."""
-        if not self.header:
+        if not self.header and not self.titles:
             return 0
         letters = text.tobytes()
-        start = letters.find(first_line(letters))
+        below = self._below_titles(letters)
+        if not self.header:
+            return below
+        start = letters.find(self.top_line(letters), below)
         return letters.find(b"\n", start) + 1 or len(letters)
 
     def has_quotes(self, text: np.ndarray) -> bool:
@@ -117,7 +136,9 @@ def layout_of(stream: Stream) -> Layout:
     """The layout of a stream's files, looked at once."""
     settled, options = stream.settled, stream.options
     if settled.layout is None:
-        settled.layout = Layout(stream.sources[0], options["header"], options["delimiter"], stream.raw)
+        settled.layout = Layout(
+            stream.sources[0], options["header"], options["delimiter"], stream.raw, options["skip_rows"]
+        )
     layout: Layout = settled.layout
     return layout
 
@@ -128,10 +149,8 @@ def _checked(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _delimiter(name: str, line: bytes) -> str:
-    if ".tsv" in name.lower():
-        return "\t"
-    return max(",\t;", key=lambda letter: (line.count(letter.encode()), letter == ","))
+def _delimiter(name: str, lines: list[str]) -> str:
+    return "\t" if ".tsv" in name.lower() else guess_delimiter(lines)
 
 
 def first_line(text: bytes) -> bytes:

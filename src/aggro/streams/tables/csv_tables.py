@@ -9,8 +9,9 @@ Whether a file has a header is guessed, unless ``header=`` says it. The first li
   its column is running text.
 
 Two hundred rows are looked at. Without a header the columns are called «column1» and so on, and so are those without a
-name if there are several. Fields are separated by ``delimiter=``: by default a tab in files called .tsv, else the one
-of comma, tab and semicolon that the first line has most of. A quoted field may hold delimiters, doubled quotes and line
+name if there are several; a name that comes again gets a number, as «size.1». Fields are separated by ``delimiter=``:
+by default a tab in files called .tsv, else as ``csv_shape`` guesses it, and so are title lines above the header, unless
+``skip_rows=`` says how many there are. A quoted field may hold delimiters, doubled quotes and line
 breaks; fields between tabs are not quoted.
 
 In raw streams columns of the role number are read as floats. If a cell of such a column is no number, the column comes
@@ -34,7 +35,7 @@ from aggro.streams.io.lines import BOM, whole_lines
 from aggro.streams.parse.csv_numbers import IN_NUMBERS, plain_numbers
 from aggro.streams.parse.csv_rows import RETURN, last_row_end, rows_of
 from aggro.streams.tables.csv_bad_rows import TRUE_OR_FALSE, sift
-from aggro.streams.tables.csv_layout import LONGEST_ROW, first_line, layout_of
+from aggro.streams.tables.csv_layout import LONGEST_ROW, layout_of
 from aggro.streams.tables.encode import EXACT, Roles, encode
 from aggro.streams.tables.raw import (
     Columns,
@@ -101,12 +102,20 @@ def csv_header(stream: Stream) -> bool:
 
 def csv_columns(stream: Stream) -> dict[str, Column]:
     """What the columns are for."""
-    names = layout_of(stream).names
-    sample = _sample(stream)
-    cells = {name: cells_of(sample.column(name)) for name in names} if stream.options["columns"] is None else {}
-    columns = settled_columns(stream, names, cells)
+    import pyarrow as pa
+
+    layout = layout_of(stream)
+    names, sample = layout.names, _sample(stream)
+    cells: dict[str, Any] = {}
+    if stream.options["columns"] is None:
+        written = [stream.options[mark] is not None for mark in ("decimal", "thousands")]
+        as_written = layout.delimiter == ";" or any(written)  # 60.355 may be a number of thousands there
+        cells = {name: cells_of(sample.column(name), as_written) for name in names}
+    columns = settled_columns(stream, names, cells, nameless=not layout.header)
     given = [name for name in (of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)) if name in names]
-    stream.settled.raw_types = {name: _label_type(sample.column(name)) for name in given}
+    stream.settled.raw_types = {
+        name: pa.string() if columns[name].pattern else _label_type(sample.column(name)) for name in given
+    }
     return columns
 
 
@@ -300,7 +309,7 @@ class CsvReader:
         if names is None:
             source = self._sources[block.file]
             top = block.bytes() if block.offset == 0 else _top(source)
-            names = self.layout.named(self.layout.fields(first_line(top), source.title))
+            names = self.layout.named(self.layout.fields(self.layout.top_line(top), source.title))
             if sorted(names) != sorted(self._names):
                 what = f"the columns are {names}; the first file has {self._names}. Give all files the same columns"
                 raise bad_header(what, source.title)
@@ -364,7 +373,11 @@ class RawCsvReader(CsvReader):
             self._only = wanted(columns) or None
         if columns:
             self.types |= stream.settled.raw_types or {}
-        self._numbers = [name for name in self._names if name in columns and columns[name].role is Role.NUMBER]
+        self._numbers = [  # those that are not written plainly are read as strings, by the encoder
+            name
+            for name in self._names
+            if name in columns and columns[name].role is Role.NUMBER and not columns[name].pattern
+        ]
         self._strayed: set[str] = set()  # columns of numbers that had other cells as well: pyarrow is spared the try
 
     def rows(self, table: Any) -> tuple:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from aggro.streams.tables.roles import Column, Role, as_date, as_number, is_missing
+from aggro.streams.tables import written_numbers
+from aggro.streams.tables.roles import ISO, Column, Role, as_date, as_number, is_missing
 
 if TYPE_CHECKING:
     from aggro.streams.chunk import Chunk
@@ -107,7 +108,7 @@ class Summary:
             return
         role, text = self.column.role, _written(cell)
         if role in (Role.NUMBER, Role.WEIGHT):
-            number = as_number(cell)
+            number = as_number(cell, self.column.pattern)
             self.strays.add(text, count) if number is None else self.numbers.add(number, count)
         elif role is Role.DATE:
             self._add_moment(cell, text, count)
@@ -116,7 +117,7 @@ class Summary:
             self.words += count * len(text.split())
         else:
             self.values.add(text, count)
-            if role is Role.LABEL and (number := as_number(cell)) is not None:
+            if role is Role.LABEL and (number := as_number(cell, self.column.pattern)) is not None:
                 self.numbers.add(number, count)
 
     def _add_moment(self, cell: Any, text: str, count: int) -> None:
@@ -134,7 +135,9 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         column = self.column
-        told = {"name": column.name, "role": str(column.role), "why": column.why, "said": column.said}
+        told: dict[str, Any] = {"name": column.name, "role": str(column.role), "why": column.why, "said": column.said}
+        if column.pattern and column.pattern != ISO:
+            told["pattern"] = column.pattern
         if column.role in (Role.ID, Role.IGNORE):
             return told
         told["missing"] = self.missing
@@ -196,6 +199,8 @@ def in_words(told: Mapping[str, Any]) -> str:
         parts.append(f"{told['strays']['cells']:,} stray: {_named(told['strays'])}")
     if told["role"] in (Role.ID, Role.IGNORE, Role.LABEL) or told["said"]:
         parts.append(told["why"])
+    elif told.get("pattern"):
+        parts.append(told["why"] if told["role"] == Role.DATE else written_numbers.in_words(told["pattern"]))
     return "; ".join(parts)
 
 

@@ -21,11 +21,11 @@ import numpy as np
 
 from aggro.streams.io.buffers import room
 from aggro.streams.parse.bag_of_words import bag_of_words
+from aggro.streams.tables.task import DEFAULT_LABELS
 
 WORD_BITS = 18
 LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
 EXACT = 2.0**53  # up to here floats are whole numbers one by one
-LABEL_NAMES = ("label", "target", "y", "class")
 
 
 class Roles(NamedTuple):
@@ -40,7 +40,7 @@ class Roles(NamedTuple):
         """The roles as given, checked; the label by default the column of that name, or the last one."""
         texts = (text,) if isinstance(text, str) else tuple(text)
         if label is None or label is True:
-            named = [name for wanted in LABEL_NAMES for name in columns if name.lower() == wanted]
+            named = [name for wanted in DEFAULT_LABELS for name in columns if name.lower() == wanted]
             label = next(iter(named or (columns[-1:] if label is None else ())), None)
         roles = cls(label or None, weight, texts)
         roles.check(columns, title)
@@ -104,14 +104,34 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
     return X, label, weight, names
 
 
-def plain_columns(schema: Any) -> list[str]:
-    """The columns that can be read, the names of all being checked."""
+def plain_columns(schema: Any, nested: bool = False) -> list[str]:
+    """The columns that can be read, with ``nested`` also those that can be flattened; the names of all are checked."""
     if not len(schema):
         raise ValueError("the table has no columns")
     for name in schema.names:
         if schema.names.count(name) > 1:
             raise ValueError(f"there are two columns {name!r}. Give them different names")
-    return [field.name for field in schema if is_plain(field.type)]
+    can_be_read = is_readable if nested else is_plain
+    return [field.name for field in schema if can_be_read(field.type)]
+
+
+def is_nested(kind: Any) -> bool:
+    """Records, or lists of them or of anything?"""
+    import pyarrow as pa
+
+    of = pa.types
+    return bool(of.is_struct(kind) or of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind))
+
+
+def is_readable(kind: Any) -> bool:
+    """A plain kind, or records and lists of such?"""
+    if not is_nested(kind):
+        return is_plain(kind)
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return any(is_readable(kind.field(k).type) for k in range(kind.num_fields))
+    return is_readable(kind.value_type)
 
 
 def is_plain(kind: Any) -> bool:
@@ -272,7 +292,10 @@ def _dense(columns: list[Coded], n: int) -> tuple[np.ndarray, float]:
 
 
 def _sparse(columns: list[Coded], n: int) -> tuple[Any, float]:
-    """The same; every cell has one feature, and those of a column stand together, so the indices ascend."""
+    """The columns as a sparse matrix, and the sum of its values.
+
+    Every cell has one feature, and those of a column stand together, so the indices ascend.
+    """
     from scipy.sparse import csr_array
 
     k = len(columns)

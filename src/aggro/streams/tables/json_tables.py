@@ -1,7 +1,8 @@
 """JSON Lines as streams, through pyarrow: an object on each line, its fields the columns.
 
 In raw streams a field may be a number here and a string there: it comes as strings in the chunks where it does so.
-Fields that are in none of the rows that were looked at are left out.
+Fields that are in none of the rows that were looked at are left out. Nested values are flattened, see ``flatten``; such
+files are read by Python, line by line.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from aggro.streams.io.encodings import TRY
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
 from aggro.streams.tables.encode import EXACT, Roles, check_columns, encode
+from aggro.streams.tables.flatten import flat, flat_record, is_nested
 from aggro.streams.tables.raw import (
     Columns,
     looked_at,
@@ -66,8 +68,14 @@ def json_columns(stream: Stream) -> dict[str, Column]:
     """What the fields are for; their types are settled with it."""
     rows = _sample(stream)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = {name: [row.get(name) for row in rows] for name in names}
-    columns = settled_columns(stream, names, cells)
+    outer = {*names}
+    cells: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    if any(is_nested(cell) for column in cells.values() for cell in column):
+        stream.settled.nested = True
+        cells = flat(cells, stream.options["columns"] or {})
+        names = list(cells)
+    inner = {name for name in names if name not in outer}
+    columns = settled_columns(stream, names, cells, inner=inner)
     stream.settled.raw_types = {name: _type_of(cells[name], column.role) for name, column in columns.items()}
     return columns
 
@@ -216,6 +224,7 @@ class RawJsonReader(JsonReader):
         self.columns, self._na = columns, names_in(stream.options["na"])
         self.label = of_role(columns, Role.LABEL)
         self._ignores_new, self._all = not stream.cells, stream.cells
+        self._nested = stream.settled.nested
         known = stream.settled.raw_types or {}
         types = {name: kind for name in wanted(columns) if (kind := known.get(name)) is not None}
         self.schema = pa.schema(list(types.items()))
@@ -231,6 +240,8 @@ class RawJsonReader(JsonReader):
         import pyarrow as pa
 
         with suppress(pa.ArrowInvalid):
+            if self._nested:
+                return self._by_python(block.bytes())
             text = block.bytes()
             table = self._parse(text, self.schema)
             table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self.schema, kind)))
@@ -244,7 +255,10 @@ class RawJsonReader(JsonReader):
         return table.select(known + [name for name in table.column_names if name not in self.columns])
 
     def _by_python(self, text: bytes) -> Table:
-        """The same line by line, for what pyarrow refuses: a field whose type changes is one of strings here."""
+        """Parse the lines one by one in Python, for nested fields and for blocks that pyarrow refuses.
+
+        A field whose type changes within the block is read as strings.
+        """
         import pyarrow as pa
 
         rows: list[dict[str, Any]] = []
@@ -253,6 +267,8 @@ class RawJsonReader(JsonReader):
             if not line.strip(b" \t\r"):
                 continue
             row = _object(line)
+            if isinstance(row, dict) and self._nested:
+                row = dict(flat_record(row, self.columns))
             what = row if isinstance(row, str) else self._misfit(row, self._strict)
             if isinstance(row, dict) and what is None:
                 rows.append(row)

@@ -25,10 +25,20 @@ from aggro.streams.io.files import DAMAGE, Source
 from aggro.streams.io.lines import LONGEST_LINE
 from aggro.streams.io.prefetch import ahead
 from aggro.streams.tables.arrow_messages import ARROW_MAGIC, open_messages
-from aggro.streams.tables.encode import Roles, check_columns, encode, is_plain, lengths, plain_columns
+from aggro.streams.tables.encode import (
+    Roles,
+    check_columns,
+    encode,
+    is_nested,
+    is_readable,
+    lengths,
+    plain_columns,
+)
+from aggro.streams.tables.flatten import MOST_PLACES, flat
 from aggro.streams.tables.parquet_pages import Group, check_pages, row_groups
 from aggro.streams.tables.raw import (
     CHECKED_THROUGH,
+    Columns,
     cells_of,
     looked_at,
     names_in,
@@ -133,7 +143,7 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
     def all_plain(of: Any) -> list[str]:
         nonlocal schema
         schema = schema or of
-        return plain_columns(of)
+        return plain_columns(of, nested=True)
 
     found, all_of_it, size, rows = [], True, 0, 0
     for source in stream.sources:
@@ -148,19 +158,72 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
             break
     if not again:
         stream.begun = found, batches
-    names = schema.names
+    names, table = list(schema.names), None
     if not rows and stream.options["columns"] is None:
         raise ValueError(f"{stream.sources[0].title}: the table has no rows.")
     cells: dict[str, Any] = {}
     if stream.options["columns"] is None:
         table = pa.Table.from_batches([batch.select(found[0].schema.names) for batch in _alike(found)])
-        table = table.take(looked_at(table.num_rows, all_of_it))
+        table = flat_table(table.take(looked_at(table.num_rows, all_of_it)), {})
+    elif found:
+        table = flat_table(pa.Table.from_batches(found[:1]).slice(0, LOOKED_AT), stream.options["columns"])
+    if table is not None:
+        taken = {field.name for field in schema if is_nested(field.type) and is_readable(field.type)}
+        gone = taken - {*table.column_names}
+        others = [name for name in names if name not in gone and name not in table.column_names]
+        names = [*table.column_names, *others]
+    if stream.options["columns"] is None and table is not None:
         cells = {name: cells_of(table.column(name)) if name in table.column_names else [] for name in names}
-    columns = settled_columns(stream, names, cells)
+    inner = {*names} - {*schema.names}
+    columns = settled_columns(stream, names, cells, inner=inner)
     for field in schema:
-        if not is_plain(field.type) and not columns[field.name].said:
+        if field.name in columns and not is_readable(field.type) and not columns[field.name].said:
             columns[field.name] = Column(field.name, Role.IGNORE, f"holds values of type {shortened(str(field.type))}")
     return columns
+
+
+def flat_table(table: Any, known: Columns) -> Any:
+    """A table or batch without nested columns: what is in them becomes columns of their own."""
+    import pyarrow as pa
+
+    if not any(is_nested(field.type) for field in table.schema):
+        return table
+    found: dict[str, Any] = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if not is_nested(column.type):
+            found[name] = column
+            continue
+        for child, cells in (_vector(name, column) or flat({name: column}, known)).items():
+            found.setdefault(child, cells if isinstance(cells, pa.Array) else _array(cells))
+    return pa.table(found)
+
+
+def _vector(name: str, column: Any) -> dict[str, Any] | None:
+    """Lists of as many numbers each as columns, at once; None for others."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_struct(kind) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+        return None
+    counts = np.unique(column.value_lengths().to_numpy(zero_copy_only=False))
+    values = column.flatten()
+    if len(counts) != 1 or column.null_count or values.null_count or not 0 < counts[0] <= MOST_PLACES:
+        return None
+    cells = np.ascontiguousarray(values.to_numpy(zero_copy_only=False).astype(np.float64).reshape(len(column), -1).T)
+    return {f"{name}.{k}": pa.array(row) for k, row in enumerate(cells)}
+
+
+def _array(cells: list[Any]) -> Any:
+    """Cells as a column; those of several kinds as text."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
 
 
 def _alike(batches: list[Any]) -> Iterator[Any]:
@@ -266,11 +329,12 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
     def pick(schema: Any) -> list[str]:
         if columns is None:
             return _checked(schema)
-        names = plain_columns(schema)
+        names = plain_columns(schema, nested=True)
         label = of_role(columns, Role.LABEL)
         if label is not None and label not in names:
             raise ValueError(f"there is no column {label!r}, the label")
-        used = [name for name in names if name in wanted(columns)]
+        read = {*wanted(columns)}
+        used = [name for name in names if name in read or any(one.startswith(f"{name}.") for one in read)]
         return used if used and not stream.cells else names
 
     def batches_from(number: int) -> Iterator[Any]:
@@ -301,7 +365,7 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
         batch, position = item
         try:
             if columns is not None:
-                return split(batch, columns, na), position, batch if stream.cells else None
+                return split(flat_table(batch, columns), columns, na), position, batch if stream.cells else None
             assert roles is not None
             return encode(batch, roles), position, batch if stream.cells else None
         except (pa.ArrowException, ValueError) as error:

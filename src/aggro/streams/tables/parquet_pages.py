@@ -49,15 +49,21 @@ class Group(NamedTuple):
 def row_groups(file: Any) -> list[Group]:
     """What the end of the file says of its row groups."""
     size = os.fstat(file.fileno()).st_size
-    length, magic = END.unpack(os.pread(file.fileno(), END.size, max(0, size - END.size)).ljust(END.size, b"\0"))
+    length, magic = END.unpack(_read_at(file, max(0, size - END.size), END.size).ljust(END.size, b"\0"))
     if magic != b"PAR1" or not 0 < length <= min(size - END.size, LARGEST_FOOTER):
         raise ValueError("it is cut short or damaged: it does not end as Parquet files do. Fetch or write it again")
-    footer = os.pread(file.fileno(), length, size - END.size - length)
+    footer = _read_at(file, size - END.size - length, length)
     try:
         groups = _field(Compact(footer).struct(FOOTER), 4, list)
     except IndexError:
         raise ValueError(DAMAGED) from None
     return [Group(_field(group, 3, int), [_column(column) for column in _field(group, 1, list)]) for group in groups]
+
+
+def _read_at(file: Any, at: int, length: int) -> bytes:
+    """So many bytes from a place on, or as many as there are. (``os.pread`` is not on Windows.)"""
+    file.seek(at)
+    return bytes(file.read(length))
 
 
 def _column(chunk: Any) -> Column:
@@ -118,7 +124,7 @@ def _header(file: Any, end: int, at: int) -> tuple[dict[int, Any], int]:
         raise ValueError(DAMAGED)
     look = FIRST_LOOK
     while True:
-        data = os.pread(file.fileno(), look, at)
+        data = _read_at(file, at, look)
         try:
             reader = Compact(data)
             return reader.struct(HEADER), reader.at

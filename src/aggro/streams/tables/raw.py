@@ -8,14 +8,15 @@ not depend on chunks or threads. With ``columns=``, as a model knows them, nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggro.streams.io.lines import BOM
 from aggro.streams.tables.encode import labels_of, weights_of
-from aggro.streams.tables.roles import LOOKED_AT, MISSING, USED, Column, Role, Said, settle
+from aggro.streams.tables.roles import LOOKED_AT, MISSING, USED, Column, Role, Said, as_number, present_in, settle
+from aggro.streams.tables.task import task_of_labels
 from aggro.streams.tables.text_tables import first_rows
 
 if TYPE_CHECKING:
@@ -33,16 +34,30 @@ def names_in(said: str | Iterable[str]) -> tuple[str, ...]:
 
 def said_of(options: Mapping[str, Any]) -> Said:
     """What the options of a stream say about its columns."""
-    several = {role: names_in(options[role]) for role in ("number", "category", "text", "date", "ignore", "na")}
-    return Said(**several, label=options["label"], weight=options["weight"])
+    several: dict[str, Any] = {
+        role: names_in(options[role]) for role in ("number", "category", "text", "date", "ignore", "na")
+    }
+    marks = {name: options[name] for name in ("decimal", "thousands", "dayfirst")}
+    return Said(**several, **marks, label=options["label"], weight=options["weight"])
 
 
-def settled_columns(stream: Stream, names: Sequence[str], sample: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns of a stream's table, from a sample of its rows or as they are known."""
+def settled_columns(
+    stream: Stream, names: Sequence[str], sample: Mapping[str, Any], nameless: bool = False, inner: Collection[str] = ()
+) -> dict[str, Column]:
+    """The columns of a stream's table, from a sample of its rows or as they are known.
+
+    ``nameless`` says that the names are not the table's own; ``inner`` are columns that were nested values.
+    """
     options, title = stream.options, stream.sources[0].title
     known: Columns | None = options["columns"]
     if known is None:
-        return settle(sample, said_of(options), labels=options["labels"], title=title)
+        said, labels = said_of(options), options["labels"]
+        found = settle(sample, said, labels=labels, title=title, nameless=nameless, inner=inner)
+        label_column = of_role(found, Role.LABEL)
+        if label_column is not None:
+            cells = present_in(sample[label_column], said.na)
+            stream.settled.task = task_of_labels(cells, found[label_column].pattern)
+        return found
     label, weight = options["label"], options["weight"]
     Said(label=label, weight=weight).check(names, title)
     columns = {name: known.get(name) or Column(name, Role.IGNORE, NOT_KNOWN) for name in names}
@@ -50,7 +65,8 @@ def settled_columns(stream: Stream, names: Sequence[str], sample: Mapping[str, A
         if isinstance(chosen, str) or chosen is False:
             columns = {name: _unless(column, role) for name, column in columns.items()}
         if isinstance(chosen, str):
-            columns[chosen] = Column(chosen, role, "as said", True)
+            pattern = known[chosen].pattern if chosen in known else ""
+            columns[chosen] = Column(chosen, role, "as said", True, pattern)
     return columns
 
 
@@ -83,7 +99,14 @@ def split(
     there = table.column_names
     used = [name for name in there if name in columns and columns[name].role in USED]
     y = labels_of(_words_or_none(table.column(label), na)) if label in there else None
-    weights = weights_of(table.column(weight), str(weight)) if weight in there else None
+    if y is not None and label is not None and (pattern := columns[label].pattern) and y.dtype.kind in "UO":
+        y = _numbers_of_labels(y, pattern)
+    weights = None
+    if weight in there:
+        found = table.column(weight)
+        if pattern := columns[str(weight)].pattern:
+            found = pa.chunked_array([[as_number(cell, pattern) for cell in found.to_pylist()]], pa.float64())
+        weights = weights_of(found, str(weight))
     return table.select(used), y, weights, None
 
 
@@ -97,6 +120,12 @@ def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
     words = pc.utf8_trim_whitespace(coded.dictionary)
     gone = pc.is_in(words, pa.array([*MISSING, *na], words.type))
     return pa.DictionaryArray.from_arrays(coded.indices, pc.if_else(gone, pa.scalar(None, words.type), words))
+
+
+def _numbers_of_labels(y: np.ndarray, pattern: str) -> np.ndarray:
+    """Labels that are numbers in a column's own style; as they are if one is none."""
+    numbers = [np.nan if label is None else as_number(label, pattern) for label in y.tolist()]
+    return y if any(number is None for number in numbers) else np.array(numbers, np.float64)
 
 
 def looked_at(n: int, all_of_it: bool) -> np.ndarray:
@@ -131,15 +160,18 @@ def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -
     return [(0, text)], False
 
 
-def cells_of(column: Any) -> Any:
-    """The cells of a pyarrow column as the rule takes them: an array of floats where all are numbers, else a list."""
+def cells_of(column: Any, as_written: bool = False) -> Any:
+    """The cells of a pyarrow column as the rule takes them: an array of floats where all are numbers, else a list.
+
+    Text that reads as numbers is left ``as_written`` where its marks may mean something else.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
-    if pa.types.is_string(kind) and (numbers := as_floats(column)) is not None:
+    if pa.types.is_string(kind) and not as_written and (numbers := as_floats(column)) is not None:
         found = np.asarray(numbers.to_numpy())
         if not np.isinf(found).any():  # infinity is no number to the rule
             return found

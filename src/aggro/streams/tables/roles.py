@@ -3,48 +3,64 @@
 The rule, for one column. Cells that are empty, NaN or a word for «not there» (``MISSING``, and those of ``na=``) do not
 count; if there is no other cell, the column is ignored. Of the other cells:
 
-1. true and false are numbers, dates and times are dates; lists and other things are ignored;
+1. true and false are numbers, dates and times are dates, lists are **text**, a word for each item (``flatten``); what
+   is none of these, nor text, is ignored;
 2. if 19 of 20 are numbers, or text that reads as a number, the column is a **number**; the others, stray words, are
-   missing values. But whole numbers that count up or down by one are an **id**, and so is a column whose name says so
-   (id, key, uuid, row, index; order_id, orderId, «order id») if 9 of 10 cells are different;
-3. if 19 of 20 read as dates, all by one pattern, it is a **date**;
-4. if the cells have three words or more on average, it is **text**;
+   missing values. Decimal and thousands marks, currency and percent signs, parentheses for a minus and bounds such as
+   <0.5 are parts of numbers (``written_numbers``). But whole numbers that count up or down by one are an **id**, and so
+   is a column whose name says so (id, key, uuid, row, index; order_id, orderId, «order id») if 9 of 10 cells are
+   different;
+3. if 19 of 20 read as dates, by one pattern or by several, it is a **date**;
+4. if 19 of 20 are web or e-mail addresses, or the cells have three words or more on average, it is **text**;
 5. if there are at least twenty and 9 of 10 are different, it is an **id**: what comes once teaches nothing;
 6. else it is a **category**.
 
 The **label** is the column called label, target, y or class; else the last one, or the first one if the last one
-cannot be it and the first one can: text, dates, ids and columns of many different values are no labels. Ids are left
-out of what is learned. Whatever was said of a column counts, not the rule.
+cannot be it and the first one can: text, dates and ids are no labels. Which task the label makes is decided in
+``task``. Ids are left out of what is learned. Whatever was said of a column counts, not the rule.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from aggro.streams.tables import written_numbers
+from aggro.streams.tables.flatten import BAG
+from aggro.streams.tables.task import DEFAULT_LABELS, can_be_label
+from aggro.streams.tables.written_numbers import AROUND
+from aggro.streams.tables.written_numbers import as_number as as_number  # readers and encoders find it here
 
 LOOKED_AT = 1000
 """How many rows a guess is made from: the first ones. What comes after them in a sample is spread over the table."""
 
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
-LABEL_NAMES = ("label", "target", "y", "class")
 ID_NAME = re.compile(r"(?i:id|ids|key|uuid|guid|row|index|unnamed: \d+|)|.*[ _.-](?i:id|uuid|guid|key)|.*[a-z]I[dD]")
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-BLANKS = "".join(map(chr, range(33)))  # what may stand around the text of a cell
 MOSTLY, NEARLY_ALL = 0.9, 0.95
 WORDS = 3.0  # running text has so many words in a cell, on average
 ENOUGH = 20  # cells, to call a column an id by its values alone
-MOST_CLASSES = 100  # of a column of numbers that nobody called a label
 
-TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
-DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y.%m.%d")
+TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+MONTH_FIRST, DAY_FIRST = ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y"), ("%d/%m/%Y", "%d/%m/%y", "%d-%m-%Y")
+DAYS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y.%m.%d", "%m-%d-%Y"),
+    *("%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
+    *("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d-%b-%Y", "%d-%b-%y", "%d. %B %Y"),
+)
 ISO = "ISO 8601"
-LOOKS_LIKE_A_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(\D.*)?")
+OR = " | "  # between the patterns of a column whose dates are written in several ways
+MOST_PATTERNS = 8
+LOOKS_LIKE_A_DATE = re.compile(
+    r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[A-Za-z]{3,9}[-. ]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})(\D.*)?"
+)
+ADDRESS = re.compile(r"\s*([a-z][a-z0-9+.-]{1,10}://\S+|www\.\S+\.\S+|[^\s@]+@[^\s@]+\.[^\s@]+)\s*", re.IGNORECASE)
 
 
 class Role(StrEnum):
@@ -70,7 +86,9 @@ class Column(NamedTuple):
     role: Role
     why: str = ""  # the reason, in few words
     said: bool = False  # by the user
-    pattern: str = ""  # how dates are written, for strptime, or ISO; "" if they are no text
+    pattern: str = (
+        ""  # how dates are written, for strptime, or ISO, "" if they are no text; how numbers are, "" plainly
+    )
 
 
 class Said(NamedTuple):
@@ -84,6 +102,9 @@ class Said(NamedTuple):
     label: str | bool | None = None
     weight: str | None = None
     na: tuple[str, ...] = ()
+    decimal: str | None = None  # the mark before the decimals, in all columns
+    thousands: str | None = None  # the mark between thousands
+    dayfirst: bool | None = None  # whether 03/04/2024 is the third of April
 
     def roles(self) -> dict[str, Role]:
         """The role of each column that was named; one that was given two is refused."""
@@ -111,49 +132,110 @@ NOTHING_SAID = Said()
 
 
 def settle(
-    sample: Mapping[str, Sequence[Any]], said: Said = NOTHING_SAID, *, labels: str | None = None, title: str = ""
+    sample: Mapping[str, Sequence[Any]],
+    said: Said = NOTHING_SAID,
+    *,
+    labels: str | None = None,
+    title: str = "",
+    nameless: bool = False,
+    inner: Collection[str] = (),
 ) -> dict[str, Column]:
     """The columns of a table by name, from some of its rows.
 
-    ``labels`` is what the label must be: "classes", "numbers" or, where the table has none, None. A ``label`` that was
-    said counts in any case.
+    ``labels`` is what the label must be: "classes", "numbers", "either" or, where the table has none, None. A ``label``
+    that was said counts in any case. ``nameless`` says that the table has no names of its own for its columns, and
+    ``inner`` are columns that were nested values: they are labels only if that is said.
     """
     names = list(sample)
     said.check(names, title or "The table")
+    written_numbers.check_marks(said.decimal, said.thousands)
     roles = said.roles()
-    columns = {name: _column(name, sample[name], roles.get(name), said.na) for name in names}
+    columns = {name: _column(name, sample[name], roles.get(name), said) for name in names}
+    _share_marks(columns, sample, roles, said)
     label = said.label
     if not isinstance(label, str) and label is not False and (labels is not None or label is True):
-        chosen = _label(columns, sample, said, labels or "classes", named_only=label is True)
+        chosen = _label(columns, sample, said, labels or "classes", label is True, nameless, inner)
         if chosen is not None:
             columns[chosen.name] = chosen
     return columns
 
 
-def _column(name: str, cells: Sequence[Any], said: Role | None, na: Iterable[str]) -> Column:
-    if said is None:
-        return guess(name, cells, na)
+def _share_marks(
+    columns: dict[str, Column], sample: Mapping[str, Sequence[Any]], roles: Mapping[str, Role], said: Said
+) -> None:
+    """Let columns that could be read in two ways, such as one of 4,368 and 2,125, follow the others of their table."""
+    if said.decimal is not None or said.thousands is not None:
+        return
+    sure = [c.pattern for c in columns.values() if c.role is Role.NUMBER and c.pattern and _is_sure(sample[c.name])]
+    marks = [written_numbers.Style.of(pattern).decimal for pattern in sure]
+    if "," not in marks or marks.count(",") <= marks.count("."):
+        return
+    for name, column in columns.items():
+        is_text = not isinstance(sample[name], np.ndarray) and any(isinstance(cell, str) for cell in sample[name])
+        if column.role is Role.NUMBER and is_text and written_numbers.Style.of(column.pattern).decimal == ".":
+            found = _column(name, sample[name], roles.get(name), said._replace(decimal=","))
+            if found.role is Role.NUMBER and _strays(found) <= _strays(column):
+                columns[name] = found
+
+
+def _strays(column: Column) -> int:
+    """How many cells of a column of numbers are none, as its reason says."""
+    first = column.why.partition(" ")[0]
+    return int(first) if first.isdecimal() else 0
+
+
+def _is_sure(cells: Sequence[Any]) -> bool:
+    return written_numbers.guess_style([cell for cell in cells if isinstance(cell, str)]).sure
+
+
+def _column(name: str, cells: Sequence[Any], role: Role | None, said: Said) -> Column:
+    if role is None:
+        return guess(name, cells, said.na, said)
+    texts = [] if isinstance(cells, np.ndarray) else cells
+    texts = [cell for cell in texts if isinstance(cell, str) and not is_missing(cell, said.na)]
     pattern = ""
-    if said is Role.DATE:
-        pattern = date_pattern([cell for cell in cells if isinstance(cell, str) and not is_missing(cell, na)]) or ISO
-    return Column(name, said, "as said", True, pattern)
+    if role is Role.DATE:
+        pattern = date_pattern(texts, said.dayfirst) or ISO
+    if role in (Role.NUMBER, Role.LABEL, Role.WEIGHT) and texts and any(as_number(text) is None for text in texts):
+        found = written_numbers.guess_style(texts, said.decimal, said.thousands)
+        if role is not Role.LABEL or found.cells >= NEARLY_ALL * len(texts):
+            pattern = found.pattern if found.cells else ""
+    return Column(name, role, "as said", True, pattern)
 
 
 def _label(
-    columns: dict[str, Column], sample: Mapping[str, Sequence[Any]], said: Said, labels: str, named_only: bool
+    columns: dict[str, Column],
+    sample: Mapping[str, Sequence[Any]],
+    said: Said,
+    labels: str,
+    named_only: bool,
+    nameless: bool,
+    inner: Collection[str],
 ) -> Column | None:
     taken = said.roles()
-    names = [name for name in columns if name not in taken]
-    named = [name for wanted in LABEL_NAMES for name in names if name.lower() == wanted]
+    names = [name for name in columns if name not in taken and name not in inner]
+    named = [name for wanted in DEFAULT_LABELS for name in names if name.lower() == wanted]
+
+    def chosen(name: str, why: str) -> Column:
+        column = columns[name]
+        return Column(name, Role.LABEL, why, False, column.pattern if column.role is Role.NUMBER else "")
+
+    def possible(name: str, labels: str) -> bool:
+        column = columns[name]
+        return can_be_label(column.role.value, present_in(sample[name], said.na), labels, column.pattern)
+
     if named:
-        return Column(named[0], Role.LABEL, "by its name")
+        return chosen(named[0], "by its name")
     if named_only or not names:
         return None
     first, last = names[0], names[-1]
-    if labels == "classes" and not _can_be_label(columns[last], sample[last], said.na):
-        if _can_be_label(columns[first], sample[first], said.na):
-            return Column(first, Role.LABEL, f"the first column; the last one, {last!r}, is {_is(columns[last])}")
-    return Column(last, Role.LABEL, "the last column")
+    if labels == "numbers":
+        return chosen(last, "the last column")
+    # Files without names often begin with the class; else a last column of numbers is what there is to predict.
+    wanted = "classes" if nameless else labels
+    if not possible(last, wanted) and possible(first, "classes" if possible(last, labels) else labels):
+        return chosen(first, f"the first column; the last one, {last!r}, is {_is(columns[last])}")
+    return chosen(last, "the last column")
 
 
 def _is(column: Column) -> str:
@@ -162,22 +244,18 @@ def _is(column: Column) -> str:
     )
 
 
-def _can_be_label(column: Column, cells: Sequence[Any], na: Iterable[str]) -> bool:
+def present_in(cells: Sequence[Any], na: Iterable[str] = ()) -> list[Any]:
+    """The cells that are not missing."""
     if isinstance(cells, np.ndarray):
-        cells = cells[~np.isnan(cells)].tolist()
-    present = [cell for cell in cells if not is_missing(cell, na)]
-    distinct = len({str(cell) for cell in present})
-    if column.role is Role.CATEGORY:
-        return len(present) < ENOUGH or distinct <= len(present) / 2
-    if column.role is Role.NUMBER:
-        numbers = [number for cell in present if (number := as_number(cell)) is not None]
-        whole = all(number.is_integer() for number in numbers)
-        return whole and (len(present) < ENOUGH or distinct <= min(MOST_CLASSES, len(present) / 2))
-    return False
+        return list(cells[~np.isnan(cells)].tolist())
+    return [cell for cell in cells if not is_missing(cell, na)]
 
 
-def guess(name: str, cells: Sequence[Any], na: Iterable[str] = ()) -> Column:
-    """One column by the rule. An array of floats, NaN where there is nothing, is a quick way to say numbers."""
+def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = NOTHING_SAID) -> Column:
+    """One column by the rule. An array of floats, NaN where there is nothing, is a quick way to say numbers.
+
+    Of ``said`` the marks of numbers and the order of dates count.
+    """
     if isinstance(cells, np.ndarray):
         return _of_floats(name, cells)
     present = [cell for cell in cells if not is_missing(cell, na)]
@@ -190,16 +268,21 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = ()) -> Column:
     if any(isinstance(cell, date) for cell in present):
         return Column(name, Role.DATE, "dates")
     distinct = len({str(cell) for cell in present})
-    numbers = [number for cell in present if (number := as_number(cell)) is not None]
+    if sum(text.startswith(BAG) for text in texts) >= MOSTLY * len(present):
+        return Column(name, Role.TEXT, "lists, as bags of their items")
+    pattern = _number_pattern(texts, said)
+    numbers = [number for cell in present if (number := as_number(cell, pattern or None)) is not None]
     by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOSTLY * len(present)
     if len(numbers) >= NEARLY_ALL * len(present):
         if all(isinstance(cell, bool) for cell in present):
             return Column(name, Role.NUMBER, "true or false")
-        return _number(name, np.array(numbers), len(present), by_name)
+        return _number(name, np.array(numbers), len(present), by_name, pattern)
     if not texts:
         return Column(name, Role.CATEGORY, "values of several kinds")
-    if (pattern := date_pattern(texts)) is not None:
-        return Column(name, Role.DATE, "dates" if pattern == ISO else f"dates like {pattern}", pattern=pattern)
+    if (dates := date_pattern(texts, said.dayfirst)) is not None:
+        return Column(name, Role.DATE, "dates" if dates == ISO else f"dates like {dates}", pattern=dates)
+    if sum(ADDRESS.fullmatch(text) is not None for text in texts) >= NEARLY_ALL * len(present):
+        return Column(name, Role.TEXT, "addresses, by their parts")
     words = sum(len(text.split()) for text in texts) / len(texts)
     if words >= WORDS:
         return Column(name, Role.TEXT, f"{words:.0f} words a cell")
@@ -219,14 +302,32 @@ def _of_floats(name: str, cells: np.ndarray) -> Column:
     return _number(name, numbers, len(present), by_name)
 
 
-def _number(name: str, numbers: np.ndarray, present: int, by_name: bool) -> Column:
+def _number_pattern(texts: Sequence[str], said: Said) -> str:
+    """How these texts write numbers, "" if plainly."""
+    if said.decimal is None and said.thousands is None:
+        plain = sum(as_number(text) is not None for text in texts)
+        if plain == len(texts):
+            return ""
+        found = written_numbers.guess_style(texts)
+        return found.pattern if found.cells > plain else ""
+    if not texts:
+        return ""
+    found = written_numbers.guess_style(texts, said.decimal, said.thousands)
+    return "" if found.pattern == "0.5" else found.pattern
+
+
+def _number(name: str, numbers: np.ndarray, present: int, by_name: bool, pattern: str = "") -> Column:
     if (numbers == np.trunc(numbers)).all():
         if by_name:
             return Column(name, Role.ID, "its name, and hardly a value comes twice")
         if len(numbers) >= ENOUGH and _counts(numbers):
             return Column(name, Role.ID, "counts the rows")
     strays = present - len(numbers)
-    return Column(name, Role.NUMBER, f"{strays} of {present} cells are no numbers" if strays else "numbers")
+    why = f"{strays} of {present} cells are no numbers" if strays else "numbers"
+    if pattern:
+        how = written_numbers.in_words(pattern)
+        why = f"{why}, {how}" if strays else how
+    return Column(name, Role.NUMBER, why, pattern=pattern)
 
 
 def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
@@ -234,26 +335,14 @@ def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
     if cell is None:
         return True
     if isinstance(cell, str):
-        text = cell.strip(BLANKS)
+        text = cell.strip(AROUND)
         return text in MISSING or text in na
+    if isinstance(cell, Decimal):
+        return cell.is_nan()  # a signaling NaN refuses to be compared
     try:
         return bool(cell != cell)  # NaN and NaT; pandas.NA refuses to be asked
     except (TypeError, ValueError):
         return type(cell).__name__ == "NAType"
-
-
-def as_number(cell: Any) -> float | None:
-    """The number in a cell, None if there is none; infinity is no number."""
-    if isinstance(cell, str):
-        text = cell.strip(BLANKS)
-        return float(text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
-    if isinstance(cell, date):
-        return None
-    try:
-        number = float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _is_scalar(cell: Any) -> bool:
@@ -267,23 +356,47 @@ def _counts(numbers: np.ndarray) -> bool:
     return abs(steps[0]) == 1 and bool((steps[: LOOKED_AT - 1] == steps[0]).all() and (steps * steps[0] > 0).all())
 
 
-def date_pattern(texts: Sequence[str]) -> str | None:
-    """The pattern by which nearly all of these texts are dates; None if there is none."""
+def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | None:
+    """The pattern by which nearly all of these texts are dates, or several with « | » between; None if there is none.
+
+    The pattern that reads most of them comes first. Of 03/04/2024 the month is first, unless other cells of the column
+    show that it is the day, or ``dayfirst`` says so.
+    """
     looked = texts[:LOOKED_AT]
-    alike = [text for text in looked if LOOKS_LIKE_A_DATE.fullmatch(text)]
-    if not looked or len(alike) < NEARLY_ALL * len(looked):
+    left = [text for text in looked if LOOKS_LIKE_A_DATE.fullmatch(text)]
+    enough = NEARLY_ALL * len(looked)
+    if not looked or len(left) < enough:
         return None
-    for pattern in (ISO, *(day + time for day in DAYS for time in TIMES)):
-        if sum(as_date(text, pattern) is not None for text in alike) >= NEARLY_ALL * len(looked):
-            return pattern
-    return None
+    days = [day for day in DAYS if dayfirst is None or day not in (MONTH_FIRST if dayfirst else DAY_FIRST)]
+    patterns = [ISO, *(day + time for day in days for time in TIMES)]
+    chosen: list[str] = []
+    found = 0
+    while left and found < enough and len(chosen) < MOST_PATTERNS:
+        best, best_read = "", 0
+        for pattern in patterns:
+            read = sum(as_date(text, pattern) is not None for text in left)
+            if read > best_read:
+                best, best_read = pattern, read
+            if read == len(left):
+                break
+        if best_read < max(1, (1 - NEARLY_ALL) * len(looked) / 2):
+            break
+        chosen.append(best)
+        found += best_read
+        left = [text for text in left if as_date(text, best) is None]
+    return OR.join(chosen) if found >= enough else None
 
 
 def as_date(text: str, pattern: str) -> datetime | None:
-    """The moment that a text names."""
-    try:
-        if pattern == ISO:
-            return datetime.fromisoformat(text.strip())
-        return datetime.strptime(text.strip(), pattern)
-    except ValueError:
-        return None
+    """The moment that a text names, by a pattern or the first of several that reads it."""
+    for one in _patterns(pattern):
+        try:
+            return datetime.fromisoformat(text.strip()) if one == ISO else datetime.strptime(text.strip(), one)
+        except ValueError:
+            continue
+    return None
+
+
+@lru_cache(64)
+def _patterns(pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.split(OR))

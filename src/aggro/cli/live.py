@@ -1,0 +1,160 @@
+"""A pipe that goes on for ever, such as ``tail -f log | aggro predict m.aggro -``: lines are read as they come.
+
+What has come so far is a batch: its whole lines become a small file, which is read like any other. What the first batch
+shows (the format, the delimiter, whether there is a header) holds for all of them. Compressed and binary data are read
+to their end first.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from aggro.cli.options import Reading
+
+AT_ONCE = 2**20  # bytes of a batch
+LONGEST_ROW = 2**24  # bytes, after which a quote that is open was never meant as one
+PATIENCE = 1.0  # seconds without a line, after which the first lines are all there is to guess from
+BINARY = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1")
+BOM = b"\xef\xbb\xbf"
+
+Open = Callable[[list[str], Reading], Any]
+
+
+def pipe_of(data: list[str]) -> int | None:
+    """The number of stdin, if that is the data, and a pipe or a terminal; None for files."""
+    if data != ["-"]:
+        return None
+    try:
+        number = sys.stdin.fileno()
+        return None if Path(f"/dev/fd/{number}").is_file() else number
+    except (AttributeError, OSError, ValueError):  # replaced by something that is no file
+        return None
+
+
+class LiveStream:
+    """The chunks of a pipe. What else is asked of it, the stream of the latest batch answers.
+
+    ``open_batch(paths, reading)`` opens a batch; ``rows`` is how many lines the first one waits for.
+    """
+
+    def __init__(self, pipe: int, reading: Reading, open_batch: Open, rows: int = 1) -> None:
+        from aggro.streams.io.files import Source
+
+        self._pipe, self._reading, self._open, self._rows = pipe, reading, open_batch, rows
+        self._folder = tempfile.TemporaryDirectory(prefix="aggro-")
+        self.sources, self.files, self.start = [Source("-")], ["-"], None
+        self.prepare: Any = None
+        self.bad_lines, self._lines, self._top = 0, 0, b""
+        self._batches = self._read()
+        self.batch = self._opened(next(self._batches, b""))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["batch"], name)
+
+    def can_be_read_again(self) -> bool:
+        """A pipe cannot."""
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            batch = self.batch
+            batch.prepare = self.prepare
+            yield from batch
+            self.bad_lines += batch.bad_lines
+            text = next(self._batches, None)
+            if text is None:
+                return
+            self.batch = self._opened(text)
+
+    def _opened(self, text: bytes | Path) -> Any:
+        """The stream of a batch."""
+        if isinstance(text, Path):
+            return self._named(self._open([str(text)], self._reading))
+        path = Path(self._folder.name) / "stdin"
+        path.write_bytes(self._top + text)
+        before = self.__dict__.get("batch")
+        stream = self._named(self._open([str(path)], self._reading))
+        if before is None:
+            self._settle(stream, text)
+        else:
+            stream.lines_above = self._lines - self._top.count(b"\n")
+            stream.settled.task, stream.options["labels"] = before.settled.task, before.options["labels"]
+            if stream.raw:
+                stream.options["columns"] = before.columns
+                stream.options["label"] = before.options["label"]
+        self._lines += text.count(b"\n")
+        return stream
+
+    def _named(self, stream: Any) -> Any:
+        stream.sources[0].title = "stdin"
+        return stream
+
+    def _settle(self, stream: Any, text: bytes) -> None:
+        """Let what the first batch shows hold for the others."""
+        self._reading = replace(self._reading, format=stream.format)
+        if stream.format != "csv":
+            return
+        from aggro.streams.tables.csv_layout import layout_of
+
+        layout = layout_of(stream)
+        self._reading = replace(self._reading, header=layout.header, delimiter=layout.delimiter, skip_rows=0)
+        if layout.header:
+            self._top = layout.top_line(text.removeprefix(BOM)) + b"\n"
+
+    def _read(self) -> Iterator[bytes | Path]:
+        """Batches of whole lines, as they come."""
+        held, first, more = b"", True, True
+        while more:
+            data = self._wait(first and held.count(b"\n") > 0)
+            more = data is None or bool(data)
+            held += data or b""
+            if first and (held.startswith(BINARY) or b"\0" in held[:4096]):
+                yield self._rest(held)
+                return
+            if first and more and data is not None and held.count(b"\n") < self._rows:
+                continue
+            end = self._end(held, first) if more else len(held)
+            if end and held[:end].strip():
+                yield held[:end] if held[:end].endswith(b"\n") else held[:end] + b"\n"
+                held, first = held[end:], False
+
+    def _wait(self, short: bool) -> bytes | None:
+        """What comes next, and what is there with it; b"" at the end, None if ``short`` and nothing comes for long."""
+        try:
+            if short and self._rows > 1 and not select.select([self._pipe], [], [], PATIENCE)[0]:
+                return None
+            data = os.read(self._pipe, AT_ONCE)
+            while data and len(data) < AT_ONCE and select.select([self._pipe], [], [], 0)[0]:
+                more = os.read(self._pipe, AT_ONCE - len(data))
+                if not more:
+                    break
+                data += more
+            return data
+        except OSError:  # a system on which pipes cannot be asked
+            return os.read(self._pipe, AT_ONCE)
+
+    def _end(self, text: bytes, first: bool) -> int:
+        """Where the last whole row of a text ends: in CSV, not within quotes."""
+        end = text.rfind(b"\n") + 1
+        is_csv = self._reading.format in ((None, "csv") if first else ("csv",)) and not text.lstrip().startswith(b"{")
+        if not is_csv or self._reading.delimiter == "\t" or len(text) > LONGEST_ROW:
+            return end
+        while end and text.count(b'"', 0, end) % 2:
+            end = text.rfind(b"\n", 0, end - 1) + 1
+        return end
+
+    def _rest(self, held: bytes) -> Path:
+        """All of the data, in a file."""
+        path = Path(self._folder.name) / "data"
+        with open(path, "wb") as file, open(self._pipe, "rb", closefd=False) as rest:
+            file.write(held)
+            shutil.copyfileobj(rest, file)
+        return path

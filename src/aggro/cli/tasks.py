@@ -1,0 +1,123 @@
+"""The task of a command: as said, as the learner has it, or as the labels show; and the learner for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake
+from aggro.cli.live import LiveStream
+from aggro.cli.options import Reading
+from aggro.streams.tables.task import CLASSIFICATION, REGRESSION, TASKS, Task, task_of_labels
+
+if TYPE_CHECKING:
+    from aggro.streams import Stream
+
+AUTO = "auto"
+LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
+BESIDE = {CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"), REGRESSION: ("PARegressor", "AROWRegressor")}
+LOOKED_AT = 1000  # rows, to see what the labels are
+
+
+def complete_tasks(incomplete: str) -> list[str]:
+    return [name for name in (AUTO, *TASKS) if name.startswith(incomplete)]
+
+
+TaskOption = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        metavar="NAME",
+        autocompletion=complete_tasks,
+        help="classification or regression; auto: by the labels, or by the learner if one is named.",
+    ),
+]
+
+
+def check_task(said: str) -> None:
+    if said not in (AUTO, *TASKS):
+        raise Mistake(f"--task {said} is not known. Expected {AUTO}, {', '.join(TASKS)}.")
+
+
+def check_agrees(said: str, learner: Any) -> None:
+    """Refuse a learner of another task than was said."""
+    from aggro.learners.shared.inside import innermost, task_of
+
+    check_task(said)
+    task = task_of(learner)
+    if said not in (AUTO, task):
+        name = type(innermost(learner)).__name__
+        raise Mistake(f"--task {said} and {name}, which is for {task}, do not go together. Leave one out.")
+
+
+def open_and_decide(
+    data: Sequence[str], reading: Reading, said: str, settings: Sequence[str] = (), live: int | None = None
+) -> tuple[Any, Task]:
+    """The stream, and its task where no learner was named: as said, as settings need it, or by the labels.
+
+    ``live`` is the number of a pipe that is read as lines come.
+    """
+    from aggro.cli.reading import blaming_the_data, open_data
+
+    check_task(said)
+    if said == AUTO:
+        said = task_of_settings(settings) or AUTO
+    how: dict[str, Any] = {"labels": "either"} if said == AUTO else {"task": said}
+
+    def opened(paths: Sequence[str], reading: Reading) -> Any:
+        return open_data(paths, reading, **how)
+
+    stream: Any = opened(data, reading) if live is None else LiveStream(live, reading, opened, LOOKED_AT)
+    if said != AUTO:
+        decided = Task(said, "as said")
+        if stream.raw:
+            with blaming_the_data():
+                _ = stream.columns
+    else:
+        with blaming_the_data():
+            decided = stream_task(stream)
+    stream.settled.task = decided
+    if stream.raw:
+        stream.options["labels"] = decided.labels
+    return stream, decided
+
+
+def stream_task(stream: Stream) -> Task:
+    """What the labels of a stream make."""
+    if stream.raw:
+        return stream.task or Task(CLASSIFICATION, "no label was found")
+    if not stream.can_be_read_again():
+        return Task(CLASSIFICATION, "the data are read once, so the labels were not looked at")
+    from aggro.cli.reading import missing
+
+    first = next(iter(stream), None)
+    if first is None or first.y is None:
+        return Task(CLASSIFICATION, "no label was found")
+    return task_of_labels(first.y[~missing(first.y)][:LOOKED_AT].tolist(), codes=True)
+
+
+def task_of_settings(settings: Sequence[str]) -> str | None:
+    """The task of the one usual learner that has all these settings; None if both have them, or none."""
+    from aggro.learners.registry import find
+    from aggro.learners.shared.inside import constraints_of
+
+    names = {setting.partition("=")[0].strip() for setting in settings}
+    fits = [task for task, name in LEARNERS.items() if names <= {*constraints_of(find(name).load())}]
+    return fits[0] if names and len(fits) == 1 else None
+
+
+def task_lines(stream: Stream, task: str) -> list[str]:
+    """Lines that say what is predicted, and why."""
+    decided: Task | None = stream.settled.task
+    if decided is None or task not in TASKS:
+        return []
+    if decided.name == task == CLASSIFICATION and not stream.raw and not decided.doubtful:
+        return []  # the labels of such a file are classes
+    if decided.name == task:
+        return [f"task: {decided}"]
+    return [
+        f"Note: the learner is for {task}, but the label looks like {decided.name} ({decided.why}): leave --learner "
+        f"out, or take --learner {LEARNERS[decided.name]}."
+    ]

@@ -1,0 +1,133 @@
+"""Nested values as flat columns: the one place where records, JSON Lines, frames and Parquet files are flattened.
+
+=========================================  =========================================================================
+value                                      what becomes of it
+=========================================  =========================================================================
+{"user": {"country": "de"}}                the column «user.country»
+{"tags": ["new", "red"]}                   the column «tags», a bag: text in which each item is one word
+{"embedding": [0.1, 0.2]}                  the columns «embedding.0» and «embedding.1», if all lists have one length
+{"ids": [12, 7]}, {"ids": [5]}             a bag, as the lengths differ
+{"items": [{"sku": "a"}, {"sku": "b"}]}    «items.sku», as of the list ["a", "b"]
+=========================================  =========================================================================
+
+A field that was a bag, or columns, stays so: ``known`` says what there is. Anything else, such as a list of lists of
+words, is left as it is, and then no column that can be learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+BAG = "\x1f"  # begins the text of a bag; no part of a word, and not to be seen
+GLUE = "ˍ"  # between the words of an item, of which one word is made: a modifier letter
+LONG_ITEM = 3  # words; longer items are text, word by word
+DEEPEST = 64  # levels
+MOST_PLACES = 4096  # numbers in a list that becomes columns
+
+LISTS = (list, tuple, set, frozenset, np.ndarray)
+NESTED = frozenset({dict, *LISTS})
+
+
+def is_nested(cell: Any) -> bool:
+    """Is this a dict, a list or an array?"""
+    return type(cell) in NESTED or isinstance(cell, Mapping | list | tuple)
+
+
+def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One record, flattened; ``known`` are the columns that there are, by name, with their roles."""
+    if NESTED.isdisjoint(map(type, record.values())) and not any(map(is_nested, record.values())):
+        return record
+    return {name: cells[0] for name, cells in flat({name: [cell] for name, cell in record.items()}, known).items()}
+
+
+def flat(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of cells, flattened; those without nested cells are as they were."""
+    found: dict[str, Any] = {}
+    for name, column in columns.items():
+        cells = _cells(column)
+        if cells is None:
+            found[name] = column
+            continue
+        for child, inside in _flatten(name, cells, known, 0).items():
+            if child == name or child not in columns:  # a field that is called «user.country» counts
+                found[child] = inside
+    return found
+
+
+def _cells(column: Any) -> list[Any] | None:
+    """The cells of a column in which some are nested; None for other columns."""
+    if hasattr(column, "to_pylist"):
+        import pyarrow as pa
+
+        return column.to_pylist() if pa.types.is_nested(column.type) else None
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.dtype == object and any(map(is_nested, column)) else None
+    if isinstance(column, list) and not NESTED.isdisjoint({*map(type, column)}):
+        return column
+    return column if isinstance(column, list) and any(map(is_nested, column)) else None
+
+
+def _flatten(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
+    """One column as flat ones."""
+    cells = [_plain(cell) for cell in cells]
+    if depth > DEEPEST or not any(map(is_nested, cells)):
+        return {name: cells}
+    found: dict[str, list[Any]] = {}
+    keys = dict.fromkeys(key for cell in cells if isinstance(cell, Mapping) for key in cell)
+    for key in keys:
+        inside = [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells]
+        found |= _flatten(f"{name}.{key}", inside, known, depth + 1)
+    rest = [None if isinstance(cell, Mapping) else cell for cell in cells]
+    if any(isinstance(cell, list) for cell in rest):
+        found |= _lists(name, rest, known, depth)
+    elif any(cell is not None for cell in rest):
+        found[name] = rest
+    return found
+
+
+def _plain(cell: Any) -> Any:
+    """Arrays, tuples and sets as lists."""
+    if isinstance(cell, np.ndarray):
+        return cell.ravel().tolist() if cell.ndim else cell.item()
+    if isinstance(cell, set | frozenset):
+        return sorted(cell, key=str)
+    return list(cell) if isinstance(cell, tuple) else cell
+
+
+def _lists(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
+    """A column of lists as flat ones; cells that are no lists count as a list of one."""
+    lists = [cell if isinstance(cell, list) else [] if cell is None else [cell] for cell in cells]
+    items = [_plain(item) for cell in lists for item in cell if item is not None]
+    if any(isinstance(item, Mapping) for item in items):
+        keys = dict.fromkeys(key for item in items if isinstance(item, Mapping) for key in item)
+        found: dict[str, list[Any]] = {}
+        for key in keys:
+            inside = [[item.get(key) for item in cell if isinstance(item, Mapping)] for cell in lists]
+            found |= _flatten(f"{name}.{key}", inside, known, depth + 1)
+        return found
+    if any(isinstance(item, list) for item in items):
+        return {name: cells}
+    if all(isinstance(item, int | float | np.number) and not isinstance(item, bool) for item in items) and items:
+        longest = max(map(len, lists))
+        if f"{name}.0" in known or (name not in known and _one_length(lists) and longest <= MOST_PLACES):
+            places = range(min(longest, MOST_PLACES))
+            return {f"{name}.{k}": [cell[k] if k < len(cell) else None for cell in lists] for k in places}
+    return {name: [None if cell is None else bag(items) for cell, items in zip(cells, lists, strict=True)]}
+
+
+def _one_length(lists: Iterable[Sequence[Any]]) -> bool:
+    return len({len(cell) for cell in lists if len(cell)}) == 1
+
+
+def bag(items: Iterable[Any]) -> str:
+    """The items of a list as text, each of them one word."""
+    return BAG + " ".join(_word(item) for item in items if item is not None)
+
+
+def _word(item: Any) -> str:
+    text = str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+    words = "".join(letter if letter.isalnum() or ord(letter) > 127 else " " for letter in text).split()
+    return " ".join(words) if len(words) > LONG_ITEM else GLUE.join(words)

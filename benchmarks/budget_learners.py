@@ -4,7 +4,7 @@
 
 Rows of twonorm, γ = 0.05, B = 100: the time of each tenth of the stream, of that of the first, and the time of all, of
 that of KernelPAClassifier with its policy "oldest" in the same run. The published tables that have these learners are
-in ``aggro papers pamo``.
+in ``python -m papers pamo``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ the fastest round of each counts. The first of ours scales rows on the way, whic
 the test part, and the speeds of learning and predicting as multiples of the kernel learner's. The order matters on this
 set, so there are two: a random one, which is what ``fit`` takes by itself, and that of the file.
 
-The published tables that have FOGD and NOGD are in ``aggro papers pamo``.
+The published tables that have FOGD and NOGD are in ``python -m papers pamo``.
 """
 
 from __future__ import annotations

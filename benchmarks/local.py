@@ -4,19 +4,22 @@
 
 One pass of ``LOLClassifier()`` over the training rows and its predictions of the test rows, and the same of LIBLINEAR,
 a smooth SVM, a reduced one and LIBSVM. ``--quick`` takes at most 5,000 rows. The tables of the papers that have LOL are
-in ``aggro papers pamo``.
+in ``python -m papers pamo``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggro import LOLClassifier, streams
-from aggro.evaluate.baselines import run_baseline
+
+sys.path.append(str(Path(__file__).parents[1]))
+from papers.baselines import run_baseline
 
 SETS = ("svmguide1", "cbcl", "ijcnn1")
 MOST = 5000 if "--quick" in sys.argv else 10**9

@@ -6,7 +6,7 @@
 ``why`` replaces the prototype by a vector of given length in one of four directions: the difference of the means,
 that of the sums, the weights themselves, and a random direction. It is a literal pass in NumPy, apart from the
 library. svmguide1 is scaled to [−1, 1] by its training part; ijcnn1 is its first 35,000 rows; adult is a9a. The paper's
-tables and figures are made by ``aggro papers pam``.
+tables and figures are made by ``python -m papers pam``.
 
 ``speed`` prints ratios of times taken in turns in one run: 100,000 rows of 60 non-zeros in 47,000 columns, against
 PAClassifier; the same with an average; the time of one dense shrink of 47,000 weights beside that of a sparse row;

@@ -1,4 +1,4 @@
-"""PAMO: its speed beside NumPy, and one embedding for many classes. Its tables are in ``aggro papers pamo``.
+"""PAMO: its speed beside NumPy, and one embedding for many classes. Its tables are in ``python -m papers pamo``.
 
     python benchmarks/pamo.py speed
     AGGRO_DATA=folder python benchmarks/pamo.py classes   (mnist)

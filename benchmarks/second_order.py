@@ -13,7 +13,7 @@ feature each, where no covariance arises.
 olpy, whose covariance is always a matrix, learns the first 3,000 rows, and its time is taken for each row.
 
 olpy is no part of the library's requirements: ``pip install olpy``. The published tables
-that have these learners are in ``aggro papers pamo``.
+that have these learners are in ``python -m papers pamo``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Griffe takes the first of {"a", "b"} for a parameter's default: put the one first that the text names."""
+"""Griffe takes the first of {"a", "b"} for a parameter's default, whatever follows: write such types without braces.
+
+``{"a", "b"} or None, default=None`` becomes ``"a" or "b" or None, default=None``, of which Griffe reads the default.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,14 @@ from typing import Any
 
 import griffe
 
-CHOICES = re.compile(r'\{([^}]+)\}([^,\n]*), default=("[^"]*")')
+CHOICES = re.compile(r"(?m)^(\s*\w+ : )\{([^}\n]+)\}([^\n]*?)(?=, default=)")
 
 
-def default_first(match: re.Match[str]) -> str:
-    words = match[1].split(", ")
-    words.sort(key=lambda word: word != match[3])
-    return "{" + ", ".join(words) + "}" + match[2]
+def without_braces(match: re.Match[str]) -> str:
+    return match[1] + f"{match[2]}{match[3]}".replace(", ", " or ")
 
 
-class DefaultFirst(griffe.Extension):
+class DefaultsAsWritten(griffe.Extension):
     def on_class_instance(self, *, cls: griffe.Class, **_: Any) -> None:
         if cls.docstring is not None:
-            cls.docstring.value = CHOICES.sub(default_first, cls.docstring.value)
+            cls.docstring.value = CHOICES.sub(without_braces, cls.docstring.value)

@@ -10,6 +10,7 @@ from typing import Any
 
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
 
+CONTRIBUTING = "<!-- CONTRIBUTING.md -->"
 MARK, MEASURED = "<!-- learners -->", "<!-- learners, measured -->"
 FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
 PAGES = Path(__file__).parent / "learners"
@@ -87,7 +88,14 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def contributing() -> str:
+    """The page at the root of the repository, with links as they are from here."""
+    return (PAGES.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
+    if CONTRIBUTING in markdown:
+        markdown = markdown.replace(CONTRIBUTING, contributing())
     if MEASURED in markdown:
         markdown = markdown.replace(MEASURED, measured())
     markdown = BESIDE.sub(lambda mark: beside(mark[1], mark[2]), markdown)

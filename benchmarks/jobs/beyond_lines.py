@@ -9,11 +9,15 @@ PAMO-II, in which every row moves every unit.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from measure import FASTER, LONGER, SHARE, Cell, Plan, Skip, cell, in_turns
+
+sys.path.append(str(Path(__file__).parents[2]))  # the papers
 
 KERNEL, PAMO = "kernel", "PAMO"
 NOT_THERE = "the set is not in the folder AGGRO_DATA"
@@ -32,7 +36,7 @@ CHECKED = 500  # rows after which both must have made the same mistakes
 
 
 def cells(plan: Plan) -> Iterator[Cell | Skip]:
-    from aggro.papers.sets import absent
+    from papers.sets import absent
 
     for name in SVC:
         if absent(name):
@@ -50,7 +54,7 @@ def cells(plan: Plan) -> Iterator[Cell | Skip]:
 
 def chosen(name: str, part: str, most: int | None) -> tuple[Any, np.ndarray]:
     """So many rows of a part, in a random order: files are sorted, or series."""
-    from aggro.papers.sets import rows_of
+    from papers.sets import rows_of
 
     X, y = rows_of(name, part)
     order = np.random.default_rng(0).permutation(len(y))[:most]

@@ -1,6 +1,6 @@
 """The measured part of docs/papers.md, from a report.
 
-    AGGRO_DATA=folder aggro papers all --out FOLDER
+    AGGRO_DATA=folder python -m papers all --out FOLDER
     python docs/figures/papers.py FOLDER
 
 writes the count, the best of each set and every counted cell between the two marks of the page.

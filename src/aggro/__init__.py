@@ -1,59 +1,115 @@
-"""Online passive-aggressive learning: one pass, constant memory, exact updates, no learning rate."""
+"""Online passive-aggressive learning: one pass, constant memory, exact updates, no learning rate.
+
+The names in ``__all__`` are those to begin with. ``aggro.published`` has every algorithm under the name and with the
+defaults of its paper. Every learner of the library, with the library's defaults, is here too, as ``aggro.NAME``.
+"""
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import aggro.moved  # noqa: F401  # old names of modules are found from here on
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
 
-if TYPE_CHECKING:  # a family that is not here is Any to type checkers
+if TYPE_CHECKING:
+    from aggro import distributed as distributed
+    from aggro import evaluate as evaluate
+    from aggro import export as export
+    from aggro import interop as interop
+    from aggro import models as models
+    from aggro import plot as plot
+    from aggro import published as published
+    from aggro import streams as streams
+    from aggro import testing as testing
+    from aggro import theory as theory
     from aggro.engine.user_steps import step as step
-    from aggro.learners.active import *  # noqa: F403
-    from aggro.learners.feature_maps import *  # noqa: F403
-    from aggro.learners.first_order import *  # noqa: F403
-    from aggro.learners.kernel import *  # noqa: F403
-    from aggro.learners.linear import *  # noqa: F403
-    from aggro.learners.local import *  # noqa: F403
-    from aggro.learners.maxout import *  # noqa: F403
-    from aggro.learners.means import *  # noqa: F403
-    from aggro.learners.multiplicative import *  # noqa: F403
-    from aggro.learners.records import *  # noqa: F403
+    from aggro.estimators.active import ActiveLearner as ActiveLearner
+    from aggro.estimators.feature_maps import FOGDClassifier as FOGDClassifier
+    from aggro.estimators.feature_maps import NOGDClassifier as NOGDClassifier
+    from aggro.estimators.first_order import ALMAClassifier as ALMAClassifier
+    from aggro.estimators.first_order import OSELMClassifier as OSELMClassifier
+    from aggro.estimators.first_order import Perceptron as Perceptron
+    from aggro.estimators.first_order import ROMMAClassifier as ROMMAClassifier
+    from aggro.estimators.kernel import BOGDClassifier as BOGDClassifier
+    from aggro.estimators.kernel import BPASClassifier as BPASClassifier
+    from aggro.estimators.kernel import BSGDClassifier as BSGDClassifier
+    from aggro.estimators.kernel import Forgetron as Forgetron
+    from aggro.estimators.kernel import KernelPAClassifier as KernelPAClassifier
+    from aggro.estimators.kernel import KernelPARegressor as KernelPARegressor
+    from aggro.estimators.kernel import KernelPAUniclass as KernelPAUniclass
+    from aggro.estimators.kernel import Projectron as Projectron
+    from aggro.estimators.kernel import RandomizedBudgetPerceptron as RandomizedBudgetPerceptron
+    from aggro.estimators.linear import PAClassifier as PAClassifier
+    from aggro.estimators.linear import PARegressor as PARegressor
+    from aggro.estimators.local import ILOLClassifier as ILOLClassifier
+    from aggro.estimators.local import LOLClassifier as LOLClassifier
+    from aggro.estimators.maxout import PAMOClassifier as PAMOClassifier
+    from aggro.estimators.means import PAMeansClassifier as PAMeansClassifier
+    from aggro.estimators.multiplicative import MultiplicativePAClassifier as MultiplicativePAClassifier
+    from aggro.estimators.multiplicative import MultiplicativePARegressor as MultiplicativePARegressor
+    from aggro.estimators.multiplicative import MultiplicativePAUniclass as MultiplicativePAUniclass
+    from aggro.estimators.records import RecordLearner as RecordLearner
+    from aggro.estimators.second_order import AROWClassifier as AROWClassifier
+    from aggro.estimators.second_order import AROWRegressor as AROWRegressor
+    from aggro.estimators.second_order import CWClassifier as CWClassifier
+    from aggro.estimators.second_order import SCWClassifier as SCWClassifier
+    from aggro.estimators.uniclass import PAUniclass as PAUniclass
     from aggro.learners.register import register as register
-    from aggro.learners.uniclass import *  # noqa: F403
     from aggro.models import load as load
     from aggro.theory.batch_conversion import fit_until as fit_until
 
 __version__ = "0.2.0"
 
-# Nothing heavy is imported until it is asked for.
-_HOMES = {
-    **{entry.name: "aggro.estimators" for entry in (*LEARNERS, ACTIVE, RECORDS)},
+__all__ = [
+    "AROWClassifier",
+    "AROWRegressor",
+    "ActiveLearner",
+    "KernelPAClassifier",
+    "KernelPARegressor",
+    "PAClassifier",
+    "PAMOClassifier",
+    "PAMeansClassifier",
+    "PARegressor",
+    "PAUniclass",
+    "RecordLearner",
+    "distributed",
+    "evaluate",
+    "export",
+    "interop",
+    "load",
+    "models",
+    "plot",
+    "published",
+    "register",
+    "step",
+    "streams",
+    "testing",
+    "theory",
+]
+
+# Everything is imported when it is asked for: ``import aggro`` takes no time.
+_FUNCTIONS = {
     "fit_until": "aggro.theory.batch_conversion",
     "load": "aggro.models",
     "register": "aggro.learners.register",
     "step": "aggro.engine.user_steps",
 }
-_MODULES = ("distributed", "evaluate", "export", "interop", "models", "plot", "streams", "testing", "theory")
+_MODULES = {
+    *("distributed", "evaluate", "export", "interop", "models", "plot", "published", "streams", "testing", "theory"),
+}
 
-__all__ = sorted((*_HOMES, *_MODULES))
 
+if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
 
-def __getattr__(name: str) -> Any:
-    collects = gc.isenabled()
-    gc.disable()  # what is imported stays: there is no garbage to look for
-    try:
-        if name in _HOMES:
-            return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
         if name in _MODULES:
             return import_module(f"aggro.{name}")
-    finally:
-        if collects:
-            gc.enable()
-    raise AttributeError(f"module 'aggro' has no attribute {name!r}")
+        if name in _FUNCTIONS:
+            return getattr(import_module(_FUNCTIONS[name]), name)
+        if any(entry.name == name for entry in (*LEARNERS, ACTIVE, RECORDS)):
+            return getattr(import_module("aggro.estimators"), name)
+        raise AttributeError(f"module 'aggro' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

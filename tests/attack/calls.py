@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import aggro
+from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
 from aggro.learners.registry import LEARNERS
 from aggro.models.state_check import flatten
 from aggro.streams import Chunk
@@ -34,6 +35,7 @@ from aggro.testing.variants import Variant, arrays, variants
 
 EXPECTED = (ValueError, TypeError, KeyError, MemoryError, NotImplementedError)
 CALLS = 8
+LEARNING = ("learn_one", "partial_fit", "learn_chunk", "fit", "flush")
 WIDTHS = (3, 3, 3, 4, 1, 7)
 
 
@@ -82,6 +84,17 @@ def misfit(model):
             return f"the array {name} of the state is read-only, or not in C order"
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             return f"finite rows have made the array {name} of the state not finite"
+    return ""
+
+
+def unsavable(model, path):
+    """Why a model that has learned cannot be saved, or nothing."""
+    if "_model" not in model.__dict__.get("estimator_", model).__dict__:
+        return ""
+    try:
+        model.save(path)
+    except ValueError as error:
+        return f"what was learned cannot be saved ({error})"
     return ""
 
 
@@ -151,7 +164,8 @@ class Hostile:
             return self.rng.choice([0.0, 1.0, self.rng.uniform(self.least, 3.0), self.rng.randint(int(self.least), 3)])
         return self.rng.choice(
             [float("nan"), float("inf"), -1e308, 1e308, 5e-324, 10**400, "1.5", None, Sulky(), 1j, b"1", np.float32(2),
-             np.int64(2), True, [1.0], np.array([1.0, 2.0]), -0.0, 1e155]
+             np.int64(2), True, [1.0], np.array([1.0, 2.0]), -0.0, 1e155,
+             LARGEST_VALUE, -LARGEST_VALUE, 1e49, 1e-49, 1e-160]
         )  # fmt: skip
 
     def label(self):
@@ -167,7 +181,23 @@ class Hostile:
     def weight(self):
         if self.rng.random() < 0.8:
             return self.rng.choice([1.0, 1.0, 1, 0.5, 2.0, 0.0])
-        return self.rng.choice([-1.0, float("nan"), "1", None, 1e308, 1e-320, np.float32(0.5), [1.0], Sulky()])
+        return self.rng.choice(
+            [
+                -1.0,
+                float("nan"),
+                "1",
+                None,
+                1e308,
+                1e-320,
+                np.float32(0.5),
+                [1.0],
+                Sulky(),
+                HEAVIEST,
+                LIGHTEST,
+                1e8,
+                1e-14,
+            ]
+        )
 
     def width(self):
         return self.rng.choice(WIDTHS)
@@ -177,7 +207,9 @@ class Hostile:
         row = self.numpy.uniform(self.least, 3.0, self.width())
         kind = self.rng.randrange(14)
         if kind == 0:
-            row[self.rng.randrange(row.shape[0])] = self.rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308])
+            row[self.rng.randrange(row.shape[0])] = self.rng.choice(
+                [np.nan, np.inf, -1e308, LARGEST_VALUE, -LARGEST_VALUE]
+            )
         return {
             1: lambda: row.astype(np.float32), 2: lambda: row.tolist(), 3: lambda: row[None],
             4: lambda: row.astype(object), 5: lambda: row.view(Liar), 6: lambda: np.zeros(0), 7: lambda: row[::-1],
@@ -215,7 +247,7 @@ class Hostile:
         X = self.numpy.uniform(self.least, 3.0, (n, width)) * (self.numpy.random((n, width)) < 0.7)
         kind = self.rng.randrange(20)
         if kind == 0 and X.size:
-            X.flat[self.rng.randrange(X.size)] = self.rng.choice([np.nan, np.inf, -1e308, 1e308])
+            X.flat[self.rng.randrange(X.size)] = self.rng.choice([np.nan, np.inf, LARGEST_VALUE, -1e308, 1e49])
         if kind in (1, 2, 3, 4, 5):
             return self.spoiled(csr_matrix(X))
         return {
@@ -415,7 +447,7 @@ def sequence(make, variant, seed, path, counts):
                 continue
             raise Fault(f"{where}: {type(error).__name__}: {error}") from error
         counts["taken"] += 1
-        if wrong := misfit(model):
+        if wrong := misfit(model) or (name in LEARNING and unsavable(model, path)):
             raise Fault(f"{where}: {wrong}")
         if name == "question":
             if fingerprint(model) != before:

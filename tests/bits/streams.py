@@ -53,7 +53,7 @@ def machine() -> str:
 
 
 def streams(variant: Variant) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray | None]]:
-    """Forms of rows, weights, two classes and three, and rows whose squared norm is no float."""
+    """Forms of rows, weights, two classes and three, and rows that are large or short."""
     X, y = stream(variant, n=ROWS)
     weights = np.where(np.arange(ROWS) % 7 == 3, 0.0, 0.5 + np.arange(ROWS) % 3)
     yield "dense", X, y, None
@@ -62,7 +62,7 @@ def streams(variant: Variant) -> Iterator[tuple[str, Any, np.ndarray, np.ndarray
     if variant.classifies:
         yield "two-classes", *stream(variant, n=ROWS, classes=2), None
     if variant.new()._least() < 0.0:  # others take only rows of moderate size
-        far = X * 10.0 ** (170.0 * (np.arange(ROWS) % 9 == 4) - 170.0 * (np.arange(ROWS) % 11 == 5))[:, None]
+        far = X * 10.0 ** (45.0 * (np.arange(ROWS) % 9 == 4) - 170.0 * (np.arange(ROWS) % 11 == 5))[:, None]
         yield "far", far, y, None
 
 

@@ -110,8 +110,6 @@ def test_frames_keep_scikit_learns_rules(variant, frame):
     assert_close(
         np.array(model.decision_one(dict(zip(names, X[0], strict=True)))), decisions(model, frame(X, columns=names))[0]
     )
-    with pytest.raises(ValueError, match="same order"):
-        model.predict(frame(X, columns=names[::-1]))
     with pytest.raises(ValueError, match="unseen at fit time"):
         model.partial_fit(frame(X, columns=[*names[:-1], "other"]), y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):

@@ -1,7 +1,7 @@
 """Every example of the README and the docs runs, and prints what the page says it prints.
 
 The files of a page are saved, and its other ``python`` blocks executed in order, in one namespace. A ``text`` block
-right after one holds what it prints. CONTRIBUTING.md adds a learner to the package, so it is executed on a copy.
+right after one holds what it prints. One page adds a learner to the package, so it is executed on a copy.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from helpers.pages import ROOT, examples, save_files
 
 # What a page needs that is not always there.
 EXTRAS = {"export-to-onnx.md": "onnxruntime", "from-one-file-to-a-cluster.md": "distributed"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ADD = ROOT / "docs" / "develop" / "add-a-learner.md"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {ADD})]
 
 
-# In the same process as CONTRIBUTING's example: what a learner needs no further line for.
+# In the same process as that page's example: what a learner needs no further line for.
 THE_REST = """
 import aggro
 from aggro.interop import river
-assert {"ClassPerceptron"} <= {*aggro.__all__, *dir(aggro)} & {*aggro.estimators.__all__, *dir(aggro.estimators)}
+assert aggro.ClassPerceptron is aggro.estimators.ClassPerceptron is aggro.published.ClassPerceptron
+assert "ClassPerceptron" in {*aggro.estimators.__all__} & {*aggro.published.__all__}
 assert river.ClassPerceptron.__name__ == "ClassPerceptron"
 """
 
@@ -57,9 +59,9 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
             assert printed.getvalue() == example.output, f"{page.name}, the example at line {example.line}"
 
 
-def test_contributing_adds_a_learner_in_one_file_and_one_line(tmp_path):
-    """The file and the registry's line of CONTRIBUTING.md, in a copy of the package, and what then runs."""
-    new_file, registry_line, *rest = examples(ROOT / "CONTRIBUTING.md")
+def test_a_learner_is_added_by_one_file_and_one_line(tmp_path):
+    """The file and the registry's line of the page, in a copy of the package, and what then runs."""
+    new_file, registry_line, *rest = examples(ADD)
     package = tmp_path / "src" / "aggro"
     shutil.copytree(ROOT / "src" / "aggro", package, ignore=shutil.ignore_patterns("__pycache__"))
     assert new_file.code.startswith("# src/aggro/learners/class_perceptron.py\n")

@@ -83,6 +83,44 @@ def twin_curve(tally, n):
     return minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_curve_has_the_least_loss_whatever_came_before(seed):
+    """Also after rows whose scores told the classes apart, which leave a curve with a huge slope."""
+    rng, tally, n = np.random.default_rng(seed), new_tally(2), 64
+    tally.rows[:] = n, 0, 0, 2, n.bit_length()
+    tally.marks[0] = n
+    for _ in range(6):
+        rows, scale, slope = (
+            int(rng.integers(8, 200)),
+            10.0 ** rng.uniform(-6, 3),
+            rng.choice([-1.0, 0.0, 1.0, 4.0, 1e9]),
+        )
+        leads = rng.standard_normal(rows) * scale
+        odds = np.clip(slope * leads / scale + rng.standard_normal(), -700, 700)
+        for d, hit in zip(leads, rng.random(rows) < 1.0 / (1.0 + np.exp(-odds)), strict=True):
+            tally.pairs[1, twin_bin(d), int(hit)] += n * n / EFFECTIVE  # each pair counts as one
+        if rng.random() < 0.3:
+            tally.curve[1, SLOPE] *= 1e4
+        tend(tally, NONE)
+        a, b, _ = tally.curve[1]
+        others, own = tally.pairs[1].T * EFFECTIVE / n**2
+        high, low = (own.sum() + 1) / (own.sum() + 2), 1 / (others.sum() + 2)
+        unit = np.abs(MIDDLES[own + others > 0.0]).max()
+
+        def loss(at, others=others, own=own, high=high, low=low, unit=unit):
+            z = at[0] * MIDDLES / unit + at[1]
+            return ((own + others) * np.logaddexp(0.0, z) - (own * high + others * low) * z).sum() / (
+                own + others
+            ).sum()
+
+        best = min(
+            minimize(loss, start, method="L-BFGS-B", bounds=[(0.0, None), (None, None)], tol=1e-14).fun
+            for start in ([0.0, 0.0], [a * unit, b])
+        )
+        assert a >= 0.0
+        assert loss([a * unit, b]) <= best + 1e-6
+
+
 @pytest.mark.parametrize("separable", [False, True])
 def test_a_sigmoid_is_the_one_of_least_log_loss(separable):
     leads, hits = some_pairs()

@@ -1,33 +1,18 @@
-"""Rows scaled on the way, against a twin that looks at all rows so far anew for each row."""
+"""Rows standardised by the moments of the rows before them, against a twin that looks at all of those anew."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.moments import as_learned
 from scipy.sparse import csr_matrix
 
-from aggro.engine.prepared_rows import Alone, most_entries, scale_dense, scale_sparse
+from aggro.engine.prepared_rows import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import LISTED, Scale, new_scaling
+from aggro.engine.scaling import LISTED, ROWS, Scale, new_scaling
 from aggro.learners.shared.features import frozen
 
 MODES = [Scale.STANDARD, Scale.RMS, Scale.AUTO]
-
-
-def twin(mode, X):
-    """Every value by its column down to this row."""
-    Z = np.zeros_like(X)
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            column = X[: i + 1, j]
-            there = column[column != 0.0]
-            if mode is Scale.STANDARD or (mode is Scale.AUTO and 4 * there.shape[0] >= i + 1):
-                deviation = np.sqrt(np.mean((column - column.mean()) ** 2))
-                varied = np.ptp(column) > 0.0
-                Z[i, j] = (X[i, j] - column.mean()) / deviation if varied else 0.0
-            elif X[i, j] != 0.0:
-                Z[i, j] = X[i, j] / np.sqrt(np.mean(there**2))
-    return Z
 
 
 def rows(n=120, width=11, seed=0):
@@ -45,11 +30,20 @@ def rows(n=120, width=11, seed=0):
     return X
 
 
+class Written:
+    """Rows as they are scored, and as they are learned."""
+
+    def __init__(self, Z, order):
+        n = order.shape[0] // 2
+        self.scored, self.learned = (Z[order[:n]], Z[order[n:]]) if n else (Z, None)
+
+
 def by_rows(mode, X, scaling=None, counting=True):
     scaling = scaling or new_scaling(int(mode), X.shape[1], False)
-    Z = np.empty(X.shape)
-    assert scale_dense(Alone(scaling), frozen(np.ascontiguousarray(X)), Z, counting) == -1
-    return Z, scaling
+    Z, order = np.empty(((1 + counting) * X.shape[0], X.shape[1])), np.zeros(2 * counting * X.shape[0], np.int64)
+    used = scale_many(Alone(scaling), frozen(np.ascontiguousarray(X)), Z, order, counting)
+    assert used >= 0
+    return Written(Z[:used], order), scaling
 
 
 def as_csr(X):
@@ -60,12 +54,15 @@ def as_csr(X):
 
 def by_entries(mode, X, scaling=None, counting=True):
     scaling = scaling or new_scaling(int(mode), X.shape[1], False)
-    given = as_csr(X)
-    room = int(most_entries(Alone(scaling), given))
-    indptr, indices, data = np.zeros(X.shape[0] + 1, np.int64), np.zeros(room, np.uint32), np.zeros(room)
-    assert scale_sparse(Alone(scaling), given, indptr, indices, data, counting) == -1
-    stop = indptr[-1]
-    return csr_matrix((data[:stop], indices[:stop].astype(np.int32), indptr), shape=X.shape).toarray(), scaling
+    given, n = as_csr(X), (1 + counting) * X.shape[0]
+    room = (1 + counting) * int(most_entries(Alone(scaling), given))
+    Z = CSR(np.zeros(n + 1, np.int64), np.zeros(room, np.uint32), np.zeros(room), X.shape[1])
+    order = np.zeros(2 * counting * X.shape[0], np.int64)
+    used = scale_many(Alone(scaling), given, Z, order, counting)
+    assert used >= 0
+    stop = Z.indptr[used]
+    parts = Z.data[:stop], Z.indices[:stop].astype(np.int32), Z.indptr[: used + 1]
+    return Written(csr_matrix(parts, shape=(used, X.shape[1])).toarray(), order), scaling
 
 
 def same(a, b):
@@ -74,51 +71,74 @@ def same(a, b):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("width", [5, 8, 11, 24])
-def test_a_row_is_scaled_by_all_rows_so_far(mode, width):
+def test_a_row_is_scored_by_the_rows_before_it_and_learned_along_that_unless_it_is_far(mode, width):
     X = rows(width=width)
-    Z, scaling = by_rows(mode, X)
-    np.testing.assert_allclose(Z, twin(mode, X), rtol=1e-9, atol=1e-9)
+    X[100, 1:4] = 1e4, 30.0, -500.0
+    written, scaling = by_rows(mode, X)
+    scored, learned = as_learned(mode.name.lower(), X)
+    np.testing.assert_allclose(written.scored, scored, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(written.learned, learned, rtol=1e-8, atol=1e-8)
+    assert not (scored[70:] == learned[70:]).all()
+    assert (scored[70:] == learned[70:]).all(axis=1).mean() > 0.5
+    assert np.abs(written.learned).max() <= np.sqrt(120)
     np.testing.assert_array_equal(scaling.moments[0], (X != 0.0).sum(axis=0))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_dense_and_sparse_rows_are_the_same_to_the_bit(mode):
     X = rows()
+    X[100, 1:4] = 1e4, 30.0, -500.0
     dense, by_row = by_rows(mode, X)
     sparse, by_entry = by_entries(mode, X)
-    np.testing.assert_array_equal(dense, sparse)
+    for part in ("scored", "learned"):
+        np.testing.assert_array_equal(getattr(dense, part), getattr(sparse, part))
     np.testing.assert_array_equal(by_row.moments, by_entry.moments)
     # And they may take turns.
     first, scaling = by_rows(mode, X[:50])
     second, scaling = by_entries(mode, X[50:80], scaling)
     third, scaling = by_rows(mode, X[80:90], scaling)
     fourth, scaling = by_entries(mode, X[90:], scaling)
-    np.testing.assert_array_equal(np.vstack([first, second, third, fourth]), dense)
+    for part in ("scored", "learned"):
+        pieces = [getattr(piece, part) for piece in (first, second, third, fourth)]
+        np.testing.assert_array_equal(np.vstack(pieces), getattr(dense, part))
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("bring", [by_rows, by_entries])
-def test_what_is_scored_counts_for_nothing_and_is_scaled_as_if_it_did(mode, bring):
+@pytest.mark.parametrize("write", [by_rows, by_entries])
+def test_a_prediction_transforms_and_counts_nothing(mode, write):
     X = rows()
-    whole, _ = bring(mode, X)
-    _, scaling = bring(mode, X[:60])
+    whole, _ = write(mode, X)
+    _, scaling = write(mode, X[:60])
     before = [array.copy() for array in scaling]
-    seen, _ = bring(mode, X[60:61], scaling, counting=False)
+    asked, _ = write(mode, X[60:61], scaling, counting=False)
     assert same(before, scaling)
-    np.testing.assert_array_equal(seen[0], whole[60])
-    other, _ = (by_entries if bring is by_rows else by_rows)(mode, X[60:61], scaling, counting=False)
-    np.testing.assert_array_equal(other[0], whole[60])
+    np.testing.assert_array_equal(asked.scored[0], whole.scored[60])
+    other, _ = (by_entries if write is by_rows else by_rows)(mode, X[60:61], scaling, counting=False)
+    np.testing.assert_array_equal(other.scored[0], whole.scored[60])
 
 
-@pytest.mark.parametrize("bring", [by_rows, by_entries])
-def test_a_stream_may_be_cut_anywhere(bring):
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_predicted_is_linear_in_the_row(mode):
+    """However far the row is."""
+    X = rows()
+    _, scaling = by_rows(mode, X)
+    x = np.where(X[-1] == 0.0, 1.0, X[-1])
+    factors = np.array([1.0, 1e3, 1e6, -1e9])[:, None]
+    z = by_rows(mode, x * factors, scaling, counting=False)[0].scored
+    slopes = (z[1] - z[0]) / (1e3 - 1.0)
+    np.testing.assert_allclose(z, z[0] + slopes * (factors - 1.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("write", [by_rows, by_entries])
+def test_a_stream_may_be_chunked_anywhere(write):
     X = rows(seed=1)
-    whole, at_once = bring(Scale.AUTO, X)
+    whole, at_once = write(Scale.AUTO, X)
     pieces, scaling = [], None
     for start in range(0, 120, 7):
-        piece, scaling = bring(Scale.AUTO, X[start : start + 7], scaling)
+        piece, scaling = write(Scale.AUTO, X[start : start + 7], scaling)
         pieces.append(piece)
-    np.testing.assert_array_equal(np.vstack(pieces), whole)
+    for part in ("scored", "learned"):
+        np.testing.assert_array_equal(np.vstack([getattr(piece, part) for piece in pieces]), getattr(whole, part))
     assert same(at_once, scaling)
 
 
@@ -138,27 +158,28 @@ def test_the_list_has_every_common_feature_and_stays_short():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_that_is_not_finite_counts_for_nothing(value, sparse):
     X = rows()
-    bring = by_entries if sparse else by_rows
-    _, scaling = bring(Scale.AUTO, X[:50])
+    _, scaling = (by_entries if sparse else by_rows)(Scale.AUTO, X[:50])
     before = [array.copy() for array in scaling]
     bad = X[50:51].copy()
     bad[0, 8] = value
-    room = np.zeros(2, np.int64), np.zeros(99, np.uint32), np.zeros(99)
+    order = np.zeros(2, np.int64)
     if sparse:
-        assert scale_sparse(Alone(scaling), as_csr(bad), *room, True) == 0
+        room = CSR(np.zeros(3, np.int64), np.zeros(99, np.uint32), np.zeros(99), 11)
+        assert scale_many(Alone(scaling), as_csr(bad), room, order, True) == -1
     else:
-        assert scale_dense(Alone(scaling), frozen(bad), np.empty((1, 11)), True) == 0
+        assert scale_many(Alone(scaling), frozen(bad), np.empty((2, 11)), order, True) == -1
     assert same(before, scaling)
 
 
 def test_far_values_and_narrow_rows():
     X = rows()
-    X[5, 8], X[9, 9] = 1e300, -1e-310
-    Z, _ = by_rows(Scale.AUTO, X)
-    assert np.isfinite(Z).all()
-    assert np.abs(Z).max() <= np.sqrt(120)
+    X[5, 8], X[9, 9] = 1e50, -1e-310
+    written, _ = by_rows(Scale.AUTO, X)
+    assert np.isfinite(written.scored).all()
+    assert np.abs(written.learned).max() <= np.sqrt(120)
     narrow, wide = new_scaling(int(Scale.STANDARD), 11, False), np.zeros((40, 11))
     wide[:, :6] = X[:40, :6]
-    Z = np.empty((40, 11))
-    scale_dense(Alone(narrow), frozen(np.ascontiguousarray(X[:40, :6])), Z, True)
-    np.testing.assert_array_equal(Z, by_rows(Scale.STANDARD, wide)[0])
+    Z, order = np.empty((80, 11)), np.zeros(80, np.int64)
+    scale_many(Alone(narrow), frozen(np.ascontiguousarray(X[:40, :6])), Z, order, True)
+    np.testing.assert_array_equal(Z[order[40:]], by_rows(Scale.STANDARD, wide)[0].learned)
+    assert narrow.facts[ROWS] == 40

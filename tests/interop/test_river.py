@@ -75,7 +75,7 @@ def test_who_walks_a_model_does_not_reach_compiled_code():
         model.predict_one({"a": 1.0, "b": 2.0})
         model.learn_one(np.ones(2), False)
     assert CODE
-    code = set(map(id, CODE))
+    code = set(map(id, CODE.values()))
     seen, pending = set(), [model]
     while pending:
         thing = pending.pop()

@@ -9,10 +9,17 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from aggro.engine.jit.text import CAN_READ_TEXT
 from aggro.learners.shared import inputs, text_labels
 from aggro.learners.shared.labels import MANY, Labels, all_same, unpacked
-from aggro.learners.shared.text_labels import ENTRIES, WORDS, all_texts, number_array, number_texts, texts_of
+from aggro.learners.shared.text_labels import (
+    CAN_READ_TEXT,
+    ENTRIES,
+    WORDS,
+    all_texts,
+    number_array,
+    number_texts,
+    texts_of,
+)
 from aggro.published import PAClassifier
 
 WORDS_OF_ALL_KINDS = [

@@ -6,8 +6,12 @@ import contextlib
 import copy
 import json
 import random
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.forge import forge, parts, write
 
@@ -16,6 +20,7 @@ from aggro import ActiveLearner, RecordLearner
 from aggro.models import describe
 from aggro.models.errors import ModelFileError
 from aggro.published import PAClassifier, PARegressor
+from aggro.streams.tables.roles import Role
 
 ROWS = [
     {
@@ -51,6 +56,72 @@ def test_a_file_goes_on_to_the_bit(n, tmp_path):
     model.save(tmp_path / "a")
     again.save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+CELLS = {
+    "NaN": float("nan"),
+    "NaN of NumPy": np.float32("nan"),
+    "NaT of NumPy": np.datetime64("NaT"),
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "None": None,
+    "infinity": float("-inf"),
+    "minus zero": -0.0,
+    "Decimal": Decimal("2.5"),
+    "Decimal NaN": Decimal("NaN"),
+    "Decimal that signals": Decimal("sNaN"),
+    "Decimal beyond floats": Decimal("1e400"),
+    "Fraction": Fraction(1, 3),
+    "long integer": 10**400,
+    "integer that Python does not write": 10**5000,
+    "truth": True,
+    "truth of NumPy": np.bool_(True),
+    "integer of NumPy": np.int8(3),
+    "member of an enumeration": Role.NUMBER,
+    "bytes": b"a",
+    "complex": 1j,
+    "list": [1, 2],
+    "NUL": "a\0b",
+    "date": date(2024, 2, 29),
+    "moment": np.datetime64("2024-02-29T12:00"),
+    "duration": timedelta(1),
+    "late date": np.datetime64("20240-01-01"),
+}
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+def test_whatever_is_in_a_cell_what_was_learned_can_be_saved(cell, tmp_path):
+    """In records one by one, in lists of them, and in a frame; among numbers, among words, and alone."""
+    rows = [
+        {
+            "number": cell if i == 5 else float(i * i % 7),
+            "truth": cell if i == 2 else i % 2 == 0,
+            "word": cell if i == 4 else "ab"[i % 2],
+            "first": cell if i == 0 else i * i % 5,
+            "alone": cell,
+            "plan": "abc"[i % 3],
+        }
+        for i in range(12)
+    ]
+    labels = [i % 2 for i in range(12)]
+    ways = {
+        "one by one": lambda model: [model.learn_one(*one) for one in zip(rows, labels, strict=True)],
+        "list": lambda model: model.partial_fit(rows, labels),
+        "frame": lambda model: model.partial_fit(pd.DataFrame(rows), labels),
+        "records of a frame": lambda model: [
+            model.learn_one(*one) for one in zip(pd.DataFrame(rows).to_dict("records"), labels, strict=True)
+        ],
+    }
+    for learn in ways.values():
+        model = RecordLearner(PAClassifier())
+        learn(model)
+        model.save(tmp_path / "m")
+        again = aggro.load(tmp_path / "m")
+        assert [model.decision_one(row) for row in rows] == [again.decision_one(row) for row in rows]
+        for one, name in ((model, "a"), (again, "b")):
+            one.learn_one(rows[5], 1), one.partial_fit(rows, labels)
+            one.save(tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_without_scikit_learns_manners(tmp_path):

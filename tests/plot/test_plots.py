@@ -260,16 +260,17 @@ def test_names_that_are_too_long_for_a_line_are_shortened():
 
 
 @pytest.mark.parametrize(
-    ("model", "options", "said"),
+    ("make", "options", "said"),
     [
-        (PAClassifier(), {}, "has no weights by feature"),
-        (KernelPAClassifier().fit([[1.0], [2.0]], [0, 1]), {}, "has no weights by feature"),
-        (PAClassifier().fit([[0.0], [0.0]], [0, 1]), {}, "are 0"),
-        (PAClassifier().fit([[1.0], [2.0]], [0, 1]), {"names": ["a", "b"]}, "2 names for 1 features"),
-        (PAClassifier().fit([[1.0], [2.0]], [0, 1]), {"n": 0}, "n=0"),
+        (lambda: PAClassifier(), {}, "has no weights by feature"),
+        (lambda: KernelPAClassifier().fit([[1.0], [2.0]], [0, 1]), {}, "has no weights by feature"),
+        (lambda: PAClassifier().fit([[0.0], [0.0]], [0, 1]), {}, "are 0"),
+        (lambda: PAClassifier().fit([[1.0], [2.0]], [0, 1]), {"names": ["a", "b"]}, "2 names for 1 features"),
+        (lambda: PAClassifier().fit([[1.0], [2.0]], [0, 1]), {"n": 0}, "n=0"),
     ],
 )
-def test_what_has_no_weights_is_refused(model, options, said):
+def test_what_has_no_weights_is_refused(make, options, said):
+    model = make()  # here, and not while tests are collected: every worker would wait for its compiled code
     with pytest.raises(ValueError, match=said):
         plot.weights(model, **options)
     assert not plt.get_fignums()

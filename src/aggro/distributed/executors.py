@@ -46,7 +46,7 @@ class Here:
         return [self.submit(function, *one) for one in arguments]
 
     def result(self, handle: Any) -> Any:
-        """The same."""
+        """The result of a task: the handle itself, since tasks run as soon as they are submitted."""
         return handle
 
     def as_completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:

@@ -181,7 +181,10 @@ def swept(
     client: Any = None,
     progress: Watcher | None = None,
 ) -> Sweep:
-    """The same, over partitions that are known."""
+    """Train many learners on the same partitions, each read once for all of them, and compare them in a ``Sweep``.
+
+    ``sweep`` calls it once the data are partitioned: ``sources`` are those partitions.
+    """
     first: Learners = {}
 
     def watch(now: Progress) -> None:

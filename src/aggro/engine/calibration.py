@@ -1,6 +1,8 @@
 """Scores as probabilities, learned from what the pass sees before it learns a row.
 
 Each row is scored before its label is learned, so its score and its label are an honest pair: the row was held out.
+That is so of the first pass over the rows. After several passes of ``fit`` the model is another one, and the pairs are
+those of held-out rows instead: see ``learners.shared.held_out``.
 With f_k the score of class k, by the model that predicts, what is counted is its lead
 
     d_k = f_k − max_{j≠k} f_j
@@ -19,8 +21,9 @@ memory is bounded, and a bin is narrow where probabilities change.
 
 **Sigmoid.** After Platt, p_k = 1/(1 + exp(−a_k d_k − b_k)), where a_k ≥ 0 and b_k minimise the log loss of the bins,
 with targets (n₁ + 1)/(n₁ + 2) and 1/(n₀ + 2) instead of 1 and 0; n₁ and n₀ are how many pairs of each kind there are,
-of which weights as above leave 5/9. Newton's method, from where it stood, eight times in every doubling of the rows,
-and from row 4,096 on four times.
+of which weights as above leave 5/9. The loss is convex, and Newton's method, with steps halved until the loss falls,
+finds its minimum from anywhere. It starts from the last curve, or from a = 0 if that has the lower loss, eight times
+in every doubling of the rows, and from row 4,096 on four times.
 
 **Isotonic.** The other form asks for no shape but that p_k grows with d_k: bins beside each other whose shares fall
 are put together (pool adjacent violators), a pool of weight n with s of class k has (s + ½)/(n + 1), and between
@@ -51,7 +54,9 @@ EFFECTIVE = 5.0 / 3.0  # Σt² from 1 to T is T³/3, and as good as 5T/9 pairs o
 LATE = 128  # rows
 MANY, MORE = 4096, 65536  # rows after which every fourth block is enough, and every eighth
 LEAST = 8  # pairs before the first curve
-STEPS = 30  # of Newton's method, at the most
+STEPS = 100  # of Newton's method, at the most; it takes three to ten
+SHORTEST = 1e-12  # share of a Newton step that is tried
+SETTLED = 1e-10  # of the loss: a step that would gain less is the last
 FURTHEST = 4096.0  # that a score is raised
 BALANCED = -1.0  # in the place of costs: by the classes counted so far
 
@@ -191,38 +196,44 @@ def slopes_of_loss(bins, high, low, a, b):
 
 @part
 def fit_curve(bins, last, line):
-    """Newton's method for a and b of one class, from where they are; ``last`` is the weight of the last pair."""
+    """Fit a and b of one class; ``last`` is the weight of the last pair."""
     n0 = n1 = 0.0
     for i in range(u8(BINS)):
         n0 += bins[i, u8(0)]
         n1 += bins[i, u8(1)]
     if n0 + n1 == 0.0:
         return
+    own, other = n1, n0
     n0, n1 = n0 * (EFFECTIVE / last), n1 * (EFFECTIVE / last)
     high, low = (n1 + 1.0) / (n1 + 2.0), 1.0 / (n0 + 2.0)
+    wanted = own * high + other * low
+    flat = np.log(wanted / (own + other - wanted))  # b of the best curve with a = 0
+    least = (own + other) * (max(flat, 0.0) + np.log1p(np.exp(-abs(flat)))) - wanted * flat
     a, b = line[SLOPE], line[HEIGHT]
-    if a <= 0.0:
-        a, b = 0.0, np.log((n1 + 1.0) / (n0 + 1.0))
     loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
+    if not (a > 0.0 and loss < least):
+        a, b = 0.0, flat
+        loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
     for _ in range(STEPS):
         haa *= 1.0 + 1e-9  # a single bin leaves one of the two open
         det = haa * hbb - hab * hab
         if not det > 0.0:
             break
         da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
+        gain = ga * da + gb * db  # of a whole step, twice what the parabola promises
+        if not gain > SETTLED * loss:
+            break
         step, before = 1.0, loss
-        while step > 1e-3:
+        while step > SHORTEST:
             loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a - step * da, b - step * db)
-            if loss <= before:
+            if loss <= before - 1e-4 * step * gain:
                 break
             step *= 0.5
-        if not loss <= before:
+        if not loss < before:
             break
         a, b = a - step * da, b - step * db
-        if before - loss <= 1e-6 * before:
-            break
     if not (a > 0.0 and a < np.inf and abs(b) < np.inf):  # scores that say nothing
-        a, b = 0.0, np.log((n1 + 1.0) / (n0 + 1.0))
+        a, b = 0.0, flat
     line[SLOPE], line[HEIGHT] = a, b
 
 

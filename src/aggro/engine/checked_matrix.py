@@ -24,7 +24,7 @@ class CheckedMatrix(csr_array):  # type: ignore[misc]
 
 
 def closed(array: np.ndarray) -> np.ndarray:
-    """The same numbers in an array that cannot be written to, nor be made so: its memory is lent for reading."""
+    """A read-only view of an array. NumPy cannot make it writable again, since its memory is a read-only buffer."""
     if not array.shape[0]:
         return np.frombuffer(b"", array.dtype)
     return np.frombuffer(array.data.toreadonly(), array.dtype)

@@ -1,4 +1,4 @@
-"""Columns of a table that are all numbers and may be missing (NaN), standardised on the way: for ``aggro.encoding``."""
+"""Columns of numbers that may be missing (NaN), standardised as they stream by: for ``aggro.encoding``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, kernel
-from aggro.engine.scaling import FAR
+from aggro.engine.jit.compile import exact, exact_part, kernel
+from aggro.engine.scaling import FAR, FEW, STILL, farthest
 
 u8 = np.uint64
 
@@ -25,37 +25,64 @@ class Moments(NamedTuple):
         return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns))
 
     def copy(self) -> Moments:
-        """The same, apart."""
+        """A copy that shares no memory with these moments."""
         return Moments(*(array.copy() for array in self))
 
     def widened(self, columns: int) -> Moments:
-        """The same, with so many new columns at the end."""
+        """The moments with ``columns`` more columns at the end, of which nothing is known yet."""
         return Moments(*(np.append(array, np.zeros(columns)) for array in self))
+
+
+@exact
+def expected_variance(t, v):
+    """The variance to expect of the next value, after t of variance v; 0 where it is not known yet.
+
+    That is v·(t + 1)/(t − 3): of a normal distribution whose mean and variance are both unknown. Without it, the third
+    value of a column may be hundreds of deviations away, and whoever asks a model that has learned two rows is told
+    that it is sure.
+    """
+    return v * (t + 1.0) / (t - 3.0) if t > 3.0 and v > STILL else 0.0
 
 
 @exact_part
 def standardise_row(moments, learning, x, z):
     """Write the standardised row; ``learning`` 1.0 counts it for good, 0.0 leaves everything as it is.
 
-    With t values of a column that were there (NaN is none), this one counted, z = (x − m_t)/√(q_t/t), and 0 where
-    nothing has varied.
+    A value is (x − m)/√v by the values before it (NaN is none), where v is the variance to expect after them, and 0
+    where that is not known. One that is learned while those are few, or that is far from them (``engine.scaling``), is
+    as it is with itself counted.
     """
     counts, means, squares = moments.counts, moments.means, moments.squares
     for j in range(u8(x.shape[0])):
-        there = x[j] == x[j]
-        share = 1.0 / (counts[j] + 1.0)
-        rest = counts[j] * share
-        gap = min(max(x[j], -FAR), FAR) - means[j]
-        total = squares[j] + gap * gap * rest
-        z[j] = (gap * rest / np.sqrt(total * share) if total > 0.0 else 0.0) if there else np.nan
-        counted = learning if there else 0.0
-        counts[j] += counted
-        means[j] += gap * share if counted > 0.0 else 0.0
-        squares[j] = total if counted > 0.0 else squares[j]
+        if x[j] != x[j]:
+            z[j] = np.nan
+            continue
+        t = counts[j]
+        gap, v = min(max(x[j], -FAR), FAR) - means[j], squares[j] / max(t, 1.0)
+        expected = expected_variance(t, v)
+        z[j] = gap / np.sqrt(expected) if expected > 0.0 else 0.0
+        if learning > 0.0:
+            share = 1.0 / (t + 1.0)
+            rest = t * share
+            counts[j] = t + 1.0
+            means[j] += gap * share
+            squares[j] += gap * gap * rest
+            if t < FEW or gap * gap > farthest(t) * v:
+                v = squares[j] * share
+                z[j] = gap * rest / np.sqrt(v) if v > STILL else 0.0
 
 
 @kernel
 def standardise(moments, learning, X, Z):
-    """The same for rows, in order."""
+    """``standardise_row`` of rows, in order."""
     for i in range(u8(X.shape[0])):
         standardise_row(moments, learning, X[i], Z[i])
+
+
+def centres_and_factors(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """What is subtracted from each column, and what it is multiplied by then."""
+    t = moments.counts
+    v = moments.squares / np.maximum(t, 1.0)
+    known = (t > 3.0) & (v > STILL)
+    expected = np.where(known, v * (t + 1.0) / np.where(known, t - 3.0, 1.0), 1.0)
+    return moments.means, np.where(known, 1.0 / np.sqrt(expected), 0.0)

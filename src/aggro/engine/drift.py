@@ -1,9 +1,14 @@
 """Whether a stream has changed: a window over the last rows, and ADWIN over what was progressively wrong.
 
-Each row is predicted before it is learned. Its error u is 1 for a class that was predicted wrongly, else 0. A number,
-or an outlier, has a loss ℓ ≥ 0 without a bound, and u = ℓ/(ℓ + r) ∈ [0, 1), where r is the mean loss of the last rows
-when the window began; it is taken anew, and the window begins anew, when that mean has halved. Rows come in blocks
-of 8, from row 64 on of 32, and from row 2,048 on of 128.
+Each row is predicted before it is learned. Its error u is 1 for a class that was predicted wrongly, else 0.
+
+A number, or an outlier, has a loss v ≥ 0 without a bound: the one that the step minimises, which is the square of the
+distance for least squares. Its error is u = min(v/(16 r), 1), where r is the mean of v over the last rows when the
+window began. So u rises with the very mean that learning lowers, and a single row counts 16 mean losses at most. (Of a
+model of least squares the mean distance may rise while it learns: it gives up the many small errors for the few large
+ones.) When the mean has halved, or is 8 r, then r is taken anew and the window begins anew.
+
+Rows come in blocks of 8, from row 64 on of 32, and from row 2,048 on of 128.
 
 **Window.** The last 32 blocks have their errors and losses in a ring; the newest of them, up to 1,024 rows, are what is
 recent.
@@ -25,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import inline, part
+from aggro.engine.jit.compile import exact, inline, part
 
 u8 = np.uint64
 COUNTED, FILLED, PLACE, DRIFTS = range(4)  # of the marks: rows; of the block; the next in the ring; changes so far
@@ -34,16 +39,18 @@ CHOSEN, SINCE = DRIFTS + 1 + KEPT, DRIFTS + 2 + KEPT  # the member that predicts
 N_MARKS = SINCE + 1
 WRONG, SQUARES, LOSS = range(3)  # of the sums: of the block that is not full
 REFERENCE, ALL_ROWS, ALL_ERRORS, ALL_SQUARES = range(3, 7)  # r; of the whole window
-SPREAD = 7  # the mean size of the lead of the member that predicts: see ``engine.calibration``
+SPREAD = 7  # with classes, the mean size of the lead of the member that predicts: see ``engine.calibration``
+WATCHED = 7  # without classes, the losses v of the block
 N_SUMS = 8
 LARGEST = 128  # rows of a block
 BLOCKS = 32  # in the ring
 RECENT = 1024  # rows
-ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring
+ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring; without classes, ERRORS are the losses v
 LEVELS, ROOM = 44, 4  # sizes of buckets, and one more than there are of each
 CONFIDENCE = 0.002  # δ
 NEW = 3  # sizes of buckets where a cut is looked for at each block; elsewhere at every eighth
 FEW = 160  # rows of the window before it is looked at
+MOST = 16.0  # mean losses that a single row may count
 
 
 @inline
@@ -53,10 +60,10 @@ def block_size(counted, filled):
     return 8 if before < 64 else 32 if before < 2048 else LARGEST
 
 
-@inline
+@exact
 def error_of(loss, reference):
-    """u of a row with a loss."""
-    return loss / (loss + reference) if loss > 0.0 else 0.0
+    """u of a row with a loss v: divided as it stands, so that both loops of the pass have the same bits."""
+    return min(loss / (MOST * reference), 1.0) if loss > 0.0 else 0.0
 
 
 @inline
@@ -64,7 +71,7 @@ def into_ring(tally, rows):
     """The block that is full is one of the last ones."""
     block = tally.recent[u8(tally.marks[PLACE])]
     block[ROWS] = rows
-    block[ERRORS] = tally.sums[WRONG]
+    block[ERRORS] = tally.sums[WRONG] if tally.classes.shape[0] > 1 else tally.sums[WATCHED]
     block[LOSSES] = tally.sums[LOSS]
     tally.marks[PLACE] = (tally.marks[PLACE] + 1) % BLOCKS
 
@@ -176,11 +183,11 @@ def refer_anew(tally, mean):
 
 @inline
 def recent_mean(tally):
-    """The mean loss of the blocks in the ring."""
+    """The mean loss v of the blocks in the ring."""
     rows = losses = 0.0
     for k in range(u8(BLOCKS)):
         rows += tally.recent[k, u8(ROWS)]
-        losses += tally.recent[k, u8(LOSSES)]
+        losses += tally.recent[k, u8(ERRORS)]
     return losses / max(rows, 1.0)
 
 
@@ -188,13 +195,7 @@ def recent_mean(tally):
 def look_for_change(tally, rows, seen):
     """The end of a block of so many rows: it enters ring and window, and drift is noted at row ``seen``."""
     into_ring(tally, rows)
-    if tally.classes.shape[0] == 1:
-        mean = recent_mean(tally)
-        if tally.sums[REFERENCE] == 0.0 or 0.0 < mean < 0.5 * tally.sums[REFERENCE]:
-            refer_anew(tally, mean)
-        else:
-            into_window(tally, rows)
-    else:
+    if tally.classes.shape[0] > 1 or tally.sums[REFERENCE] > 0.0:
         into_window(tally, rows)
     tally.sums[WRONG] = tally.sums[SQUARES] = tally.sums[LOSS] = 0.0
     risen = False
@@ -212,3 +213,8 @@ def look_for_change(tally, rows, seen):
         drifts = tally.marks[DRIFTS]
         tally.marks[u8(DRIFTS + 1 + drifts % KEPT)] = seen
         tally.marks[DRIFTS] = drifts + 1
+    if tally.classes.shape[0] == 1:
+        tally.sums[WATCHED] = 0.0
+        mean, reference = recent_mean(tally), tally.sums[REFERENCE]
+        if mean > 0.0 and not 0.5 * reference <= mean < 0.5 * MOST * reference:
+            refer_anew(tally, mean)

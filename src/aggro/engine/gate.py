@@ -43,7 +43,7 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel, python_too, quick
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
-from aggro.engine.prepared_rows import bring, ready_for
+from aggro.engine.prepared_rows import ready_for, transform
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, peek, room
 
@@ -82,7 +82,7 @@ class Gate(NamedTuple):
     sums: np.ndarray  # (5,)
 
     def copy(self) -> Gate:
-        """The same gate, which goes on by itself."""
+        """An independent copy of the gate: counting rows in one does not change the other."""
         return self._replace(counts=self.counts.copy(), sums=self.sums.copy())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -216,7 +216,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
         if s.shape[0] and s[t] == 0.0:
             continue
         i = u8(order[t]) if order.shape[0] else t
-        q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
+        q = peek(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(t), False
         if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == CONFIDENCE)):

@@ -1,4 +1,4 @@
-"""The two loops over rows, one that learns and one that scores, and their one-row calls.
+"""The two loops over rows, one that learns and one that scores, and the entry points for a single row.
 
 They serve every rule. Those of this package find their compiled code on disk; for a rule, or a step, from outside
 it, the same functions are compiled in each process: see ``engine.jit.compile.afresh``.
@@ -24,14 +24,15 @@ from aggro.engine.calibration import (
     size_of_lead,
     split_pairs,
 )
-from aggro.engine.drift import COUNTED, FILLED, LARGEST, LOSS, REFERENCE, SQUARES, WRONG, block_size, error_of
-from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
+from aggro.engine.drift import COUNTED, FILLED, LARGEST, LOSS, REFERENCE, SQUARES, WATCHED, WRONG, block_size, error_of
+from aggro.engine.jit.compile import afresh, exact, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.intrinsics import leading_zeros
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
-from aggro.engine.prepared_rows import bring, ready_for
-from aggro.engine.rows import HUGE, n_rows
+from aggro.engine.limits import HUGE, LARGEST_VALUE
+from aggro.engine.prepared_rows import ready_for, transform, transform_again
+from aggro.engine.rows import n_rows
 from aggro.engine.rule import (
     LIVE,
     MARKS,
@@ -56,7 +57,7 @@ START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be typ
 
 @inline
 def mark(tally, seen, loss, mistakes):
-    """At powers of two of rows, a line of the history."""
+    """Add a line to the history if ``seen`` is a power of two: rows seen, sum of losses, mistakes."""
     if seen & (seen - 1) == 0:
         line = tally.history[u8(tally.rows[MARKS])]
         line[0] = seen
@@ -67,15 +68,16 @@ def mark(tally, seen, loss, mistakes):
 
 @inline
 def to_mark(seen):
-    """How many rows from here the next line of the history is."""
+    """The number of rows from here to the next line of the history, the next power of two."""
     return (np.int64(1) << np.int64(u8(64) - leading_zeros(u8(seen)))) - seen
 
 
 @inline
 def counted_pairs(state, params, y, scores, known, tended, paired, t, costs, mistake):
-    """Count what the scores say of the t-th row, whose classes ``known`` were there before; whether it is a mistake.
+    """Count the scores of the t-th row for the calibration of probabilities, and return whether the row is a mistake.
 
-    That is as the rule judged, unless costs move the decision.
+    ``known`` is the number of classes seen before the row. The mistake is the rule's own judgement, unless class costs
+    move the decision.
     """
     tally = state.tally
     if known < 2:
@@ -98,7 +100,7 @@ def counted_pairs(state, params, y, scores, known, tended, paired, t, costs, mis
 
 @inline
 def several(params):
-    """Whether several members learn, of which one predicts."""
+    """Whether several candidates of a grid learn in parallel, of which one predicts."""
     if hasattr(params, "span"):  # decided when it is compiled
         return params.span > 1
     else:
@@ -107,16 +109,33 @@ def several(params):
 
 @inline
 def member_of(state, params):
-    """The one that predicts."""
+    """The candidate that predicts; 0 for a learner without a grid."""
     if hasattr(params, "span"):
         return state.choice[0]
     else:
         return np.int64(0)
 
 
+@exact
+def with_square(squares, u):
+    """A sum of squares with one more, cut; in the same bits in both loops of the pass."""
+    return min(squares + u * u, HUGE)
+
+
+@exact
+def watched(params, loss):
+    """The loss that is monitored for drift, the one that the step minimises: for least squares the squared loss."""
+    if hasattr(params, "squared"):  # decided when it is compiled
+        return min(loss * loss, HUGE) if params.squared else loss
+    else:
+        return loss
+
+
 @inline
-def note(tally, counted, filled, wrong, squares, losses):
-    """What was counted of the block that is not full."""
+def note(tally, counted, filled, wrong, squares, losses, watching):
+    """Store what was counted of the incomplete block of rows in the tally."""
+    if tally.classes.shape[0] == 1:
+        tally.sums[WATCHED] = watching
     tally.marks[COUNTED], tally.marks[FILLED] = np.int64(counted), filled
     tally.sums[WRONG], tally.sums[SQUARES], tally.sums[LOSS] = wrong, squares, losses
 
@@ -125,26 +144,27 @@ def note(tally, counted, filled, wrong, squares, losses):
 def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     """Predict, count and learn the rows ``start`` to ``stop``, in place.
 
-    Row t is ``X[order[t]]`` (``X[t]`` if ``order`` is empty) with target ``y[t]`` and weight
-    ``s[t]`` (1 if ``s`` is empty); a row of weight 0 is not there at all. For classifiers ``y`` is
-    the class's number in order of first appearance, and ``costs`` are the weights of the classes, which move the
-    decision (``engine.calibration``); if BALANCED stands there instead, rows too are weighed by the classes counted so
-    far. With ``averaged``, what is counted are the losses and mistakes of the average, which
-    predicts. Returns -1, or the first t whose row is not finite, before learning it.
+    Row t is ``X[order[t]]`` (``X[t]`` if ``order`` is empty) with target ``y[t]`` and weight ``s[t]`` (1 if ``s`` is
+    empty); rows of weight 0 are skipped. For classifiers ``y`` is the number of the class, in order of first
+    appearance, and ``costs`` are the class weights, which move the decision (``engine.calibration``). If ``costs`` is
+    BALANCED, rows are also weighted by the class counts so far. With ``averaged``, the losses and mistakes counted are
+    those of the average, which predicts. Returns -1, or the first t whose row is not finite; that row is not learned.
 
-    What is counted as a mistake is what would have been predicted wrongly: by the rule's judgement once two classes
-    have been seen; before that the only class is predicted, and for the first row nothing. So the first row of a class
-    is always one.
+    A mistake is a wrong prediction. Once two classes have been seen, the rule judges it; before that the only class is
+    predicted, and for the first row nothing. So the first row of a class is always a mistake.
 
-    Rows are read from ``Z``, which is X, or the one row that was scaled last: see ``engine.prepared_rows``.
+    The rule reads rows from ``Z``: X itself, or the one row that was transformed last (``engine.prepared_rows``).
 
-    Scores with their labels are counted, and what was wrong, for what ``tend_at`` points to: that is called at the end
-    of each block of rows (``engine.tending``). If it is -1, nothing of the kind is counted.
+    ``tend_at`` is the address of the function that is called at the end of each block of rows (``engine.tending``). It
+    needs the scores and errors of the block, which are counted here. If it is -1, none are counted.
 
-    The first loop is for ordinary rows of two classes that have been seen, or of none, in order and unweighted: most
-    passes, where each instruction counts. So it ends with a block, or where the history has a line, and pairs are
-    counted after it. What follows it takes one row of any kind, and hands back to it.
+    There are two loops. The inner one is the fast path: ordinary rows in order, unweighted, of two classes that have
+    both been seen, or of a learner without classes. Most passes spend their time there, so each instruction counts: the
+    loop ends with a block of rows, or where the history has a line, and what can be counted for many rows at once is
+    counted after it. The code that follows learns one row of any kind, then returns to the fast path.
     """
+    # Counters that nobody reads meanwhile are local variables, which stay in registers and are written back at the end.
+    # Rules read the rows seen, so those are written for every row.
     tally = state.tally
     rows = tally.rows
     seen, loss_sum = rows[SEEN], tally.loss[0]
@@ -152,17 +172,20 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     bad = np.int64(-1)
     classes = tally.classes.shape[0]
     balanced = costs.shape[0] == 1 and costs[0] == BALANCED
+    # Whether the fast path may be used: ``simple`` says it for the whole pass, ``plain`` once both classes were seen.
     simple = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and costs.shape[0] == 0 and steady(state, params)
     simple = simple and not scales_targets(state)
     plain = simple and (classes < 2 or rows[LIVE] == 2)
     Z, marks = ready_for(state, X, start, stop)
     counted = u8(start)  # rows up to here are among those of each class
+    # Blocks go on where the last pass left them, so that their borders do not depend on how the stream is chunked.
     tended = tend_at >= 0
     total, filled = np.float64(tally.marks[COUNTED]), tally.marks[FILLED]  # rows counted, and those of this block
     size, reference = block_size(tally.marks[COUNTED], filled), tally.sums[REFERENCE]
     paired = tended and classes > 1 and are_paired(tally.marks[COUNTED], filled, costs)
     # Of this block; mistakes are not among its errors before they are noted. Sums are cut, so that none is re-ordered.
     mistakes_before, losses, errors, squares = 0, tally.sums[LOSS], tally.sums[WRONG], tally.sums[SQUARES]
+    watching = tally.sums[WATCHED]  # of learners without classes
     needed = u8(room(state))
     # Scores, and room for a rule's own coefficients; the same of the average; the leads of a block's rows.
     space = np.empty(needed + (needed if averaged else u8(0)) + u8(min(stop - start, LARGEST)))
@@ -170,6 +193,8 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
     leads = space[needed + needed :] if averaged else space[needed:]
     t = u8(start)
     while t < u8(stop):
+        # How far the fast path may go: to the end of the block or the next line of the history, since both need the
+        # counters up to that very row. Without it, ``until`` is the next row.
         begun, until, i = t, t + u8(1), t
         if plain:
             until = min(u8(stop), t + u8(size - filled)) if tended else u8(stop)
@@ -179,10 +204,12 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                 t += u8(1)
                 continue
             i = u8(order[t]) if order.shape[0] else t
-        k = i
+        k, again = i, False
+        # The fast path: one row per turn. Whatever is not ordinary breaks out before anything of the row is counted,
+        # so that the code below finds it as it was. Its one lasting effect is ``transform``, which must run once a row.
         while t < until:
-            k = bring(state, X, i, Z, marks, True)
-            if not plain:
+            k, again = transform(state, X, i, Z, marks, True)
+            if again or not plain:
                 break
             q = glance(state, params, Z, k, out)
             if q != q:
@@ -200,9 +227,11 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             if tended:
                 losses = min(losses + loss, HUGE)
                 if classes == 1:
-                    u = error_of(loss, reference)
+                    v = watched(params, loss)
+                    watching = min(watching + v, HUGE)
+                    u = error_of(v, reference)
                     errors = min(errors + u, HUGE)
-                    squares = min(squares + u * u, HUGE)
+                    squares = with_square(squares, u)
                 elif several(params):
                     spread = size_of_lead(tally, member, 2.0 * abs(f), True)
                     leads[t - begun] = divided(2.0 * f, spread)
@@ -210,6 +239,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                     leads[t - begun] = 2.0 * f
             t += u8(1)
             i = t
+        # What the fast path put off, for all of its rows at once.
         if paired:
             add_block(tally.pairs, leads, y, begun, t, total)
         if tended:
@@ -218,11 +248,14 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             mark(tally, seen, loss_sum, mistakes)
         filled += np.int64(t - begun)
         if t < until:  # a row that takes the long way
+            # Score the row first: one that is not finite ends the pass before anything is counted.
             weight = s[t] if s.shape[0] else 1.0
             q = look(state, params, Z, k, out)
             if q != q:
                 bad = np.int64(t)
                 break
+            # The row's class is live from here on, since ``judge`` and ``learn`` go over the live classes; ``known``
+            # keeps how many there were.
             known = np.int64(2)  # classes seen before this row, or enough of them
             if classes > 1 and not plain:
                 c = np.int64(y[t])
@@ -231,6 +264,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
                     rows[LIVE] = c + 1
                 if balanced:
                     weight = min(weight * ((seen + 1) / (rows[LIVE] * (tally.classes[u8(c)] + 1.0))), HUGE)
+            # Judge the scores before anything is learned: progressive validation, with the model that predicts.
             total += 1.0
             goal, unit = wanted(state, y[t]), target_unit(state)
             if averaged:
@@ -240,14 +274,26 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             if classes > 1:
                 mistake = counted_pairs(state, params, y[t], scores, known, tended, paired, total, costs, mistake)
             loss = min(loss * unit, HUGE)
+            # ``learn`` needs the scores of the row that it learns, which may be another than the one judged.
+            if again:  # it is learned as it is with itself counted
+                transform_again(state, X, i, Z, marks)
+                q = look(state, params, Z, k, out)
+            elif order.shape[0] > y.shape[0]:  # or as a row that stands beside it
+                row = u8(order[u8(y.shape[0]) + t])
+                if row != k:
+                    k = row
+                    q = look(state, params, Z, k, out)
+            # Learn: the target is scaled with itself counted, as the row is.
             count_target(state, y[t])
             updates += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)
             if classes > 1 and not plain:
                 c = np.int64(y[t])
                 tally.classes[u8(c)] += 1.0
+                # A new class is always a mistake, and while there is one class there is no other to predict.
                 mistake = c >= known or (mistake and known > 1)
                 plain = simple and rows[LIVE] == 2
                 counted = t + u8(1)
+            # Count the row, in the same order of additions as the fast path: sums must not depend on the path.
             mistakes += mistake
             loss_sum = min(loss_sum + loss, HUGE)
             seen += 1
@@ -256,16 +302,20 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             if tended:
                 losses = min(losses + loss, HUGE)
             if classes == 1 and tended:
-                u = error_of(loss, reference)
+                v = watched(params, loss)
+                watching = min(watching + v, HUGE)
+                u = error_of(v, reference)
                 errors = min(errors + u, HUGE)
-                squares = min(squares + u * u, HUGE)
+                squares = with_square(squares, u)
             filled += 1
             t += u8(1)
+        # The block is full: hand its counters over, and begin the next one. Its size and the reference for errors may
+        # have changed.
         if tended and filled >= size:
             wrong = np.float64(mistakes - mistakes_before) if classes > 1 else 0.0
-            note(tally, total, filled, wrong + errors, wrong + squares, losses)
+            note(tally, total, filled, wrong + errors, wrong + squares, losses, watching)
             jump(tend_at, np.int64(0), (tally, costs))
-            mistakes_before, losses, errors, squares = mistakes, 0.0, 0.0, 0.0
+            mistakes_before, losses, errors, squares, watching = mistakes, 0.0, 0.0, 0.0, 0.0
             filled, reference = np.int64(0), tally.sums[REFERENCE]
             size = block_size(tally.marks[COUNTED], filled)
             paired = classes > 1 and are_paired(tally.marks[COUNTED], filled, costs)
@@ -275,9 +325,10 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
             ones += y[k]
         tally.classes[1] += ones
         tally.classes[0] += np.float64(t - counted) - ones
+    # Keep the incomplete block for the next pass, and write the counters back.
     if tended:
         wrong = np.float64(mistakes - mistakes_before) if classes > 1 else 0.0
-        note(tally, total, filled, wrong + errors, wrong + squares, losses)
+        note(tally, total, filled, wrong + errors, wrong + squares, losses, watching)
     rows[UPDATES] += updates
     rows[MISTAKES] += mistakes
     tally.loss[0] = loss_sum
@@ -286,13 +337,13 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at):
 
 @kernel
 def score(state, params, X, scores):
-    """Write the predicting model's scores of every row; -1, or the first row that is not finite."""
+    """Score every row with the model that predicts; return -1, or the first row that is not finite."""
     out = np.empty(room(state))
     models = u8(scores.shape[1])
     n = np.int64(n_rows(X))
     Z, marks = ready_for(state, X, np.int64(0), n)
     for i in range(u8(n)):
-        q = peek(state, params, Z, bring(state, X, i, Z, marks, False), out)
+        q = peek(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(i)
         for k in range(models):
@@ -306,7 +357,7 @@ def score(state, params, X, scores):
 
 
 class OneRowCall(NamedTuple):
-    """All that a one-row call needs beside the row, to be pinned."""
+    """The arguments of a one-row call, all but the row, to be packed once for a model (``engine.jit.pinned``)."""
 
     state: Any
     params: Any
@@ -323,7 +374,7 @@ class OneRowCall(NamedTuple):
 
 @quick
 def learn_row(model, row, y, s, pass_at):
-    """Learn the one row of a pinned model and row: 1, or 0 if it is not finite."""
+    """Learn one packed row with packed arguments; return 1, or 0 if the row is not finite."""
     one = content(model)
     (X,) = content(row)
     one.target[0] = y
@@ -337,7 +388,7 @@ def learn_row(model, row, y, s, pass_at):
 
 @quick
 def score_row(model, row, pass_at):
-    """Score the one row of a pinned model and row into its buffer; the first score, NaN if it is not finite."""
+    """Score one packed row into the buffer ``scores``; return the first score, NaN if the row is not finite."""
     one = content(model)
     (X,) = content(row)
     if jump(pass_at, np.int64(0), (one.state, one.params, X, one.scores)) >= 0:
@@ -347,13 +398,13 @@ def score_row(model, row, pass_at):
 
 @quick
 def learn_dict(model, reader, x, y, s, room, pass_at, row_at):
-    """Learn the dict at address x: 1, or 0 if a value is not finite, or -1 if only Python can do it.
+    """Learn the dict at address x; return 1, 0 if a value is not finite, or -1 if only Python can learn it.
 
-    Features that are not known are added, up to ``room`` names; they are there afterwards if the row was learned.
+    Unknown features are added, up to ``room`` names; if the row is not learned they are taken back.
     """
     one = content(reader)
     n_names = PyList_Size(one.names)
-    left_out = read_dict(x, one, -np.inf, room)
+    left_out = read_dict(x, one, -np.inf, LARGEST_VALUE, room)
     if left_out != 0:
         return np.int64(DOES_NOT_FIT)
     learned = jump(row_at, np.int64(0), (model, reader, y, s, pass_at))
@@ -364,8 +415,8 @@ def learn_dict(model, reader, x, y, s, room, pass_at, row_at):
 
 @quick
 def score_dict(model, reader, x, least, pass_at, row_at):
-    """Score the dict at address x; NaN if a value is not finite, infinity if only Python can read it."""
-    if read_dict(x, content(reader), least, 0) < 0:
+    """Score the dict at address x; return NaN if a value is not finite, infinity if only Python can read the dict."""
+    if read_dict(x, content(reader), least, LARGEST_VALUE, 0) < 0:
         return np.inf
     return jump(row_at, 0.0, (model, reader, pass_at))
 
@@ -375,12 +426,12 @@ C_ORDER, F_ORDER, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400  # NumPy's numbers
 
 
 def layout_of(state: Any, params: Any) -> Layout:
-    """All that machine code relies on: types, and of each array its kind of numbers, sides, order and writability."""
+    """The layout that compiled code depends on: types, and each array's dtype, dimensions, order and flags."""
     return (*kinds_of(state), *kinds_of(params))
 
 
 def kinds_of(part: Any) -> Iterator[Any]:
-    """What Numba makes a type of: a part, and what that is made of."""
+    """Iterate over what Numba derives a type from: the kind of a part, then those of the parts inside it."""
     if isinstance(part, np.ndarray):
         flags = part.flags.num
         order = C_ORDER if flags & C_ORDER else F_ORDER
@@ -394,10 +445,10 @@ def kinds_of(part: Any) -> Iterator[Any]:
 
 @cache
 def from_outside(layout: Layout) -> bool:
-    """Whether a state or its settings are of types from outside this package."""
+    """Whether any type in the layout of a state and its settings is defined outside this package."""
     return any(isinstance(kind, type) and issubclass(kind, tuple) and is_outside(kind) for kind in layout)
 
 
 def suited(entry_point: Any, layout: Layout) -> Any:
-    """The entry point to call with a state and settings of these types."""
+    """The entry point to call for a layout: recompiled in this process if a type is from outside this package."""
     return afresh(entry_point) if from_outside(layout) else entry_point

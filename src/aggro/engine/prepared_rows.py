@@ -1,4 +1,7 @@
-"""Rows as rules read them: as they come, scaled, or scaled and mapped.
+"""Transform rows before a rule reads them: they are read unchanged, scaled, or scaled and mapped.
+
+``transform`` writes the row by what is known so far, and is all that a prediction needs. With ``counting`` the row is
+counted afterwards, and ``transform_again`` writes it as it is with itself counted, for the few rows that ask for it.
 
 A state with a part ``scaling`` has its rows scaled (``engine.scaling``), and one that has a ``map``, too, has them
 mapped after that (``engine.feature_maps``): into a matrix of one row, which the rule then reads. All others read the
@@ -14,31 +17,38 @@ import numpy as np
 from aggro.engine.feature_maps.carry import carry
 from aggro.engine.feature_maps.parts import map_columns
 from aggro.engine.jit.compile import allocating, exact_part, handing_on, inline, kernel
+from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CSR, entry, n_rows, stored
 from aggro.engine.scaling import (
+    AUTO,
+    DIVIDED,
     FAR,
+    FEW,
     MODE,
     NONE,
     ROWS,
+    UNIT,
     Scaling,
-    bring_dense,
-    bring_sparse,
+    has_unit_norm,
     is_finite_row,
     list_room,
+    of_features,
     put_in_order,
+    transform_dense,
+    transform_sparse,
 )
 
 u8 = np.uint64
 
 
 class Alone(NamedTuple):
-    """A scaling by itself, as the functions here read it from a state."""
+    """The ``scaling`` of a state, by the name under which the functions of this module read it."""
 
     scaling: Scaling
 
 
 class Both(NamedTuple):
-    """The same of a state that has a map, too."""
+    """The ``scaling`` and the ``map`` of a state, by the names under which the functions of this module read them."""
 
     scaling: Scaling
     map: Any
@@ -46,7 +56,7 @@ class Both(NamedTuple):
 
 @handing_on
 def ready_for(state, X, start, stop):
-    """What rows ``start`` to ``stop`` of X are read from, and work space for making them ready: for ``bring``.
+    """The matrix from which a rule reads the rows ``start`` to ``stop`` of X, and the workspace of ``transform``.
 
     It hands on those parts of a state that are needed: to call a function with all of it takes longer than one row.
     """
@@ -62,7 +72,7 @@ def ready_for(state, X, start, stop):
 
 @allocating
 def rows_for(state, X, start, stop):
-    """What rows ``start`` to ``stop`` of X are read from: a matrix of one row, where they are scaled; else X."""
+    """Allocate a matrix of one row for transformed rows ``start`` to ``stop``; X itself if they are not transformed."""
     if hasattr(state, "map"):
         return np.empty((1, map_columns(state.map)))
     else:
@@ -71,7 +81,10 @@ def rows_for(state, X, start, stop):
 
 @allocating
 def scaled_rows_for(state, X, start, stop):
-    """The same, of rows that no map is before."""
+    """Allocate a matrix of one row for rows that are scaled and not mapped; X itself if there is no scaling.
+
+    The matrix is sparse if X is.
+    """
     if hasattr(state, "scaling"):
         if hasattr(X, "indptr"):
             _, entries = list_room(state.scaling, X, start, stop)
@@ -83,7 +96,7 @@ def scaled_rows_for(state, X, start, stop):
 
 
 class MapSpace(NamedTuple):
-    """Work space for rows that are mapped."""
+    """The workspace for rows that are mapped."""
 
     row: Any  # the one row as it is scaled
     marks: np.ndarray
@@ -92,7 +105,7 @@ class MapSpace(NamedTuple):
 
 @allocating
 def marks_for(state, X, start, stop):
-    """Work space for scaling them, and for mapping them."""
+    """Allocate the workspace for scaling rows, and for mapping them if there is a map."""
     if hasattr(state, "map"):
         values = np.empty(state.map.table.shape[1])
         return MapSpace(scaled_rows_for(state, X, start, stop), scaling_marks_for(state, X, start, stop), values)
@@ -108,62 +121,113 @@ def scaling_marks_for(state, X, start, stop):
 
 
 @inline
-def bring(state, X, i, rows, marks, counting):
-    """Make ``rows`` ready, which ``rows_for`` made, for reading row i of X; returns where in them it is.
+def transform(state, X, i, rows, marks, counting):
+    """Write row i of X, transformed, into ``rows``; return its place there, and whether it must be transformed again.
 
-    With ``counting`` the row is among those counted from now on. One that is not finite counts for nothing, and is read
-    as a NaN.
+    ``rows`` was made by ``rows_for``. With ``counting``, the row is counted. If the moments before could not carry it,
+    it must be transformed again, by ``transform_again``, before it is learned. A row that is not finite is not counted,
+    and is written as a NaN.
     """
     if hasattr(state, "map"):
-        bring_mapped(state, X, i, rows, marks, counting)
-        return u8(0)
+        return u8(0), transform_mapped(state, X, i, rows, marks, counting, False)
     elif hasattr(state, "scaling"):
-        if hasattr(X, "indptr"):
-            finite = is_finite_row(X, i)
-            if finite:
-                bring_sparse(state.scaling, X, i, rows, marks, counting)
-                if hasattr(state, "group"):
-                    put_in_order(rows)
-        else:
-            finite = bring_dense(state.scaling, X, i, rows, counting)
+        finite, far = transform_scaled(state.scaling, X, i, rows, marks, counting)
         if not finite:
             spoil(rows)
-        elif counting:
-            state.scaling.facts[ROWS] += 1
-        return u8(0)
+        elif hasattr(state, "group") and hasattr(X, "indptr"):
+            put_in_order(rows)
+        return u8(0), far and counting
     else:
-        return i
+        return i, False
+
+
+@inline
+def transform_again(state, X, i, rows, marks):
+    """Transform a row that was just counted once more, by moments that include it."""
+    if hasattr(state, "map"):
+        transform_mapped(state, X, i, rows, marks, False, True)
+    elif hasattr(state, "scaling"):
+        transform_scaled(state.scaling, X, i, rows, marks, False)
+        if hasattr(state, "group") and hasattr(X, "indptr"):
+            put_in_order(rows)
+
+
+@inline
+def transform_scaled(scaling, X, i, rows, marks, counting):
+    """Scale row i of X into ``rows``; return whether it is finite, and, if counted, must be transformed again."""
+    facts = scaling.facts
+    if of_features(facts[MODE]) != NONE:
+        if hasattr(X, "indptr"):
+            if not is_finite_row(X, i):
+                return False, False
+            far = transform_sparse(scaling, X, i, rows, marks, counting)
+            if far:
+                keep_within(rows.data, u8(rows.indptr[1]))
+            return True, far
+        finite, far = transform_dense(scaling, X, i, rows, counting)
+        if far:
+            keep_within(rows[0], u8(rows.shape[1]))
+        return finite, far
+    return leave_alone(scaling, X, i, rows, marks, counting)
 
 
 @exact_part
-def bring_mapped(state, X, i, rows, space, counting):
-    """The same for a state that has a map."""
-    scaling, row = state.scaling, space.row
+def keep_within(values, n):
+    """Let values that are too many deviations away count as ``LARGEST_VALUE`` of them, so that squares are floats."""
+    for k in range(n):
+        values[k] = min(max(values[k], -LARGEST_VALUE), LARGEST_VALUE)
+
+
+@exact_part
+def leave_alone(scaling, X, i, rows, marks, counting):
+    """Copy row i unscaled, for modes that leave rows alone; return whether it is finite, and must be transformed again.
+
+    The latter is so if the row ends mode ``unit``: it is among the first ``FEW``, and its norm is not 1. That mode
+    counts rows in the moments all the while, since ``auto`` or ``divided`` may follow.
+    """
+    facts = scaling.facts
+    if not is_finite_row(X, i):
+        return False, False
+    ends = False
+    if counting and facts[MODE] >= UNIT:
+        before = facts[MODE]
+        ends = facts[ROWS] < FEW and not has_unit_norm(X, i)
+        facts[MODE] = AUTO if before == UNIT else DIVIDED
+        if hasattr(X, "indptr"):
+            transform_sparse(scaling, X, i, rows, marks, True)
+        else:
+            transform_dense(scaling, X, i, rows, True)
+        if not ends:
+            facts[MODE] = before
+    elif counting:
+        facts[ROWS] += 1
     if hasattr(X, "indptr"):
-        finite = is_finite_row(X, i)
-        if finite:
-            if scaling.facts[MODE] == NONE:
-                copy_sparse(X, i, row)
-            else:
-                bring_sparse(scaling, X, i, row, space.marks, counting)
-                put_in_order(row)
-    elif scaling.facts[MODE] == NONE:
-        finite = is_finite_row(X, i)
-        if finite:
-            copy_dense(X, i, row)
+        copy_sparse(X, i, rows)
     else:
-        finite = bring_dense(scaling, X, i, row, counting)
+        copy_dense(X, i, rows)
+    return True, ends
+
+
+@exact_part
+def transform_mapped(state, X, i, rows, space, counting, again):
+    """Scale row i of X, then map it into ``rows``; return whether it must be transformed again before it is learned.
+
+    The map counts a row once: when it writes what is learned. That is this call, unless another with ``again`` follows.
+    """
+    row = space.row
+    finite, far = transform_scaled(state.scaling, X, i, row, space.marks, counting)
     if finite:
-        carry(state.map, X, i, row, rows, space.values, counting)
-        if counting:
-            scaling.facts[ROWS] += 1
+        if hasattr(X, "indptr") and of_features(state.scaling.facts[MODE]) != NONE:
+            put_in_order(row)
+        carry(state.map, X, i, row, rows, space.values, again or (counting and not far))
     else:
         spoil(rows)
+    return far and counting
 
 
 @exact_part
 def copy_dense(X, i, row):
-    """The row as it came, but for values that are too far."""
+    """Copy a dense row unscaled, with values cut at ±FAR and zeros for features that X does not have."""
     for j in range(u8(row.shape[1])):
         row[0, j] = min(max(np.float64(X[i, j]), -FAR), FAR) if j < u8(X.shape[1]) else 0.0
 
@@ -181,7 +245,7 @@ def copy_sparse(X, i, row):
 
 @exact_part
 def spoil(rows):
-    """A row that is not finite."""
+    """Write a NaN, in place of a row that is not finite."""
     if hasattr(rows, "indptr"):
         rows.indptr[1] = 1
         rows.indices[0] = 0
@@ -190,45 +254,59 @@ def spoil(rows):
         rows[0, 0] = np.nan
 
 
-# From Python ------------------------------------------------------------------------------------------------
+# Many rows, written down ------------------------------------------------------------------------------------
+
+
+@allocating
+def put_row(rows, Z, at):
+    """Append the one row to Z, after its first ``at`` rows; a sparse row is sorted by feature."""
+    if hasattr(Z, "indptr"):
+        start, n = u8(Z.indptr[at]), u8(rows.indptr[1])
+        order = np.argsort(rows.indices[:n])
+        for k in range(n):
+            Z.indices[start + k] = rows.indices[u8(order[k])]
+            Z.data[start + k] = rows.data[u8(order[k])]
+        Z.indptr[at + u8(1)] = np.int64(start + n)
+    else:
+        for j in range(u8(Z.shape[1])):
+            Z[at, j] = rows[0, j]
+
+
+@allocating
+def scale_rows(alone, X, Z, order, counting):
+    """Scale the rows of X in order, into Z; return how many rows Z has then, or -1 - i if row i is not finite.
+
+    With ``counting`` Z has room for twice as many rows: one that the moments could not carry is there once more,
+    transformed with itself counted. Of n rows, the i-th is scored as row order[i] of Z, and learned as row
+    order[n + i].
+    """
+    n = np.int64(n_rows(X))
+    rows, marks = rows_for(alone, X, np.int64(0), n), marks_for(alone, X, np.int64(0), n)
+    used = u8(0)
+    for i in range(u8(n)):
+        _, again = transform(alone, X, i, rows, marks, counting)
+        if not is_finite_row(rows, u8(0)):
+            return np.int64(-1) - np.int64(i)
+        put_row(rows, Z, used)
+        if counting:
+            order[i] = order[u8(n) + i] = np.int64(used)
+        used += u8(1)
+        if again:
+            transform_again(alone, X, i, rows, marks)
+            put_row(rows, Z, used)
+            order[u8(n) + i] = np.int64(used)
+            used += u8(1)
+    return np.int64(used)
 
 
 @kernel
-def scale_dense(alone, X, Z, counting):
-    """Scale rows in order, into Z; -1, or the first row that is not finite."""
-    start, stop = np.int64(0), np.int64(X.shape[0])
-    rows, marks = rows_for(alone, X, start, stop), marks_for(alone, X, start, stop)
-    for i in range(u8(X.shape[0])):
-        bring(alone, X, i, rows, marks, counting)
-        if not is_finite_row(rows, u8(0)):
-            return np.int64(i)
-        for j in range(u8(Z.shape[1])):
-            Z[i, j] = rows[0, j]
-    return np.int64(-1)
+def scale_many(alone, X, Z, order, counting):
+    """Scale the rows of X in order, into Z: the entry point of ``scale_rows`` for Python."""
+    return scale_rows(alone, X, Z, order, counting)
 
 
 @kernel
 def most_entries(alone, X):
-    """The most entries that rows of X may have together, scaled."""
+    """An upper bound for the entries of all rows of X together, once they are scaled."""
     _, entries = list_room(alone.scaling, X, np.int64(0), np.int64(n_rows(X)))
     return np.int64(n_rows(X)) * entries
-
-
-@kernel
-def scale_sparse(alone, X, indptr, indices, data, counting):
-    """The same for CSR rows; there is room in ``indices`` and ``data``, where each row's indices ascend."""
-    start, stop = np.int64(0), np.int64(n_rows(X))
-    rows, marks = rows_for(alone, X, start, stop), marks_for(alone, X, start, stop)
-    at = u8(0)
-    for i in range(u8(n_rows(X))):
-        bring(alone, X, i, rows, marks, counting)
-        if not is_finite_row(rows, u8(0)):
-            return np.int64(i)
-        n = u8(rows.indptr[1])
-        order = np.argsort(rows.indices[:n])
-        for k in range(n):
-            indices[at + k] = rows.indices[u8(order[k])]
-            data[at + k] = rows.data[u8(order[k])]
-        at += n
-        indptr[i + u8(1)] = np.int64(at)
-    return np.int64(-1)

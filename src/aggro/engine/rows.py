@@ -8,10 +8,8 @@ memory per non-zero.
 Indices are unsigned on purpose: a signed index makes Numba emit Python's wrap-around for negative
 numbers, which spoils vectorisation.
 
-The ``*_over`` functions work on the row divided by its largest entry ``m``. They are the safe road for
-rows whose squared norm does not fit a float, and compiled to the letter: a·(x/m) must not become (a/m)·x.
-A rule takes that road itself, and the pass cannot for it, since what a step reads beside the row does not scale with
-it: the margin or ε, C, the intercept's feature 1, a target, the sums of a class, the distance from a centre.
+No value is so large that a square or a product of two would not be a float: see ``engine.limits``. A rule's ``look``
+returns NaN for a row that is not ``is_allowed``, and that row is refused.
 """
 
 from __future__ import annotations
@@ -21,14 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.choice import chosen_by_type
-from aggro.engine.jit.compile import exact, inline, kernel
+from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
 from aggro.engine.jit.runs import add_run, dot_norm_run, picked_dot_norm
-
-MOST = np.finfo(np.float64).max  # the largest float
-HUGE = 1e300
-TINY = 1e-200
-NO_ROW = 1e-305  # rows with no entry above this count as zero: their exact step is not a float
+from aggro.engine.limits import HUGE, LARGEST_SQUARE, LARGEST_VALUE
+from aggro.engine.limits import TINY as TINY  # where learners from outside look for it
 
 u8 = np.uint64
 NONE, ONE = u8(0), u8(1)
@@ -89,6 +84,18 @@ def largest(X, i):
 
 
 @inline
+def is_allowed(X, i, q):
+    """Whether all values of a row are within the limit, none of them NaN; q is its squared norm, or more."""
+    return q < LARGEST_SQUARE or values_are_allowed(X, i)
+
+
+@exact_part
+def values_are_allowed(X, i):
+    """Whether every value of a row is finite and at most ``LARGEST_VALUE`` in size, checked value by value."""
+    return largest(X, i) <= LARGEST_VALUE
+
+
+@inline
 def below(X, i, low):
     """Whether the row holds a value below ``low``."""
     found = False
@@ -133,40 +140,6 @@ def dot(X, i, w):
     return dot_norm(X, i, w)[0]
 
 
-@exact
-def dot_norm_over(X, i, m, w):
-    """w·(x/m) and ‖x/m‖²."""
-    f = 0.0
-    q = 0.0
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        x /= m
-        f += x * w[j]
-        q += x * x
-    return f, q
-
-
-@exact
-def score_norm_over(X, i, m, w, b):
-    """The score (w·x + b)/m, and ‖x/m‖²."""
-    f, q = dot_norm_over(X, i, m, w)
-    return f + b / m, q
-
-
-@exact
-def over_squared(a, m):
-    """a/m², where m² may not be a float."""
-    return a / m / m
-
-
-@exact
-def add_over(X, i, a, m, w):
-    """w ← w + a·(x/m)."""
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        w[j] += a * (x / m)
-
-
 @inline
 def dots(X, i, W, block):
     """W_k·x for the eight models from ``block`` on."""
@@ -175,7 +148,7 @@ def dots(X, i, W, block):
 
 @inline
 def dots_beside(X, i, W, step, there):
-    """The same for a W that has ``step`` numbers a feature, where the eight begin ``there``.
+    """W_k·x for eight models of a W with ``step`` numbers per feature, of which theirs begin at ``there``.
 
     Two sums take turns, since each has to wait for its last addition. Every model's sums are its own, in the order of
     the row, so a score does not depend on how many models there are.
@@ -282,51 +255,14 @@ def column_dot(X, i, W, k, rows=ONE, row=NONE):
     return f
 
 
-@exact
-def column_dot_over(X, i, m, W, k, b, rows=ONE, row=NONE):
-    """W_k·(x/m) + b/m for one model among many."""
-    f = 0.0
-    for p in range(*stored(X, i)):
-        j, x = entry(X, i, p)
-        f += (x / m) * W[j * rows + row, k]
-    return f + b / m
-
-
-@exact
-def dots_norm_over(X, i, m, W, b, out):
-    """out_k = W_k·(x/m) + b_k/m for every model k, and ‖x/m‖²."""
-    q = 0.0
-    models = u8(W.shape[1])
-    for k in range(models):
-        out[k] = 0.0
-    for p in range(*stored(X, i)):
-        j, x = entry(X, i, p)
-        x /= m
-        q += x * x
-        for k in range(models):
-            out[k] += x * W[j, k]
-    for k in range(models):
-        out[k] += b[k] / m
-    return q
-
-
-@exact
-def adds_over(X, i, a, m, W, rows=ONE, row=NONE):
-    """W_k ← W_k + a_k·(x/m) for every model k."""
-    for p in range(*stored(X, i)):
-        j, x = entry(X, i, p)
-        for k in range(u8(W.shape[1])):
-            W[j * rows + row, k] += a[k] * (x / m)
-
-
 @kernel
 def first_bad(X, start, low=-np.inf):
-    """The first row from ``start`` on with a value that is not finite or below ``low``, and its column; or -1, -1."""
+    """The first row from ``start`` on with a value that is NaN, too large or below ``low``, and its column; or -1s."""
     for i in range(u8(start), u8(n_rows(X))):
-        if not largest(X, i) < np.inf or (low > -np.inf and below(X, i, low)):
+        if not largest(X, i) <= LARGEST_VALUE or (low > -np.inf and below(X, i, low)):
             for k in range(*stored(X, i)):
                 j, x = entry(X, i, k)
-                if not np.isfinite(x) or x < low:
+                if not abs(x) <= LARGEST_VALUE or x < low:
                     return np.int64(i), np.int64(j)
     return np.int64(-1), np.int64(-1)
 

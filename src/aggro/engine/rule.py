@@ -1,37 +1,37 @@
-"""The protocol: a Rule is a few functions over a State of arrays.
+"""The protocol of a learner: a Rule is a few compiled functions over a State of arrays.
 
-A learner's state is a ``NamedTuple`` whose first field is a :class:`Tally` and whose other fields
-are NumPy arrays, with what each may hold beside it (``engine.fields``); its settings are a ``NamedTuple`` of numbers.
-A part that is switched off, like the accumulator of an average, is an array of size 0. Everything that is
-done to a model (save, copy, undo, resume, serve, merge) is done to those arrays, so a new learner gets all of it for
-free.
+A state is a ``NamedTuple``. Its first field is a :class:`Tally`, and its other fields are NumPy arrays, annotated with
+the values that they may hold (``engine.fields``). The settings are a ``NamedTuple`` of numbers. A part that is switched
+off, like the accumulator of an average, is an array of size 0. Saving, copying, undoing, resuming, serving and merging
+a model all work on those arrays, so a new learner gets them for free.
 
-The compiled functions of a rule, for row ``i`` of ``X`` (dense or CSR):
+A rule has these functions, for row ``i`` of ``X`` (dense or CSR):
 
 ``look(state, params, X, i, out) -> q``
-    write the scores of the learning iterate into ``out``; return the squared norm of the row, NaN
-    if the row holds a value that is not finite
+    score: write the scores of the last iterate into ``out``; return the squared norm of the row, NaN
+    if it holds a value that is NaN or beyond the limits (``engine.rows.is_allowed``)
 ``peek(state, params, X, i, out) -> q``
-    the same for the model that predicts (the average, where there is one)
+    score with the model that predicts, the average if there is one: it writes and returns what ``look`` does
 ``judge(state, params, y, out) -> (loss, mistake)``
-    what the scores cost, before the label is learned
+    loss: of the scores in ``out``, before the label is learned
 ``learn(state, params, X, i, y, s, out, q) -> updated``
-    move the state in place, for weight s > 0
+    update: move the state in place, with weight s > 0; return whether it moved
 
-Three more are for speed alone, and optional. Nearly all rows are ordinary: finite, with a norm and a step that
-fit a float. The pass goes over those in a loop that holds no code for any other:
+Three optional functions make a fast path. Nearly all rows are ordinary: they are neither refused nor too short for a
+step. The pass handles those in a loop that contains no code for other rows:
 
 ``steady(state, params) -> bool``
-    whether the two that follow may be used: what learns is what predicts, and nothing but ``nudge`` changes it
+    whether the fast path may be used: what learns is what predicts, and nothing but ``nudge`` changes it
 ``glance(state, params, X, i, out) -> q``
-    as ``look``, but NaN for every row that is not ordinary
+    score as ``look`` does; return NaN for every row that is not ordinary
 ``nudge(state, params, X, i, y, s, out, q) -> 1, 0 or -1``
-    as ``learn``, but -1, and nothing changed, if the step is not ordinary
+    update as ``learn`` does; return -1, and change nothing, if the step is not ordinary
 
-Last, ``room(state) -> int`` is for rules that need more space in ``out`` than two numbers a class.
+``room(state) -> int``, also optional, is the size of the workspace ``out``, for rules that need more than two numbers
+per class.
 
-The pass picks them by the type of the state when it is compiled, so a rule costs nothing over a
-hand-written loop and the pass is cached on disk all the same.
+The pass selects these functions by the type of the state at compile time. So a rule runs as fast as a hand-written
+loop, and the compiled pass can still be cached on disk.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ EXACT = 2**53  # floats count one by one up to here
 
 
 def seen(state: Any) -> int:
-    """Rows seen."""
+    """The number of rows seen."""
     return int(state.tally.rows[SEEN])
 
 
 def is_history(history: np.ndarray, state: Any) -> str:
-    """What is wrong with a history, or nothing."""
+    """Check the history of a state from a file: an error message, or an empty string."""
     marks = int(state.tally.rows[MARKS])
     if not (history[:marks, 0] == 2.0 ** np.arange(marks)).all() or history[marks:, 0].any():
         return f"does not have a line for each power of two up to the {seen(state)} rows seen"
@@ -72,7 +72,7 @@ def is_history(history: np.ndarray, state: Any) -> str:
 
 
 def sum_to_seen(classes: np.ndarray, state: Any) -> str:
-    """What is wrong with the rows of each class, or nothing."""
+    """Check the class counts of a state from a file: an error message, or an empty string."""
     total = seen(state) if classes.shape[0] > 1 else 0
     if classes[int(state.tally.rows[LIVE]) :].any() or (total < EXACT and classes.sum() != total):
         return f"counts {classes.tolist()} rows of each class, which do not sum to the {total} rows seen"
@@ -80,13 +80,16 @@ def sum_to_seen(classes: np.ndarray, state: Any) -> str:
 
 
 def most_filled(state: Any) -> int:
-    """Rows that a block which is not full may have: it begins after rows that fill others."""
+    """The most rows that an incomplete block may hold, given the rows counted in all.
+
+    Blocks grow with the stream, so this depends on how many came before.
+    """
     counted = int(state.tally.marks[0])
     return min(counted, 7 if counted < 72 else 31 if counted < 2080 else 127)
 
 
 class Tally(NamedTuple):
-    """What every learner counts while it learns."""
+    """The counters of a learner: rows, losses and mistakes, and what calibration and drift detection count."""
 
     # int64: seen, updates, mistakes, live classes, marks in the history
     rows: Annotated[
@@ -123,7 +126,7 @@ class Tally(NamedTuple):
             Whole(0, COUNTED),
         ),
     ] = np.zeros(0, np.int64)
-    # (8,): of that block, of the window, of leads
+    # (8,): of that block, of the window, of leads; the last is of the block where there are no classes
     sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)
     recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
     counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
@@ -131,7 +134,7 @@ class Tally(NamedTuple):
 
 
 def new_tally(models: int) -> Tally:
-    """Nothing counted yet, for this many models."""
+    """A tally with nothing counted yet, for this many models."""
     scored = models if models > 1 else 0
     return Tally(
         rows=np.zeros(5, np.int64),
@@ -155,10 +158,10 @@ LARGE, LINE = 512, 64  # bytes: arrays from here on begin where a line of the ca
 
 
 def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    """An array to be filled.
+    """Allocate an array without filling it; a large one starts at a cache line.
 
-    A vector of eight that lies across two lines of the cache costs twice (measured: a fifth of a pass), and NumPy's
-    arrays begin anywhere.
+    A vector of eight that lies across two cache lines costs twice as much (measured: a fifth of a pass), and NumPy's
+    arrays may start anywhere.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < LARGE:
@@ -170,26 +173,26 @@ def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
 
 
 def copied(array: np.ndarray) -> np.ndarray:
-    """An array of one's own: writable and in C order, as compiled code wants it."""
+    """A copy of an array, writable and in C order, as compiled code needs it."""
     copy = room_for(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    """An array of zeros, placed like that."""
+    """Allocate an array of zeros; a large one starts at a cache line."""
     array = room_for(shape, dtype)
     array.fill(0)
     return array
 
 
 def copy_state(state: Any) -> Any:
-    """A state that shares no memory with this one: plain arrays, writable and in C order, as compiled code wants."""
+    """A deep copy of a state, whose arrays are writable and in C order, as compiled code needs them."""
     return type(state)(*(copy_state(part) if isinstance(part, tuple) else copied(part) for part in state))
 
 
 def completed(state: Any) -> Any:
-    """A state of an earlier version, which may lack arrays (they are empty), as one of this version."""
+    """Upgrade a state of an earlier version: arrays that it lacks, which are empty, get their initial values."""
     fresh = new_tally(state.tally.classes.shape[0])
     lacks = {name: getattr(fresh, name) for name in LATER if not state.tally.marks.size}
     parts: dict[str, Any] = {"tally": state.tally._replace(**lacks)} if lacks else {}
@@ -201,14 +204,14 @@ def completed(state: Any) -> Any:
 
 
 def grown(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The array inside a larger one of zeros."""
+    """Copy an array into the first corner of a larger array of zeros."""
     larger = np.zeros(shape, array.dtype)
     larger[tuple(slice(0, n) for n in array.shape)] = array
     return larger
 
 
 def grown_into(state: S, fresh: S) -> S:
-    """The state inside a fresh one: what is new in it is as it begins."""
+    """Enlarge a state to the shape of a fresh one; entries that are new take their values from the fresh one."""
 
     def larger(old: Any, new: Any) -> Any:
         if isinstance(old, tuple):
@@ -224,18 +227,18 @@ def grown_into(state: S, fresh: S) -> S:
 
 
 def eights(n: int) -> int:
-    """So many, in whole vectors (``engine.jit.lanes``)."""
+    """Round n up to whole vectors of eight (``engine.jit.lanes``)."""
     return -(-n // LANES) * LANES
 
 
 def grown_tally(tally: Tally, models: int) -> Tally:
-    """A copy of the tally with room for this many models, or as many as it has."""
+    """A copy of the tally with room for this many models, and never fewer than it has."""
     return grown_into(tally, new_tally(models))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The functions of one learner; making one registers it for its state's type."""
+    """The functions of one learner. Creating a Rule registers it for the type of its state."""
 
     state: type[Any]
     init: Callable[..., Any]  # (params, width, models) -> State
@@ -300,7 +303,7 @@ DEFAULTS = {"room": two_a_class, "steady": never, "glance": no_glance, "nudge": 
 
 
 def of_rule(name: str) -> Callable[..., Any]:
-    """A function of the rule that the state belongs to."""
+    """A function that calls the one of this name of the state's rule; it is selected at compile time."""
     return chosen_by_type(name, lambda kind: getattr(RULES[kind], name) or DEFAULTS[name])
 
 
@@ -310,7 +313,7 @@ room, steady, glance, nudge = map(of_rule, DEFAULTS)
 
 @cache
 def compiled_columns(kind: Any) -> Any:
-    """How many scores a rule writes, for compiled code."""
+    """The ``columns`` function of a rule, how many scores it writes, for compiled code to inline."""
     return inline(RULES[kind].columns)
 
 

@@ -1,6 +1,7 @@
-"""Numbers to predict, scaled on the way by their mean and deviation so far.
+"""Numbers to predict, scaled while they stream by: C, ε and coefficients then mean the same for any target.
 
-y is learned as (y − m)/√v with itself counted, and a score f is the prediction m + √v·f, by the rows before. States
+y is learned as (y − m)/√v with itself counted, m and v the mean and variance so far, and a score f is the prediction
+m + √v·f, by the rows before. Without an intercept nothing is centred: then m is 0, and v the mean of y². States
 without a part ``scaling``, or without targets in it, have them as they come.
 """
 
@@ -8,9 +9,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact, inline
+from aggro.engine.jit.compile import exact, inline, python_too
 from aggro.engine.rows import cut
-from aggro.engine.scaling import FAR, MEAN, SQUARES, STILL, N
+from aggro.engine.scaling import DIVIDED, FAR, MEAN, MODE, SQUARES, STILL, TARGET_DIVIDED, UNIT_DIVIDED, N
+
+
+@python_too
+def centres_targets(mode):
+    """Whether targets have their mean taken off, in this mode of ``engine.scaling``."""
+    return mode != DIVIDED and mode != TARGET_DIVIDED and mode != UNIT_DIVIDED
+
+
+@exact
+def unit_among(target):
+    """√v of the numbers so far; 1 as long as there is nothing to divide by."""
+    v = target[SQUARES] / max(target[N], 1.0)
+    return np.sqrt(v) if v > STILL else 1.0
+
+
+@exact
+def count_among(target, y, centred):
+    """Let a number be among those that mean and deviation are of."""
+    y = min(max(y, -FAR), FAR)
+    target[N] += 1.0
+    gap = y - target[MEAN]
+    if centred:
+        target[MEAN] += gap / target[N]
+    target[SQUARES] += gap * (y - target[MEAN])
 
 
 @inline
@@ -24,13 +49,9 @@ def scales_targets(state):
 
 @exact
 def target_unit(state):
-    """√v of the numbers so far; 1 as long as they have not varied."""
+    """The unit of the numbers so far."""
     if hasattr(state, "scaling"):
-        target = state.scaling.target
-        if target.shape[0] and target[N] > 0.0:
-            v = target[SQUARES] / target[N]
-            return np.sqrt(v) if v > STILL else 1.0
-        return 1.0
+        return unit_among(state.scaling.target) if state.scaling.target.shape[0] else 1.0
     else:
         return 1.0
 
@@ -59,12 +80,7 @@ def predicted(state, f):
 def count_target(state, y):
     """Let a number be among those that the mean and deviation are of."""
     if hasattr(state, "scaling"):
-        target = state.scaling.target
-        if target.shape[0]:
-            y = min(max(y, -FAR), FAR)
-            target[N] += 1.0
-            gap = y - target[MEAN]
-            target[MEAN] += gap / target[N]
-            target[SQUARES] += gap * (y - target[MEAN])
+        if state.scaling.target.shape[0]:
+            count_among(state.scaling.target, y, centres_targets(state.scaling.facts[MODE]))
     else:
         pass

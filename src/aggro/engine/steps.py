@@ -13,8 +13,8 @@ ogd    no problem of its own: a step of C down    C where ℓ > 0
        the slope of the loss
 ====== ========================================== ==========================
 
-A weight s on the row scales C and nothing else. When the row was divided by m (see ``rows``), ℓ and
-q are those of the divided row and the same solution reads with C·m for pa1 and ogd and C·m² for pa2 and ls.
+A weight s on the row scales C and nothing else. For a row that was divided by m, ℓ and q are those of the divided row,
+and the same solution reads with C·m for pa1 and ogd and C·m² for pa2 and ls: multiplicative learners divide rows.
 
 A step of one's own (``engine.user_steps``) stands where a built-in step's number does, as a tuple of a type of its
 own, by which Numba finds its function when it compiles the pass.
@@ -59,15 +59,6 @@ def has_hinge(step):
         return step.hinge != 0
     else:
         return step != LS
-
-
-@inline
-def right_at_zero(step):
-    """Whether a row so small that its q is rounded to 0 may be given as it is."""
-    if hasattr(step, "hinge"):
-        return True
-    else:
-        return step != PA
 
 
 @inline

@@ -9,12 +9,13 @@ from functools import cache
 
 import numpy as np
 
-from aggro.engine.calibration import fit_curves, is_due
+from aggro.engine.calibration import EFFECTIVE, add_pair, fit_curves, is_due
 from aggro.engine.drift import COUNTED, FILLED, look_for_change
 from aggro.engine.jit.compile import kernel
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.rule import LIVE, SEEN, new_tally
 
+u8 = np.uint64
 UNTENDED = -1  # in the place of the address: nothing is counted, since rows are seen again or are chosen by their loss
 
 
@@ -28,6 +29,26 @@ def tend(tally, costs):
     if live > 1 and tally.pairs.shape[0] > 1 and is_due(marks[COUNTED]):
         fit_curves(tally, marks[COUNTED], costs, live)
     return np.int64(0)
+
+
+@kernel
+def calibrate(tally, leads, codes, costs):
+    """Fit the curves to the leads of held-out rows (rows, classes), in place of the pairs that the pass has counted.
+
+    A lead is NaN where the class was not known to the model that scored the row. All pairs have the same weight, so
+    that they count as many as they are, beside those of rows that come later.
+    """
+    live, counted = tally.rows[LIVE], np.float64(tally.marks[COUNTED])
+    tally.pairs[:] = 0.0
+    tally.curve[:] = 0.0
+    first = u8(0) if live > 2 else u8(1)
+    for i in range(u8(leads.shape[0])):
+        for k in range(first, u8(live)):
+            if leads[i, k] == leads[i, k]:
+                add_pair(
+                    tally.pairs, k, leads[i, k], u8(np.int64(codes[i]) == np.int64(k)), counted / np.sqrt(EFFECTIVE)
+                )
+    fit_curves(tally, tally.marks[COUNTED], costs, live)
 
 
 def no_costs() -> np.ndarray:

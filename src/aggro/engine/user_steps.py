@@ -22,7 +22,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, returned_for_floats
 from aggro.engine.jit.errors import NumbaError, place, reason
-from aggro.engine.rows import HUGE
+from aggro.engine.limits import HUGE
 from aggro.engine.steps import OWN_SIZES, OwnCode, Step
 
 OWN_STEPS: dict[str, OwnStep] = {}  # those of this process, by name

@@ -33,9 +33,11 @@ class Graph:
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         self.size = 0  # bytes of constants
+        self.taken: set[str] = set()  # names of inputs and outputs, which nothing inside may have
 
     def input(self, name: str, dtype: np.dtype, columns: int) -> Value:
-        """Rows that are given, with so many columns."""
+        """Rows that are given, with so many columns. All inputs come before the first operation."""
+        self.taken.add(name)
         self.inputs.append(described(name, dtype, (BATCH, columns)))
         return Value(name, dtype)
 
@@ -58,7 +60,7 @@ class Graph:
         self.size += held.nbytes
         if self.size > LARGEST:
             raise ValueError("The model would have more than 2 GB, the most that an ONNX file can hold.")
-        value = Value(f"c{len(self.constants)}", dtype)
+        value = Value(self.name_of("c", len(self.constants)), dtype)
         self.constants.append(numpy_helper.from_array(held, value.name))
         return value
 
@@ -69,12 +71,19 @@ class Graph:
         known = [value.dtype for value in given if isinstance(value, Value)]
         like = next((dtype for dtype in known if dtype != BOOL), BOOL)  # a condition says nothing of what it chooses
         inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
-        out = Value(f"v{len(self.nodes)}", dtype or (BOOL if kind in TESTS else like))
+        out = Value(self.name_of("v", len(self.nodes)), dtype or (BOOL if kind in TESTS else like))
         self.nodes.append(helper.make_node(kind, [value.name for value in inputs], [out.name], **attributes))
         return out
 
+    def name_of(self, kind: str, number: int) -> str:
+        """A name for something inside the graph, which no input has: a column may be called v1."""
+        name = f"{kind}{number}"
+        while name in self.taken:
+            name = f"_{name}"
+        return name
+
     def cast(self, value: Value, dtype: np.dtype) -> Value:
-        """The same numbers of another type."""
+        """Convert a value to another type: add a ``Cast`` operation, unless it has that type already."""
         if value.dtype == dtype:
             return value
         return self.op("Cast", value, dtype=dtype, to=type_of(dtype))

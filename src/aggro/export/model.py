@@ -17,7 +17,7 @@ from aggro.learners.shared.answers import Answers, answers_of
 NEEDED = "Exporting to ONNX takes the package onnx: pip install 'aggro[onnx]'."
 DTYPES = ("float32", "float64")
 X = "X"
-OWN = (X, "label", "scores", "probabilities", "prediction")  # names that inputs must not have
+OUTPUTS = ("label", "scores", "probabilities", "prediction")  # names that inputs must not have
 
 
 def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: bool = False) -> Any:
@@ -35,7 +35,8 @@ def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: 
         computed in float64 in any case.
     named_inputs : bool, default=False
         Whether each feature is an input of its own, by its name, of shape (batch, 1); else there is one input ``X`` of
-        shape (batch, n_features).
+        shape (batch, n_features). A feature without a name, or with that of an output, such as "label", has the input
+        "input_0" (by its place) or "input_label".
 
     Returns
     -------
@@ -93,15 +94,26 @@ def given(g: Graph, answers: Answers, dtype: np.dtype, named: bool) -> Value:
     """The rows that go in."""
     if not named:
         return g.input(X, dtype, answers.n_features)
-    names = answers.feature_names or range(answers.n_features)
-    texts = [str(name) for name in names]
-    if doubled := {text for text in texts if texts.count(text) > 1 or text in OWN or not text}:
-        raise ValueError(
-            f"The features cannot be inputs of their own: {sorted(doubled)[0]!r} is the name of several, or one that "
-            "is taken. Export the model with named_inputs=False."
-        )
-    columns = [g.input(text, dtype, 1) for text in texts]
+    columns = [g.input(name, dtype, 1) for name in input_names(answers)]
     return g.op("Concat", *columns, axis=1)
+
+
+def input_names(answers: Answers) -> list[str]:
+    """A name for the input of each feature: its own, unless that is empty or the name of an output."""
+    features = [str(name) for name in answers.feature_names or range(answers.n_features)]
+    if len(set(features)) < len(features):
+        twice = next(name for j, name in enumerate(features) if name in features[:j])
+        raise ValueError(
+            f"The features cannot be inputs of their own: several are called {twice!r}. Export the model with "
+            "named_inputs=False."
+        )
+    names: list[str] = []
+    for j, feature in enumerate(features):
+        name = feature if feature and feature not in OUTPUTS else f"input_{feature or j}"
+        while name != feature and name in {*features, *names}:
+            name = f"{name}_"
+        names.append(name)
+    return names
 
 
 def metadata_of(answers: Answers) -> dict[str, str]:

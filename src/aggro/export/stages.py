@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import FAR, STILL, Scale
-from aggro.export.graph import DOUBLE, FLOAT, INT, Graph, Value
+from aggro.engine.scaling import FAR
+from aggro.export.graph import BOOL, DOUBLE, FLOAT, INT, Graph, Value
 from aggro.learners.shared.formula import (
     Cosines,
     Distance,
@@ -44,8 +44,8 @@ def gaps(g: Graph, x: Value, centre: np.ndarray) -> Value:
 def scaled(g: Graph, x: Value, stage: Scaled) -> Value:
     given, gone = x, g.op("IsNaN", x) if stage.missing else None
     if gone is not None:
-        x = g.op("Where", gone, stage.means if stage.mode else np.zeros(1), x)  # what is the mean is 0 when scaled
-    if stage.mode != Scale.NONE:
+        x = g.op("Where", gone, stage.centres, x)  # which is 0 when scaled
+    if stage.centres.any() or (stage.factors != 1.0).any():
         x = g.cast(in_units(g, x, stage), given.dtype)
     return x if gone is None else g.op("Concat", x, g.cast(gone, x.dtype), axis=1)
 
@@ -54,38 +54,10 @@ def in_units(g: Graph, x: Value, stage: Scaled) -> Value:
     """The rows in deviations or root mean squares, in float64."""
     if x.dtype == DOUBLE:
         x = g.op("Clip", x, np.array(-FAR), np.array(FAR))
-    always, never = stage.by_deviation(), stage.by_root()
-    if always.all():
-        return by_deviation(g, x, stage)
-    zero = g.op("Equal", x, np.zeros(1))
-    if never.all():
-        return by_root(g, x, zero, stage)
-    here = g.op("Not", zero)
-    centred = g.op("Or", g.op("And", here, ~never), always)  # a value that is not 0 may be the one that makes a quarter
-    return g.op("Where", centred, by_deviation(g, x, stage), by_root(g, x, zero, stage))
-
-
-def by_deviation(g: Graph, x: Value, stage: Scaled) -> Value:
-    share = 1.0 / (stage.rows + 1.0)
-    rest = stage.rows * share
-    gap = gaps(g, x, stage.means)
-    moved = g.op("Mul", gap, rest)
-    variance = g.op("Mul", g.op("Add", g.op("Mul", gap, moved), stage.squares), share)
-    return over_root(g, moved, variance)
-
-
-def by_root(g: Graph, x: Value, zero: Value, stage: Scaled) -> Value:
-    wide = g.cast(x, DOUBLE)
-    power = g.op("Add", g.op("Mul", wide, wide), stage.squares + stage.means**2 * stage.rows)
-    each = 1.0 / np.maximum(stage.counts, 1.0), 1.0 / (stage.counts + 1.0)
-    count = g.op("Where", zero, *(g.constant(share, DOUBLE) for share in each))
-    return over_root(g, wide, g.op("Mul", power, count))
-
-
-def over_root(g: Graph, x: Value, square: Value) -> Value:
-    """x/√a; 0 where a is nothing."""
-    divided = g.op("Div", x, g.op("Sqrt", g.op("Max", square, np.array(STILL))))
-    return g.op("Where", g.op("Greater", square, np.array(STILL)), divided, np.zeros(1))
+    z = g.op("Mul", gaps(g, x, stage.centres), stage.factors)
+    if stage.unseen is None or not stage.unseen.any():
+        return z
+    return g.op("Where", g.constant(stage.unseen, BOOL), g.op("Sign", g.cast(x, DOUBLE)), z)
 
 
 def linear(g: Graph, x: Value, stage: Linear) -> Value:
@@ -212,14 +184,9 @@ def nearness(g: Graph, x: Value, stage: Places) -> Value:
     if stage.scaled is None:
         product = g.op("MatMul", g.cast(x, DOUBLE), 2.0 * stage.prototypes.T)
         return g.op("Sub", product, (stage.prototypes**2).sum(axis=1))
-    moved, share = stage.prototypes - stage.scaled.means, 1.0 / (stage.scaled.rows + 1.0)
-    gap = gaps(g, x, stage.scaled.means)
-    grown = g.op("Mul", g.op("Mul", gap, gap), stage.scaled.rows * share)
-    variance = g.op("Mul", g.op("Add", grown, stage.scaled.squares), share)
-    varies = g.op("Greater", variance, np.array(STILL))
-    inverse = g.op("Where", varies, g.op("Div", np.ones(1), g.op("Max", variance, np.array(STILL))), np.zeros(1))
-    product = g.op("MatMul", g.op("Mul", gap, inverse), 2.0 * moved.T)
-    return g.op("Sub", product, g.op("MatMul", inverse, (moved**2).T))
+    moved = (stage.prototypes - stage.scaled.centres) * stage.scaled.factors
+    gap = g.op("Mul", gaps(g, x, stage.scaled.centres), stage.scaled.factors)
+    return g.op("Sub", g.op("MatMul", gap, 2.0 * moved.T), (moved**2).sum(axis=1))
 
 
 WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {

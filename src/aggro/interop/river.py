@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.frames import is_arrow_table, validated
 from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.streams import Chunk
 
@@ -60,10 +61,10 @@ def home_of(X: Any) -> str:
 
 def chunk_of(X: Any, y: Any = None) -> Chunk:
     """The rows of a frame, their columns by name."""
-    if home_of(X) != "pyarrow":
-        return Chunk(X.to_numpy(), y, names=list(X.columns))
-    columns = [column.to_numpy() for column in X.columns]
-    return Chunk(np.column_stack(columns), y, names=list(X.column_names))
+    X = validated(X)
+    if is_arrow_table(X):
+        return Chunk(np.asarray(X), y, names=list(X.column_names))
+    return Chunk(X.to_numpy(), y, names=list(X.columns))
 
 
 def column_beside(X: Any, values: Any) -> Any:

@@ -25,7 +25,7 @@ def register(cls: Kind) -> Kind:
     """Enter a learner of one's own in the registry; made to be used as a decorator.
 
     The class is a subclass of ``Classifier`` or ``Regressor`` (``aggro.learners.shared.tasks``) with a rule over a
-    state of its own, as the contributing page describes it. Registered, it is known by its name to the command line,
+    state of its own: see "Add a learner" in the docs. Registered, it is known by its name to the command line,
     model files and ``aggro.interop.river``.
 
     Parameters
@@ -52,14 +52,14 @@ def register(cls: Kind) -> Kind:
     check_name(cls)
     for fault in faults(cls, task):
         raise TypeError(f"{name} cannot be registered: {fault}.")
-    from aggro.estimators import shell  # scikit-learn is imported where it is used
+    from aggro.estimators import estimator_of  # scikit-learn is imported where it is used
 
     OWN[name] = Entry(name, cls.__module__, task, cls)
-    return cast(Kind, shell(OWN[name]))
+    return cast(Kind, estimator_of(OWN[name]))
 
 
 def check_name(cls: type[Any]) -> None:
-    """The same class again, edited, takes its own place; any other needs another name."""
+    """Refuse a name that another learner has taken; a class defined again under its own name may replace itself."""
     name, taken = cls.__name__, OWN.get(cls.__name__)
     if any(entry.name == name for entry in LEARNERS):
         raise TypeError(f"The name {name!r} is taken: aggro has a learner of that name. Choose another.")

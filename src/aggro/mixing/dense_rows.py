@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggro.learners.shared.dense_row import FAR
+from aggro.engine.limits import FAR
 from aggro.mixing.parts import Parts, Sight, Value, total
 from aggro.mixing.scaling import moments_of, power_sums
 

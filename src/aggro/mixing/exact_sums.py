@@ -59,7 +59,7 @@ class ExactSum(NamedTuple):
         return tuple(self.top.shape)
 
     def times(self, n: int) -> ExactSum:
-        """The same, so often; n may be negative."""
+        """The sums multiplied by a whole number n, which may be negative. It is exact."""
         return ExactSum(self.digits * np.int64(n), self.top)
 
     def value(self) -> tuple[np.ndarray, np.ndarray]:

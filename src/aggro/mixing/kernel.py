@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.kernel_functions import GIVEN, POLY, RBF, SIGMOID
-from aggro.engine.rows import HUGE
+from aggro.engine.limits import HUGE
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.budget import RIDGE
 from aggro.learners.kernel.centre import CC, CU, UU
@@ -66,6 +66,7 @@ from aggro.mixing.radius import put_radius, take_radius
 from aggro.mixing.rows import grouped, keys_of, rows_of, spread_over
 from aggro.mixing.scaling import put_scaling, take_scaling
 
+RADII = ("radius", "mean_radius", "inner")  # of a centre
 SETTLED_BEFORE = (
     "Models with gamma='auto' can be combined only if they began as one that had its γ. Let one model learn some rows "
     "(64 are enough), and begin with copies of it; or set gamma to a number."
@@ -119,7 +120,9 @@ def take(state: Support, params: Any, sight: Sight) -> Parts:
     parts |= {"kernel.recent": mean(state.recent, "."), "kernel.ledger": total(state.ledger, ".")}
     if state.facts.shape[0]:
         parts |= take_scaling(scaling_of(state), sight)
-    return parts | take_radius("kernel.radius", state.radius) | take_radius("kernel.mean_radius", state.mean_radius)
+    for name in RADII:
+        parts |= take_radius(f"kernel.{name}", getattr(state, name))
+    return parts
 
 
 def check(state: Support, params: Any) -> None:
@@ -207,8 +210,8 @@ def put(state: Support, params: Any, values: Mapping[str, Value], sight: Sight) 
     state.recent[1:] = np.maximum(state.recent[1:], 0.0)
     state.ledger[:] = values["kernel.ledger"].high
     state.ledger[1:] = np.maximum(state.ledger[1:], 0.0)
-    put_radius("kernel.radius", state.radius, values)
-    put_radius("kernel.mean_radius", state.mean_radius, values)
+    for name in RADII:
+        put_radius(f"kernel.{name}", getattr(state, name), values)
     member = int(state.choice[0]) if state.choice.shape[0] else 0
     space = Space(params, float(params.gamma or state.gamma[0]), member)
     held = brought_down(held_by(state, params, values, space, stays), space, params)

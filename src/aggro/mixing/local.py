@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from aggro.engine.limits import FAR
 from aggro.engine.rule import SEEN
 from aggro.learners.local.rule import MEASURED, USED, Local, LocalParams
-from aggro.learners.shared.dense_row import FAR
 from aggro.mixing.dense_rows import put_moments, take_moments
 from aggro.mixing.parts import Mix, Parts, Sight, Value, mean, pooled, total
 from aggro.mixing.start import joined, rows_of, since, start_of

@@ -42,8 +42,19 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.limits import FAR
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import EPOCH, FAR, FROM, MEASURED, MET, MOST_WAITING, NEXT, OF_LAST, OF_MEAN, SINCE
+from aggro.learners.maxout.row import (
+    EPOCH,
+    FROM,
+    MEASURED,
+    MET,
+    MOST_WAITING,
+    NEXT,
+    OF_LAST,
+    OF_MEAN,
+    SINCE,
+)
 from aggro.learners.maxout.rule import Maxout, second_mark
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, most, total
 from aggro.mixing.scaling import moments_of, power_sums

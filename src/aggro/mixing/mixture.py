@@ -291,7 +291,7 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
 
 def check_began(learner: Any, base: Any) -> None:
     """Refuse a learner that cannot have begun as a copy of the base."""
-    if type(learner) is not type(base):
+    if type(learner).__name__ != type(base).__name__:  # one may be of ``aggro.published``, and one out of a file
         raise TypeError(f"The learners must be copies of the base, a {type(base).__name__}: got {str(learner)[:100]}.")
     model, began = model_of(learner), model_of(base)
     if model is None:

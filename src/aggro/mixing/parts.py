@@ -173,7 +173,10 @@ def together(all_of_them: list[Summed]) -> Summed:
 
 
 def aligned(all_of_them: list[Summed]) -> tuple[list[Summed], tuple[bytes, ...] | None]:
-    """The same with the rows of all, in the same order, and the keys of these."""
+    """Give all sums the same rows: one for each key that any of them has, in sorted order. Also return those keys.
+
+    Sums without keys are returned unchanged, with None.
+    """
     if all_of_them[0].keys is None:
         return all_of_them, None
     keys = tuple(sorted(set().union(*(one.keys or () for one in all_of_them))))

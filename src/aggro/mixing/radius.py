@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggro.engine.rows import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY
 from aggro.learners.shared.radius import RADIUS, RATE, SPREAD, STEPS
 from aggro.mixing.parts import Parts, Value, least, mean, most, total
 

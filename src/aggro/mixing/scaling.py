@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import AUTO, DENSE, FAR, LISTED, MEAN, MODE, NONE, ROWS, SQUARES, N, Scaling
+from aggro.engine.scaling import AUTO, DENSE, DIVIDED, FAR, LISTED, MEAN, MODE, NONE, ROWS, SQUARES, UNIT, N, Scaling
 from aggro.learners.shared.scaled import divisors, unit_of
 from aggro.mixing.exact_sums import two_product, two_sum
 from aggro.mixing.parts import Parts, Sight, Value, total
@@ -52,6 +52,7 @@ def take_scaling(scaling: Scaling, sight: Sight) -> Parts:
     first, second = power_sums(n, mean, squares)
     parts = {
         "scaling.rows": total(np.array([float(scaling.facts[ROWS])]), "."),
+        "scaling.left_alone": total(np.array([float(scaling.facts[ROWS] if scaling.facts[MODE] >= UNIT else 0)]), "."),
         "scaling.n": total(n, "f"),
         "scaling.first": total(first, "f"),
         "scaling.second": total(second, "f"),
@@ -75,6 +76,8 @@ def put_scaling(scaling: Scaling, values: Mapping[str, Value]) -> None:
     scaling.moments[N, :m] = n
     scaling.moments[MEAN, :m] = np.clip(np.where(n > 0.0, mean, 0.0), -FAR, FAR)
     scaling.moments[SQUARES, :m] = np.where(n > 0.0, squares, 0.0)
+    if scaling.facts[MODE] >= UNIT and values["scaling.left_alone"].high[0] < values["scaling.rows"].high[0]:
+        scaling.facts[MODE] = AUTO if scaling.facts[MODE] == UNIT else DIVIDED
     if scaling.facts[MODE] == AUTO:  # the features that a quarter of the rows have are listed
         listed = np.flatnonzero((n > 0.0) & (4.0 * n >= scaling.facts[ROWS]))
         scaling.listed[: listed.shape[0]] = listed
@@ -98,7 +101,7 @@ class Units:
             if not hasattr(state, "map"):
                 self.centre, self.divided = divisors(state.scaling, slice(0, features))
             if state.scaling.target.shape[0]:
-                self.unit, self.level = unit_of(state.scaling), float(state.scaling.target[1])
+                self.unit, self.level = unit_of(state.scaling.target), float(state.scaling.target[1])
 
     def raw(self, W: np.ndarray, b: np.ndarray, level: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Weights (features, columns) and intercepts (columns,), of raw rows and raw targets.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.drift import BLOCKS, CHOSEN, COUNTED, DRIFTS, FILLED, KEPT, PLACE, REFERENCE, SPREAD
+from aggro.engine.drift import BLOCKS, CHOSEN, COUNTED, DRIFTS, FILLED, KEPT, PLACE, REFERENCE, SPREAD, WATCHED
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Tally
 from aggro.mixing.parts import Parts, Sight, Value, mean, most, total
 
@@ -72,6 +72,8 @@ def put_tally(tally: Tally, values: Mapping[str, Value], base: Tally, live: int)
     ring = np.maximum(values["tally.recent"].high, 0.0)
     tally.recent[: ring.shape[0]] = ring[:BLOCKS]
     tally.sums[[SPREAD, REFERENCE]] = np.maximum(values["tally.spread"].high, 0.0)
+    if base.classes.shape[0] == 1:
+        tally.sums[WATCHED] = 0.0  # of blocks that were not full, and are left out
     tally.marks[COUNTED] = max(0, int(values["tally.blocks"].high[0]))
     tally.marks[CHOSEN] = int(values["tally.chosen"].high[0])
     if base.marks.size:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from aggro.engine.rows import HUGE, MOST, TINY
+from aggro.engine.limits import HUGE, MOST, TINY
 from aggro.engine.rule import SEEN
 from aggro.learners.uniclass.centre import SHARE, SINCE, TOP, UU, WU, WW
 from aggro.learners.uniclass.metric import KNOWN, LEAST_SHRINKAGE, MET, NEXT, WEIGHT, is_scaled, together

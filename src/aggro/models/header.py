@@ -10,9 +10,10 @@ from aggro.learners.shared.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
-FORMAT = 2  # raised when an older aggro could not read the file; the container and this key stay
+FORMAT = 3  # raised when an older aggro could not read the file; the container and this key stay
 WITHOUT = 1  # the format of files without records and kept rows, which older ones can read
-PARTS = ("active", "records")  # of what is around a learner; absent where there is no such thing
+RECORDS = 2  # that of files with these, and without rows that wait for labels
+PARTS = ("active", "records", "later")  # of what is around a learner; absent where there is no such thing
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,15 @@ class Header:
     active: Any = None  # of a learner inside an ActiveLearner: see ``models.active_header``; else absent
     records: Any = None  # of a learner inside a RecordLearner: see ``models.record_header``; else absent
 
+    later: Any = None  # rows that wait for their labels: see ``models.later_header``; else absent
+
+    @property
+    def format(self) -> int:
+        """The format of the file: the first that can say all that is in it."""
+        if self.later is not None:
+            return FORMAT
+        return RECORDS if self.records is not None or self.keeps_rows else WITHOUT
+
     @property
     def keeps_rows(self) -> bool:
         """Whether there are arrays for the answered rows that an ActiveLearner keeps."""
@@ -51,7 +61,7 @@ class Header:
         for name in ("classes", "reserved_classes"):
             content[name] = [_encoded(label, f"its class {label!r}") for label in content[name]]
         try:
-            return dumps({"format": FORMAT if self.records is not None or self.keeps_rows else WITHOUT, **content})
+            return dumps({"format": self.format, **content})
         except (TypeError, ValueError, RecursionError) as error:
             raise Flaw(f"its header or position is not JSON ({error})") from error
 
@@ -78,7 +88,7 @@ class Header:
         for name in ("classes", "reserved_classes"):
             content[name] = decode(content[name])
         header = cls(**content)
-        if (header.records is not None or header.keeps_rows) != (version == FORMAT):
+        if header.format != version:
             raise Flaw(f"the header is not one of format {version}")
         return header
 
@@ -114,4 +124,5 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "position": lambda value: True,
     "active": lambda value: value is None or isinstance(value, dict),
     "records": lambda value: value is None or isinstance(value, dict),
+    "later": lambda value: value is None or isinstance(value, dict),
 }

@@ -122,6 +122,10 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
         from aggro.models.record_header import with_records  # with the encoder, which others do not need
 
         learner = with_records(learner, header.records, container, shell)
+    if header.later is not None and not bare:
+        from aggro.models.later_header import with_later
+
+        learner = with_later(learner, header.later)
     return learner
 
 

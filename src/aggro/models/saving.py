@@ -10,6 +10,7 @@ import numpy as np
 
 from aggro.learners.registry import ACTIVE, RECORDS, learners
 from aggro.learners.shared.inside import model_of, parameters_of, prepare
+from aggro.learners.shared.later import waiting_in
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
@@ -55,6 +56,10 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
         model.check_idle()
     try:
         header, arrays = _snapshot(learner, position)
+        if waiting_in(learner) is not None:
+            from aggro.models.later_header import later_of  # rows that wait for labels, which others do not have
+
+            header = replace(header, later=later_of(learner))
         text = header.text()
     except Flaw as flaw:
         what = f"This {type(learner).__name__} cannot be saved: {flaw.fault}. Nothing was written to {file!r}."
@@ -65,8 +70,6 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
 
 def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray]]:
     """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
-    import aggro  # not above: aggro itself offers ``load``
-
     model = model_of(learner)
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, RECORDS.load()):
         from aggro.models.record_header import records_of  # with the encoder, which others do not need
@@ -81,19 +84,35 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
         from aggro.models.active_header import activity_of, rows_of  # with the active learner, which others do not need
 
-        with learner.turn() as inner, model.learning, model.guard:
-            header, arrays = _snapshot(inner, position)
+        def of_both(inner: Any) -> tuple[Header, dict[str, np.ndarray]]:
+            header, arrays = _described(inner, *_taken(inner, model), position)
             return replace(header, active=activity_of(learner)), {**arrays, **rows_of(learner)}
+
+        with learner.turn() as inner:
+            together: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_both, inner)
+            return together
     kind = type(learner).__name__
     known = (*learners(), ACTIVE, RECORDS)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
     if model is None:
         raise Flaw("it has learned nothing yet. Call fit, partial_fit or learn_one first")
-    with model.learning, model.guard:
-        prepare(learner, model)
-        parts = model.parts()
-        parameters = parameters_of(learner)
+    parts, parameters = model.in_turn(model.undisturbed, _taken, learner, model)
+    return _described(learner, parts, parameters, position)
+
+
+def _taken(learner: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Copies of what was learned, and the parameters. Needs the model's locks."""
+    prepare(learner, model)
+    return model.parts(), parameters_of(learner)
+
+
+def _described(
+    learner: Any, parts: dict[str, Any], parameters: dict[str, Any], position: Any
+) -> tuple[Header, dict[str, np.ndarray]]:
+    """The header and the arrays of a file, looked over."""
+    import aggro  # not above: aggro itself offers ``load``
+
     state, features, labels = parts["state"], parts["features"], parts["labels"]
     arrays = flatten(state)
     mould(learner, type(state).__name__, specs_of(arrays), parts["width"], len(labels.codes))
@@ -104,7 +123,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         arrays[NAMES] = packed_names(features.names)
     header = Header(
         aggro=aggro.__version__,
-        learner=kind,
+        learner=type(learner).__name__,
         parameters=parameters,
         classes=list(labels.codes),
         reserved_classes=list(labels.reserved),

@@ -1,4 +1,4 @@
-"""A check is a claim about learners that can be run: ``checks_streams``, ``checks_rows`` and ``checks_mixing``.
+"""A check is a claim about learners that can be run: the modules ``checks_…``.
 
 A check's first line says what it claims, and ``@check`` enters it in CHECKS, with what it needs of a learner. For which
 settings it does not hold, and why, a learner says itself (``contract``), by the name of the check or of its claim.

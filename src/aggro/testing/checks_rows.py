@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
 from aggro.testing.check import WEIGHTS_SCALE_C, ZEROS_TEACH_NOTHING, check, csr
 from aggro.testing.variants import (
     Variant,
-    arrays,
     as_dicts,
     assert_close,
     assert_same_model,
     decisions,
     expect,
-    known,
     learn_rows,
     learned,
     snapshot,
@@ -153,16 +152,34 @@ def an_empty_dict_is_a_zero_row(variant: Variant) -> None:
 
 
 @check()
-def extreme_rows_leave_a_finite_model(variant: Variant) -> None:
-    """Rows whose squared norm is no float are learned or passed over; scores stay finite."""
-    X, y = stream(variant)
-    for form in (np.asarray, csr):
-        for scale in (1e-310, 1e-200, 1e-160, 1e160, 1e200, 1e300):
-            model = variant.new().partial_fit(X[:30], y[:30])
-            model.partial_fit(form(X[30:] * scale), y[30:])
-            for part in arrays(known(model).state):
-                expect(np.isfinite(part).all(), f"rows of size {scale:g} left {part}")
-            expect(np.isfinite(decisions(model, form(X))).all(), f"scores are not finite after rows of size {scale:g}")
+def values_beyond_the_limits_are_refused(variant: Variant) -> None:
+    """A feature, a target or a weight that is too large is a ValueError wherever it comes in; the limit is taken."""
+    X, y = stream(variant, n=20)
+    model, named = variant.new().partial_fit(X, y), learn_rows(variant.new(), as_dicts(X), y)
+    beyond = np.nextafter(LARGEST_VALUE, np.inf)
+    for value in (beyond, 1e200, np.finfo(np.float64).max):
+        bad = X.copy()
+        bad[4, 2] = value
+        for form in (bad, csr(bad)):
+            refused(model, model.partial_fit, form, y)
+            refused(model, decisions, model, form)
+        for x in (bad[4], (np.arange(X.shape[1]), bad[4]), (np.array([2]), np.array([value]))):
+            refused(model, model.learn_one, x, y[4])
+            refused(model, model.decision_one, x)
+        for key in ("f2", "new"):
+            refused(named, named.learn_one, {"f0": 1.0, key: value}, y[0])
+            refused(named, named.predict_one, {"f0": 1.0, key: value})
+        if not (variant.classifies or variant.detects):
+            refused(model, model.learn_one, X[0], value)
+            refused(model, model.partial_fit, X, np.full(len(y), -value))
+    heavy = np.nextafter(HEAVIEST, np.inf)
+    refused(model, model.learn_one, X[0], y[0], heavy)
+    refused(model, model.partial_fit, X, y, sample_weight=np.full(len(y), heavy))
+    before = model.n_seen_
+    model.learn_one(X[0], y[0], LIGHTEST / 2.0).partial_fit(X, y, sample_weight=np.full(len(y), LIGHTEST / 2.0))
+    expect(model.n_seen_ == before, "rows lighter than the lightest were learned")
+    bad[4, 2] = LARGEST_VALUE
+    expect(np.isfinite(decisions(model.partial_fit(bad, y), bad)).all(), "scores are not finite")
 
 
 # What a row teaches ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
 from aggro.learners.shared.inside import model_of
 from aggro.streams import Chunk
 from aggro.testing.check import ANY_ORDER, BOUNDED, check, csr
@@ -76,6 +77,34 @@ def one_row_is_many_to_the_bit(variant: Variant) -> None:
     ones = [np.asarray(many.decision_one(x)).tolist() for x in X[:5]]
     expect(decisions(many, X[:5]).tolist() == ones, f"scores {decisions(many, X[:5])} and, one by one, {ones}")
     expect([many.predict_one(x) for x in X] == many.predict(X).tolist(), "predict and predict_one differ")
+
+
+@check()
+def any_cut_is_the_same_to_the_bit(variant: Variant) -> None:
+    """One chunk, rows one by one and chunks of any length give the same model and the same probabilities.
+
+    There are weights, a class that comes late, and enough features for learners that take many rows together; in sparse
+    chunks with names, features come late, too.
+    """
+    rng = np.random.default_rng(1)
+    X, y = stream(variant, n=150, d=40)
+    weights = rng.choice([1.0, 0.1, 0.3, 0.7, 0.0], len(y))
+    late = X * (np.arange(40) < 10 + np.arange(len(y))[:, None] // 4)
+    late = late[:, np.argsort((late != 0.0).argmax(axis=0), kind="stable")]  # in the order in which dicts bring them
+    names = [f"f{j}" for j in range(40)]
+    cuts = np.sort(rng.choice(len(y), 12, replace=False))
+    for rows, form, named in ((X, np.asarray, None), (late, csr, names)):
+        many = variant.new().learn_chunk(Chunk(form(rows), y, weights, named))
+        chunked, single = variant.new(), variant.new()
+        for part in np.split(np.arange(len(y)), cuts):
+            chunked.learn_chunk(Chunk(form(rows[part]), y[part], weights[part], named))
+        for row, target, weight in zip(as_dicts(rows) if named else rows, y, weights.tolist(), strict=True):
+            single.learn_one(row, target, weight=weight)
+        for other in (chunked, single):
+            assert_same_model(many, other)
+            if hasattr(many, "proba_chunk"):
+                shares = [model.proba_chunk(Chunk(form(rows), names=named)) for model in (many, other)]
+                expect(shares[0].tobytes() == shares[1].tobytes(), "the probabilities differ")
 
 
 @check()
@@ -174,6 +203,48 @@ def a_loaded_model_goes_on_as_the_saved_one(variant: Variant) -> None:
                 expect(snapshot(loaded)[1:] == snapshot(saved)[1:], "it came back with another state")
                 learn(loaded, X[cut:], y[cut:]), learn(saved, X[cut:], y[cut:])
                 expect(snapshot(loaded)[1:] == snapshot(saved)[1:], "it went on to another state")
+
+
+@check()
+def whatever_is_learned_can_be_saved(variant: Variant) -> None:
+    """After rows of any kind and size that it takes, a model is finite, can be saved, and comes back the same."""
+    from aggro.models import load
+
+    X, y = stream(variant, n=40)
+    X[:12, 4:] = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m.aggro")
+        for at, (rows, targets, weight) in enumerate(odd_rows(variant, X, y)):
+            learn = WAYS[at % len(WAYS)]
+            model = learn(variant.new(), X[:20], y[:20])
+            if weight == 1.0:
+                learn(model, rows[20:30], targets[20:30])
+            else:
+                model.partial_fit(rows[20:30], targets[20:30], sample_weight=np.full(10, weight))
+            learn(model, X[30:35], y[30:35])
+            what = f"rows up to {np.abs(rows[20:30]).max():g}, targets like {targets[20]!r}, weights of {weight:g}"
+            for part in arrays(known(model).state):
+                expect(np.isfinite(part).all(), f"{what} left {part}")
+            expect(np.isfinite(decisions(model, X)).all(), f"scores are not finite after {what}")
+            model.save(path)
+            loaded = load(path)
+            expect(snapshot(loaded)[1:] == snapshot(model)[1:], f"it came back with another state after {what}")
+            learn(loaded, X[35:], y[35:]), learn(model, X[35:], y[35:])
+            expect(snapshot(loaded)[1:] == snapshot(model)[1:], f"it went on to another state after {what}")
+
+
+def odd_rows(variant: Variant, X: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Rows, targets and a weight for all of them: some as large, or as small, as they may be."""
+    largest = LARGEST_VALUE / np.abs(X).max()
+    sizes = (0.0, 5e-324, 1e-310, 1e-160, 1e-51, 1e-30, 1e30, 1e48, largest)
+    rows = [(np.clip(X * size, -LARGEST_VALUE, LARGEST_VALUE), y, 1.0) for size in sizes]
+    mixed = np.resize([1.0, 1e-200, 1e-49, 1e48], (len(X), 1))
+    rows += [(X * mixed, y, 1.0), (X * mixed, y, 1.0)]
+    rows += [(X, y, weight) for weight in (LIGHTEST, 1e-14, HEAVIEST)]
+    if not variant.classifies:
+        far = np.resize([1.0, 1e-200, -LARGEST_VALUE, LARGEST_VALUE], len(X))
+        rows += [(X, far, 1.0), (X, far[::-1], 1.0), (X * 1e-49, far, 1.0), (X, far, HEAVIEST)]
+    return rows
 
 
 @check()

@@ -13,7 +13,14 @@ from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
 from aggro.learners.shared.inside import parameters_of
-from aggro.testing import checks_mixing, checks_rows, checks_streams  # noqa: F401  # they enter their checks
+from aggro.testing import (  # they enter their checks
+    checks_frames,  # noqa: F401
+    checks_mixing,  # noqa: F401
+    checks_moments,  # noqa: F401
+    checks_predictions,  # noqa: F401
+    checks_rows,  # noqa: F401
+    checks_streams,  # noqa: F401
+)
 from aggro.testing.check import CHECKS, CLAIMS
 from aggro.testing.variants import contracts, expect, variants
 

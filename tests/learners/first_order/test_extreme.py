@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.moments import transformed
 from learners.first_order import twins
 from scipy.sparse import csr_matrix
 
@@ -43,9 +44,8 @@ def test_it_is_ridge_regression_on_the_hidden_values(activation, scale, form):
     beta = twins.ridge(H, targets(y, 3), s, 0.1)
     np.testing.assert_allclose(model.weights_, beta.T, rtol=1e-6, atol=1e-7)
     assert sorted(order) == [0, 1, 2]
-    # A prediction is of the row as if it had been counted.
     x = X[7] * 1.3
-    z = twins.standardised(np.vstack([X, x]), len(X)) if scale else x
+    z = transformed("standard", X, x)[0] if scale else x
     np.testing.assert_allclose(model.transform(x[None])[0], twins.hidden(z, A, b, activation, 0.7), rtol=1e-9)
     np.testing.assert_allclose(model.decision_function(x[None])[0], model.transform(x[None])[0] @ beta, atol=1e-7)
 

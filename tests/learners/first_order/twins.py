@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.moments import transformed
 from learners.linear import twins
 
 
@@ -127,10 +128,9 @@ class ROMMA(FirstOrder):
 
 
 def standardised(X, t):
-    """Row t by the means and deviations of the rows up to it; 0 where nothing has varied, or was there before."""
-    known = X[: t + 1]
-    spread = known.std(axis=0) * X[:t].any(axis=0)
-    return np.where(spread > 0.0, (X[t] - known.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0), 0.0)
+    """Row t as it is learned, by the rows before it."""
+    z, far = transformed("standard", X[:t], X[t])
+    return transformed("standard", X[: t + 1], X[t])[0] if far else z
 
 
 def hidden(z, A, b, activation, gamma):

@@ -196,7 +196,9 @@ def test_defaults_learn_raw_rows(case):
     words = {name: value for name, value in given.items() if isinstance(value, str | bool)}
     model = getattr(aggro, name)(random_state=0, **words).fit(raw, np.where(y > 0, "yes", "no"))
     assert model.support_vectors_.shape[0] <= 100
-    assert model.score(raw, np.where(y > 0, "yes", "no")) > 0.57  # by chance 0.5, with a deviation of 0.013
+    assert (
+        model.score(raw, np.where(y > 0, "yes", "no")) > 0.54
+    )  # by chance 0.5, with a deviation of 0.013: three of them
 
 
 def test_several_gammas_share_the_support_vectors():

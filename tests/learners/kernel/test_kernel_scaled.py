@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.moments import as_learned, transformed
 from scipy.sparse import csr_matrix
 
 from aggro import ActiveLearner, KernelPAClassifier, KernelPARegressor
@@ -19,23 +20,11 @@ def stream(n=200):
     return X, np.where((X[:, 0] - 100.0) * X[:, 1] > 0, "in", "out")
 
 
-def scaled(before, x, mode):
-    """One row by those before it and itself, as the text of ``engine.scaling`` has it."""
-    z, seen = np.zeros(len(x)), np.vstack([*before, x])
-    for j, column in enumerate(seen.T):
-        there = column[column != 0]
-        if mode == "standard" or (mode == "auto" and 4 * len(there) >= len(seen)):
-            z[j] = (x[j] - column.mean()) / column.std() if column.std() > 0 else 0.0
-        else:
-            z[j] = x[j] / np.sqrt(np.mean(there**2)) if len(there) else 0.0
-    return z
-
-
 @pytest.mark.parametrize("mode", ["auto", "standard", "rms"])
 def test_rows_scaled_by_hand_give_the_same(mode):
     X, y = stream()
-    Z = np.array([scaled(X[:t], X[t], mode) for t in range(len(X))])
-    asked = np.array([scaled(X, x, mode) for x in X[:40]])
+    _, Z = as_learned(mode, X)
+    asked = np.array([transformed(mode, X, x)[0] for x in X[:40]])
     for settings in ({"gamma": 0.5, "average": True}, {"gamma": "auto"}):
         by_hand = KernelPAClassifier(**settings, scale=None).partial_fit(Z, y)
         for form in (np.asarray, csr_matrix):

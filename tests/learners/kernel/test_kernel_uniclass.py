@@ -7,8 +7,10 @@ import pytest
 from learners.kernel.twins import kernel
 from scipy.sparse import csr_matrix
 
-from aggro import KernelPAUniclass, PAUniclass
+import aggro
+from aggro import PAUniclass
 from aggro.learners.kernel.support_set import WIDE
+from aggro.published import KernelPAUniclass
 
 pytestmark = pytest.mark.xdist_group("kernel")
 
@@ -149,3 +151,102 @@ def test_a_function_is_the_kernel_it_computes():
         KernelPAUniclass(kernel=gaussian, budget=3).fit(X)
     with pytest.raises(ValueError, match="'kernel' parameter of KernelPAUniclass must be"):
         KernelPAUniclass(kernel="precomputed").fit(X)
+
+
+# The robust centre, with nothing set ------------------------------------------------------------------------------
+
+
+def with_clump(d, share, order, seed=0, n=300):
+    """Usual rows and a clump of anomalies, in this order, and which rows are of the clump."""
+    rng = np.random.default_rng(seed)
+    k = round(share * n)
+    usual = rng.normal(size=(n - k, d))
+    clump = 0.1 * rng.normal(size=(k, d)) + 9.0 / np.sqrt(d) * np.sign(rng.normal(size=d))
+    X, odd = np.vstack([usual, clump]), np.arange(n) >= n - k
+    places = {"last": np.arange(n), "first": np.arange(n)[::-1], "mixed": rng.permutation(n)}[order]
+    return X[places], odd[places]
+
+
+def area_under_roc(odd, scores):
+    """The share of pairs of an anomaly and a usual row that stand in the right order."""
+    return (scores[odd][:, None] > scores[~odd][None]).mean()
+
+
+@pytest.mark.parametrize("order", ["mixed", "first", "last"])
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("d", [2, 5, 20])
+def test_a_clump_of_anomalies_does_not_become_what_is_usual(d, share, order):
+    X, odd = with_clump(d, share, order)
+    for settings in ({}, {"budget": 100}):
+        model = aggro.KernelPAUniclass(**settings).fit(X)
+        assert area_under_roc(odd, -model.score_samples(X)) > 0.95
+
+
+def test_rows_in_other_units_have_the_same_scores():
+    X, _ = with_clump(3, 0.05, "mixed")
+    a, b = (aggro.KernelPAUniclass().fit(factor * X) for factor in (1.0, 1000.0))
+    np.testing.assert_allclose(a.score_samples(X), b.score_samples(1000.0 * X), rtol=1e-6)
+    assert a.gamma_ == pytest.approx(1e6 * b.gamma_, rel=1e-9)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+def test_gamma_follows_the_first_rows_and_the_centre_goes_along(average, wide):
+    X = rows(200)
+    if wide:
+        there = np.zeros((200, WIDE + 4))
+        there[:, [0, 5, 9, WIDE]] = X
+        X = csr_matrix(there)
+    model = aggro.KernelPAUniclass(average=average).fit(X)
+    S = model.support_vectors_.toarray() if wide else model.support_vectors_
+    early = S[model.support_ < 64]
+    gaps = ((early[:, None] - early[None]) ** 2).sum(axis=2)[np.triu_indices(len(early), 1)]
+    assert model.gamma_ == pytest.approx(1.0 / gaps.mean(), rel=1e-12)
+    k, coef = kernel("rbf", gamma=model.gamma_), model.dual_coef_[0]
+    square = coef @ np.array([[k(a, b) for b in S] for a in S]) @ coef
+    asked = (X.toarray() if wide else X)[:20]
+    expected = [-np.sqrt(1 - 2 * coef @ [k(a, x) for a in S] + square) for x in asked]
+    np.testing.assert_allclose(model.score_samples(X[:20]), expected, rtol=1e-9)
+
+
+def test_features_may_come_later_with_nothing_set():
+    model = aggro.KernelPAUniclass().learn_one({"a": 1.0}).learn_one({"a": 1.0, "b": 2.0})
+    assert model.n_features_in_ == 2
+
+
+def test_a_robust_centre_against_its_twin():
+    """Half of the rows move it, by up to max(C, 2/t) of its own radius."""
+    X = rows(300)
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    coef, known = np.zeros(300), np.zeros(4)  # the radius, steps, how far distances spread, the rate
+    coef[0] = 1.0
+    for t in range(1, 300):
+        d = np.sqrt(1.0 - 2.0 * coef @ K[:, t] + coef @ K @ coef)
+        rho = known[0]
+        if rho == 0.0:
+            known[0] = d
+            continue
+        known[1:3] += 1.0, min(1.0, abs(d / rho - 1.0))
+        rate = 2.0 * (1.0 + known[2]) / (1.0 + known[1]) / np.sqrt(known[1])
+        known[3] = min(rate, known[3] if known[1] > 1.0 else 1.0)
+        known[0] = rho * np.exp(known[3] * ((d > rho) - 0.5))
+        if d > rho:
+            eta = rho * min(max(0.001, 2.0 / (t + 1)), d / rho - 1.0) / d
+            coef *= 1.0 - eta
+            coef[t] = eta
+    model = aggro.KernelPAUniclass(gamma=0.3).fit(X)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(coef))
+    np.testing.assert_allclose(model.dual_coef_[0], coef[coef > 0.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_the_share_outside_is_nu_with_nothing_set(average):
+    model = aggro.KernelPAUniclass(average=average).fit(rows(3000))
+    assert 0.06 < (model.predict(rows(2000, seed=1)) == -1).mean() < 0.14
+
+
+def test_robust_cannot_be_switched_on_later():
+    model = KernelPAUniclass().fit(rows(50))
+    model.robust = True
+    with pytest.raises(ValueError, match="robust=True was set after learning began"):
+        model.predict(rows(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.moments import transformed
 
 
 def tau(step, loss, q, C):
@@ -18,6 +19,7 @@ class Local:
         self.fit_intercept, self.normalize, self.scale, self.average = fit_intercept, normalize, scale, average
         self.width = width
         self.rows, self.classes = [], []
+        self.known = []  # rows that are among the moments
         self.members = []  # the rows of each prototype
         self.w, self.u = [self.zeros(), self.zeros()], []  # u: by place, then by class
         self.w_sum, self.u_sum = [self.zeros(), self.zeros()], []
@@ -29,11 +31,11 @@ class Local:
 
     def seen(self, x):
         """The row as it is scored, and the deviations that distances are measured in."""
-        known = np.array([*self.rows, x])
         if self.scale:
-            spread = known.std(axis=0) * known[:-1].any(axis=0)  # of what was there before
+            known = np.array(self.known).reshape(-1, self.width)
+            spread = known.std(axis=0) * (np.ptp(known, axis=0) > 0.0) if len(known) else np.zeros(self.width)
             unit = np.where(spread > 0.0, spread, np.inf)
-            z = (x - known.mean(axis=0)) / unit
+            z = transformed("standard", known, np.array(x))[0]
         else:
             unit, z = np.ones(self.width), np.array(x)
         z = np.append(z, float(self.fit_intercept))
@@ -69,6 +71,9 @@ class Local:
         self.losses.append(max(0.0, 1.0 - (shown[c] - max(shown[k] for k in rest))))
         alone = len(self.classes) == 1
         self.mistakes += new or (not alone and max(shown[k] for k in rest) >= shown[c])
+        far = transformed("standard", np.array(self.known), np.array(x))[1]
+        if far:  # it is learned with itself counted
+            self.known.append(np.array(x))
         own = self.scores(x, False)
         z, unit = self.seen(x)
         place, gap = self.nearest(x, unit)
@@ -81,6 +86,8 @@ class Local:
             place = len(self.members) - 1
         self.members[place].append(np.array(x))
         self.rows.append(np.array(x))
+        if not far:
+            self.known.append(np.array(x))
         r = max(rest, key=lambda k: (own[k], -k))
         loss, q = 1.0 - (own[c] - own[r]), (1.0 + self.share) * (z @ z)
         if loss > 0.0 and q > 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.moments import transformed
 
 MASK = 2**64 - 1
 
@@ -65,7 +66,7 @@ class PAMOTwin:
         self.u = np.zeros((h, k, 1 + width))  # the constant is entry 0
         self.w = np.zeros((2, h))
         self.met = []  # features in the order of appearance
-        self.rows = []
+        self.known = []  # rows that are among the moments
         self.iterates = []
         self.live = 0
         self.seen = self.updates = self.mistakes = 0
@@ -77,19 +78,13 @@ class PAMOTwin:
         v = np.zeros(self.width)
         if not self.scale:
             v = np.array(x, float)
-        else:  # as if the row had just been counted
-            past = np.array([*self.rows, x])
-            deviation = past.std(axis=0)
-            varied = (past != past[0]).any(axis=0)
-            v[varied] = (x[varied] - past.mean(axis=0)[varied]) / deviation[varied]
-            if self.scale in ("rms", "auto"):
-                had = (past != 0).sum(axis=0)
-                rare = had > 0 if self.scale == "rms" else 4 * had < len(past)
-                square = (past**2).sum(axis=0) / np.maximum(had, 1)
-                v = np.where(rare, x / np.sqrt(np.where(square > 0, square, 1.0)), v)
-                v[had == 0] = 0.0
+        else:
+            v = transformed(self.mode(), self.known, np.asarray(x, float))[0]
         v = np.concatenate([[self.bias], v])
         return v / np.linalg.norm(v) if v.any() else v
+
+    def mode(self):
+        return "standard" if self.scale is True else self.scale
 
     def meet(self, x):
         """Start the pieces anew over all features met."""
@@ -181,9 +176,12 @@ class PAMOTwin:
         self.mistakes += new or (self.live > 1 and f[c] <= f[r])
         self.loss += max(0.0, 1.0 - (f[c] - f[r]))
 
-        self.meet(x)
         if self.seen and self.average:
             self.count_recent(x, c)
+        far = bool(self.scale) and transformed(self.mode(), self.known, np.asarray(x, float))[1]
+        if far:  # it is learned with itself counted
+            self.known.append(np.array(x, float))
+        self.meet(x)
         before = self.u.copy(), self.w.copy()
         row = self.entries(x)
         p = self.u @ row
@@ -207,6 +205,7 @@ class PAMOTwin:
                 self.u[i, j] += np.sign(e) * min(self.C_r * weight, max(abs(e) - self.epsilon, 0.0)) * row
         self.updates += (self.u != before[0]).any() or (self.w != before[1]).any()
         self.seen += 1
-        self.rows.append(np.array(x, float))
+        if not far:
+            self.known.append(np.array(x, float))
         self.iterates.append((self.u.copy(), self.w.copy()))
         self.set_marks()

@@ -270,18 +270,6 @@ def test_deviations_of_scaled_classifiers_do_not_depend_on_units(method, classes
     np.testing.assert_allclose(model.decision_std_one(X[3]), model.decision_std(X)[3], rtol=1e-9)
 
 
-@each_method
-def test_rows_that_overflow_are_scored_and_teach_nothing(method):
-    X, y = rows(method=method)
-    model = MAKERS[method]().partial_fit(X, y)
-    before = [part.tobytes() for part in known(model).state[1:]]
-    huge = np.full((1, X.shape[1]), 1e200)
-    model.partial_fit(huge, y[:1])
-    assert [part.tobytes() for part in known(model).state[1:]] == before
-    assert np.isfinite(model.predict(huge)).all()
-    assert np.isfinite(model.decision_std(huge)).all()
-
-
 def test_a_matrix_that_rounding_has_spoiled_is_not_trusted():
     """Rows of a size at which 1 − (1 − ε) has no digits left: nothing grows, and scores stay finite."""
     rng = np.random.default_rng(0)

@@ -1,15 +1,13 @@
 """Small models of every kind of state, as they were when files of this format were first written.
 
-``python tests/models/old/recipes.py FOLDER`` writes them with the code that is there: a model file of each, all of
-them as one pickle of each protocol, and what they predict, now and after some more rows. The files of a version stay
-as they are; ``tests/models/test_old.py`` reads them.
+``python tests/models/old/recipes.py FOLDER`` writes them with the code that is there: a model file of each, and
+what they predict, now and after some more rows. The files of a version stay as they are;
+``tests/models/test_old.py`` reads them.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,8 +111,6 @@ def told(title: str, model: Any) -> list[Any]:
 def write(folder: Path) -> None:
     folder.mkdir(parents=True)
     expected, models = {}, {title: made(title) for title in TITLES}
-    for protocol in (4, 5):
-        (folder / f"models-{protocol}.pickle.gz").write_bytes(gzip.compress(pickle.dumps(models, protocol), mtime=0))
     for title, model in models.items():
         model.save(folder / f"{title}.aggro")
         before = told(title, model)

@@ -159,7 +159,7 @@ roomy, shared = allocating, python_too  # names of earlier versions
 
 @cache
 def afresh(compiled: Any) -> Any:
-    """The same entry point, and those it calls, compiled in this process and never cached on disk.
+    """Recompile an entry point, and the entry points that it calls, in this process, without the cache on disk.
 
     For code from outside this package, whose files are no part of the stamp: what was kept would be what a user's
     file said before its last edit.

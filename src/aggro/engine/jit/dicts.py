@@ -2,7 +2,7 @@
 
 To a model, a dict of features is a dozen numbers; to the interpreter it is a dozen objects to look up,
 unpack and convert, which costs several times what learning them does. Here the compiled code walks the
-dict itself through CPython's own interface, and finds the features by name. It holds the GIL, borrows what it reads
+dict itself through CPython's documented C API, and finds the features by name. It holds the GIL, borrows what it reads
 and keeps nothing but the names of new features, which it adds to the model's own list.
 
 What is borrowed must stay there, so no code of a user's may run meanwhile: keys are compared only where they are
@@ -13,16 +13,16 @@ the same object or both plain text or whole numbers, and values are read only wh
 from __future__ import annotations
 
 import sys
+import sysconfig
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 
 from aggro.engine.jit.compile import BY_ADDRESS, inline
-from aggro.engine.jit.objects import CAN_READ_OBJECTS, ITEMS, KIND, NUMBER, float_at, word, word_at
 
 u8 = np.uint64
-object_ = types.intp  # the address of a Python object
+object_ = types.intp  # the address of a Python object, which ``id`` returns
 
 Py_DecRef = types.ExternalFunction("Py_DecRef", types.void(object_))
 PyDict_DelItem = types.ExternalFunction("PyDict_DelItem", types.int32(object_, object_))
@@ -39,52 +39,13 @@ PyFloat_AsDouble = types.ExternalFunction("PyFloat_AsDouble", types.float64(obje
 PyObject_RichCompareBool = types.ExternalFunction(
     "PyObject_RichCompareBool", types.int32(object_, object_, types.int32)
 )
+PyObject_Type = types.ExternalFunction("PyObject_Type", object_(object_))
 PyErr_Occurred = types.ExternalFunction("PyErr_Occurred", types.intp())
 PyErr_Clear = types.ExternalFunction("PyErr_Clear", types.void())
 EQUAL = np.int32(2)  # Py_EQ
 
-CAN_READ_DICTS = (
-    BY_ADDRESS
-    and sys.implementation.name == "cpython"
-    and (object.__basicsize__, float.__basicsize__, list.__basicsize__) == (KIND + 8, NUMBER + 8, ITEMS + 16)
-)
-
-# Where a dict has its table, and its values if they are apart; and where a table says how it is built, how many entries
-# it has, and what is before them: bytes from its address. CPython's own headers, which are not for others, have it so.
-TABLE, APART, BUILT, N_ENTRIES, INDEX = 32, 40, 8, 24, 32
-BY_HASH, BY_TEXT = 0, 1  # what tables are of: entries of hash, key and value, or of key and value
-
-
-def entries_in(x: dict[Any, Any]) -> list[tuple[int, int]]:
-    """The addresses of the keys and values of a dict, as ``entries_of`` and ``read_dict`` find them."""
-    table = word(id(x) + TABLE)
-    built = word(table + BUILT)
-    at, step = table + INDEX + (1 << (built >> 8 & 0xFF)), 16
-    if built >> 16 & 0xFF == BY_HASH:
-        at, step = at + 8, 24
-    places = range(at, at + step * word(table + N_ENTRIES), step)
-    return [(word(place), word(place + 8)) for place in places if word(place + 8)]
-
-
-def tables_are_there() -> bool:
-    """Whether dicts of all sizes, with keys of one kind and of several, and some taken out, are built as expected."""
-    for size in (0, 3, 200):
-        for keys in ([f"key {k}" for k in range(size)], [*range(size)], ["text", *range(size)]):
-            x = {key: float(k) for k, key in enumerate(keys)}
-            for key in keys[1:size:90]:
-                del x[key]
-            if word(id(x) + APART) != 0 or entries_in(x) != [(id(key), id(value)) for key, value in x.items()]:
-                return False
-    return True
-
-
-CAN_READ_ENTRIES = (
-    CAN_READ_DICTS
-    and CAN_READ_OBJECTS
-    and (3, 11) <= sys.version_info[:2] <= (3, 13)
-    and dict.__basicsize__ == APART + 8
-    and tables_are_there()
-)
+# ``id`` is an address in CPython, and whoever holds the GIL is alone with all objects: no lock is needed.
+CAN_READ_DICTS = BY_ADDRESS and sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 # The addresses of types whose instances become numbers without a user's code; text and whole numbers are keys too.
 NUMBERS = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
 SAFE = np.array([id(kind) for kind in (str, *NUMBERS)], np.int64)
@@ -92,12 +53,20 @@ TEXT, WHOLE, FLOAT = range(3)
 
 
 @inline
+def type_of(address):
+    """The address of an object's type, which lives as long as the object."""
+    kind = PyObject_Type(address)
+    Py_DecRef(kind)
+    return kind
+
+
+@inline
 def same_key(a, b, safe):
     """Whether two keys are the same, as far as that can be said without running a user's code."""
     if a == b:
         return True
-    kind = word_at(a + KIND)
-    if kind != word_at(b + KIND) or (kind != safe[TEXT] and kind != safe[WHOLE]):
+    kind = type_of(a)
+    if kind != type_of(b) or (kind != safe[TEXT] and kind != safe[WHOLE]):
         return False
     return PyObject_RichCompareBool(a, b, EQUAL) == 1
 
@@ -105,7 +74,7 @@ def same_key(a, b, safe):
 @inline
 def is_number(address, safe):
     """Whether an object becomes a float without running a user's code."""
-    kind = word_at(address + KIND)
+    kind = type_of(address)
     found = kind == safe[FLOAT]
     k = u8(WHOLE)
     while not found and k < u8(safe.shape[0]):
@@ -133,6 +102,7 @@ class DictReader(NamedTuple):
     keys: np.ndarray  # the addresses of the features that are not known, in the dict's order
     numbers: np.ndarray  # the values in the dict's order
     positions: np.ndarray  # of the features in the dict's order, -1 for those not known; kept for the next dict
+    names_at: np.ndarray  # the addresses of the names at these positions, which the list of names keeps alive; or 0
     slots: np.ndarray  # where each value goes in the row
     order: np.ndarray  # positions and places together, to be sorted
     cell: np.ndarray
@@ -140,13 +110,12 @@ class DictReader(NamedTuple):
     names: int  # the address of the list of all features
     lookup: int  # the address of the dict of their positions
     plain: int  # whether all names are plain text or whole numbers: then no code of a user's compares them
-    direct: int  # whether entries are read where they are: CAN_READ_ENTRIES
 
 
 @inline
 def position_of(key, index, plain, safe):
     """Where a feature stands; -1 if it is not known, -2 if only Python may look for it."""
-    kind = word_at(key + KIND)
+    kind = type_of(key)
     if plain == 0 or (kind != safe[TEXT] and kind != safe[WHOLE]):
         return np.int64(-2)
     found = PyDict_GetItemWithError(index, key)
@@ -195,6 +164,7 @@ def sort(order, n):
 @inline
 def take_back(reader, n_names):
     """Forget the features from this number on."""
+    reader.names_at[:] = 0
     size = PyList_Size(reader.names)
     for k in range(n_names, size):
         if PyDict_DelItem(reader.lookup, PyList_GetItem(reader.names, k)) != 0:
@@ -218,76 +188,51 @@ def add_names(reader, n, n_names):
                 PyErr_Clear()
                 take_back(reader, np.int64(n_names))
                 return False
-            reader.positions[k] = position
+            reader.positions[k], reader.names_at[k] = position, reader.keys[k]
             position += 1
     return True
 
 
 @inline
-def entries_of(address, direct):
-    """Where the first key of a dict is, where they end, and the bytes from key to key; none if it must be asked."""
-    if direct == 0 or word_at(address + APART) != 0:
-        return np.int64(0), np.int64(0), np.int64(0)
-    table = word_at(address + TABLE)
-    built = word_at(table + BUILT)
-    at, step = table + INDEX + (np.int64(1) << (built >> 8 & 0xFF)), np.int64(16)
-    if built >> 16 & 0xFF == BY_HASH:
-        at, step = at + 8, np.int64(24)
-    return at, at + step * word_at(table + N_ENTRIES), step
-
-
-@inline
-def read_dict(address, reader, least, room):
+def read_dict(address, reader, least, most, room):
     """Make the dict at an address the reader's row, in order of position; how many features were left out, or -1.
 
     Features that are not known are added if there is ``room`` for that many names. If ``room`` is 0 they are left out,
-    and their values must be finite and not below ``least``. -1 says that only Python can read this dict, or say what
-    is wrong with it.
+    and their values must not be below ``least``, nor farther from 0 than ``most``. -1 says that only Python can read
+    this dict, or say what is wrong with it.
 
     Most dicts are like the one before. So each key is first compared with the name that was at its place there, and if
     all are the same, nothing has to be sorted.
     """
-    cell, safe, positions = reader.cell, reader.safe, reader.positions
-    n_names, items = u8(PyList_Size(reader.names)), word_at(reader.names + ITEMS)
+    cell, safe, positions, names_at = reader.cell, reader.safe, reader.positions, reader.names_at
+    n_names = PyList_Size(reader.names)
     place = cell.ctypes.data
     cell[AT] = 0
     entries = cell[ENTRIES]
     same = entries >= 0  # as the dict before, so far
     new = np.int64(0)
     n = u8(0)
-    at, end, step = entries_of(address, reader.direct)
-    while True:
-        if step != 0:
-            while at < end and word_at(at + 8) == 0:  # taken out
-                at += step
-            if at >= end:
-                break
-            key, value = word_at(at), word_at(at + 8)
-            at += step
-        else:
-            if PyDict_Next(address, place, place + 8, place + 16) == 0:
-                break
-            key, value = cell[KEY], cell[VALUE]
-        if n == u8(reader.numbers.shape[0]) or not is_number(value, safe):
+    before, number = np.int64(0), 0.0
+    while PyDict_Next(address, place, place + 8, place + 16) != 0:
+        key, value = cell[KEY], cell[VALUE]
+        if n == u8(reader.numbers.shape[0]):
             return np.int64(DOES_NOT_FIT)
-        if word_at(value + KIND) == safe[FLOAT]:
-            number = float_at(value + NUMBER)
-        else:
-            number = PyFloat_AsDouble(value)
+        if value != before:  # words often have one object for all their counts
+            if not is_number(value, safe):
+                return np.int64(DOES_NOT_FIT)
+            before, number = value, PyFloat_AsDouble(value)
             if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
                 PyErr_Clear()
                 return np.int64(DOES_NOT_FIT)
-        position, found = positions[n], False
-        if u8(position) < n_names:
-            name = word_at(items + 8 * position)
-            found = name == key or (same and same_key(name, key, safe))
-        if not found:
+        name = names_at[n]
+        if name == 0 or not (name == key or (same and same_key(name, key, safe))):
             same = False
             cell[ENTRIES] = -1
             position = position_of(key, reader.lookup, reader.plain, safe)
             positions[n] = position
+            names_at[n] = PyList_GetItem(reader.names, position) if position >= 0 else np.int64(0)
             if position < 0:
-                if position < -1 or not (number >= least and abs(number) < np.inf):
+                if position < -1 or not (number >= least and abs(number) <= most):
                     return np.int64(DOES_NOT_FIT)
                 reader.keys[n] = key
                 new += 1
@@ -299,7 +244,7 @@ def read_dict(address, reader, least, room):
         return np.int64(0)
     cell[ENTRIES] = -1
     if new > 0 and room > 0:
-        if np.int64(n_names) + new > room or not add_names(reader, n, n_names):
+        if n_names + new > room or not add_names(reader, n, n_names):
             return np.int64(DOES_NOT_FIT)
         new = np.int64(0)
     return arranged(reader, n, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numba
@@ -68,9 +69,18 @@ def bits_of(a: Any) -> Any:
     return np.float64(a).view(np.int64)
 
 
+def word_at(address: Any) -> Any:
+    """The eight bytes at an address, which is inside of an array's memory."""
+    return np.int64(ctypes.c_int64.from_address(int(address)).value)
+
+
 def _high_half(builder: Any, a: Any, b: Any) -> Any:
     product = builder.mul(builder.zext(a, WIDE), builder.zext(b, WIDE))
     return builder.trunc(builder.lshr(product, WIDE(64)), ir.IntType(64))
+
+
+def _word_at(builder: Any, address: Any) -> Any:
+    return builder.load(builder.inttoptr(address, ir.IntType(64).as_pointer()), align=1)
 
 
 word = (types.uint64,)
@@ -78,4 +88,5 @@ high_half = emitted(high_half, types.uint64, word * 2, _high_half)
 leading_zeros = emitted(leading_zeros, types.uint64, word, lambda builder, a: builder.ctlz(a, DEFINED_AT_ZERO))
 trailing_zeros = emitted(trailing_zeros, types.uint64, word, lambda builder, a: builder.cttz(a, DEFINED_AT_ZERO))
 bits_set = emitted(bits_set, types.uint64, word, lambda builder, a: builder.ctpop(a))
+word_at = emitted(word_at, types.int64, (types.int64,), _word_at)
 bits_of = emitted(bits_of, types.int64, (types.float64,), lambda builder, a: builder.bitcast(a, ir.IntType(64)))

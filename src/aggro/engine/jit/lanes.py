@@ -93,7 +93,7 @@ def store(array, offset, value):
 
 
 def spread(value):
-    """The same number in every lane."""
+    """Broadcast a number: a vector with ``value`` in every lane."""
     return np.full(LANES, value)
 
 

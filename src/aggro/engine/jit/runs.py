@@ -154,7 +154,7 @@ def begun(builder: Any, few: Any, first: int, four: Any) -> Any:
 
 
 def summed(builder: Any, four: Any) -> Any:
-    """As ``halves_on_halves``."""
+    """Emit code for the sum of four lanes, added in the order of ``halves_on_halves``: (s0 + s2) + (s1 + s3)."""
     two = builder.fadd(lanes(builder, four, four, [0, 1]), lanes(builder, four, four, [2, 3]))
     return builder.fadd(*(builder.extract_element(two, LANE(k)) for k in range(2)))
 

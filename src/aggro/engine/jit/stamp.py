@@ -21,8 +21,9 @@ import numpy as np
 PACKAGE = Path(__file__).resolve().parents[2]
 # Folders and files from which nothing is compiled, and which nothing that is compiled imports: a test sees to it.
 ASIDE = {
-    *("cli", "distributed", "evaluate", "export", "interop", "mixing", "papers", "plot", "testing", "theory"),
-    *("warm.py", "__main__.py"),
+    *("cli", "distributed", "estimators", "evaluate", "export", "interop", "mixing", "plot", "published"),
+    *("serve", "testing", "theory"),
+    *("warm.py", "client.py", "__main__.py"),
 }
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import part, python_too
+from aggro.engine.limits import HUGE
 from aggro.engine.solve.eigen import pseudo_solve
 
 u8 = np.uint64
@@ -47,9 +48,6 @@ FLAT = 1e-13  # a pivot below this, of a matrix with ones on its diagonal, is 0
 DISTINCT = 1e-7  # a smallest pivot above this is safe to divide by
 FAR = 1e12
 ROUNDING = 4e-15
-LOST = 4e-16  # of a product of two rows, and of the terms of its sums
-EXACT = 1e-10  # of the largest r: what a condition may be off by
-HUGE = 1e300
 
 
 @python_too
@@ -325,31 +323,3 @@ def ridge_solve(n, G, ridge, r, beta, work):
             x[u8(free[p])] += g[u8(free[p])]
     for k in range(n):
         beta[k] = min(max(x[k] * scale[k], -HUGE), HUGE)
-
-
-@part
-def holds(n, G, ridge, r, eps, lo, hi, beta):
-    """Whether the conditions hold to 1e-10 of the largest r, also for the G that was rounded to this one.
-
-    Rounding a term of a condition is as good as changing it by the digits that a float does not have. Where the terms
-    Σ_j |G_kj β_j| are far above r, as beside a large, nearly constant column, those digits are the solution. True for
-    numbers so large or small that pairs of floats (``engine.solve.fine_box_qp``) would do no better.
-    """
-    n = u8(n)
-    most, worst = 0.0, 0.0
-    for k in range(n):
-        most = max(most, abs(r[k]))
-        if not 1.0 / HUGE < G[k, k] + ridge[k] < HUGE:
-            continue
-        total, size = ridge[k] * beta[k], abs(ridge[k] * beta[k])
-        for j in range(n):
-            v = G[k, j] * beta[j]
-            total += v
-            size += abs(v)
-        g, up, down = r[k] - total, 0.0, 0.0
-        if beta[k] < hi[k]:
-            up = g - (eps[k] if beta[k] >= 0.0 else -eps[k])
-        if beta[k] > lo[k]:
-            down = (eps[k] if beta[k] > 0.0 else -eps[k]) - g
-        worst = max(worst, max(up, down, 0.0) + LOST * size)
-    return worst <= EXACT * most or not 1e-140 < most < 1e140

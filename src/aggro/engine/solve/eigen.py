@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import part
+from aggro.engine.limits import HUGE
 
 u8 = np.uint64
 SWEEPS = 25
-HUGE = 1e300
 
 
 @part

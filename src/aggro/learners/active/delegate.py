@@ -8,10 +8,12 @@ import numpy as np
 
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
 from aggro.learners.active.replay import Kept
+from aggro.learners.shared.attributes import Settable
+from aggro.learners.shared.later import TakesLaterLabels, predict_for_later
 from aggro.learners.shared.one_row import Explanation
 
 
-class Around:
+class Around(TakesLaterLabels, Settable):
     """A learner around ``estimator_``, once there is one."""
 
     estimator_: Any
@@ -50,8 +52,10 @@ class Around:
         """The probability of each class, for one row; of none if nothing was learned yet."""
         return dict(self._inside().predict_proba_one(x))
 
-    def predict_one(self, x: Any) -> Any:
-        """The label of one row; None if nothing was learned yet."""
+    def predict_one(self, x: Any, id: Any = None) -> Any:
+        """The label of one row; None if nothing was learned yet. With an ``id``, the row waits for ``label(id, y)``."""
+        if id is not None:
+            return predict_for_later(self, x, id)
         return self._inside().predict_one(x)
 
     def decision_one(self, x: Any) -> Any:

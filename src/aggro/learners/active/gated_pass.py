@@ -13,9 +13,10 @@ from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import layout_of, run, suited
-from aggro.engine.rule import LIVE, MISTAKES, RULES, SEEN
+from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.replay import Kept, Row, row_at
 from aggro.learners.shared import inputs
+from aggro.learners.shared.columns import columns_of, no_more
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
@@ -92,7 +93,7 @@ class AskedRows:
         if self.gate.strategy == CONFIDENCE:
             params = params._replace(sure=1)
         layout = layout_of(state, params)
-        columns = RULES[type(state)].columns(state)
+        columns = columns_of(state)
         run_at = address_of(suited(run, layout), state, params, *rest)
         arguments = (state, params, *rest, self.gate, columns, self.own, run_at)
         row, self.stopped = suited(attend, layout)(*arguments)
@@ -135,10 +136,9 @@ def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop:
         sure = gate.strategy == CONFIDENCE
         scores, live = np.zeros((rows.stop - start, 2 if sure else 1)), 0  # as long as nothing is known
         if knows:
-            state = learner._model.state
-            more = RULES[type(state)].columns(state) if sure else 0
-            view, scores = learner._scores(chunk.X[rows], chunk.names, in_stream=True, more=more)
-            live = int(view.state.tally.rows[LIVE])
+            more = columns_of if sure else no_more
+            with learner._scored(chunk.X[rows], chunk.names, in_stream=True, more=more) as (view, scores):
+                live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
         with learner._model.guard if knows else FIRST.lock:
             found = int(first_asked(gate, scores, weights, live))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,11 +25,12 @@ from aggro.learners.active.delegate import Around
 from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.active.replay import Kept, row_at
+from aggro.learners.shared.drifts import tells
 from aggro.learners.shared.forks import turn_of
-from aggro.learners.shared.inputs import as_weights
+from aggro.learners.shared.inputs import as_labels, as_weights
 from aggro.learners.shared.inside import parameters_of
 from aggro.learners.shared.learner import ASIDE, COMMON
-from aggro.learners.shared.model import NESTED, Model
+from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
 from aggro.learners.shared.tasks import Classifier
@@ -49,7 +51,7 @@ UNSURE = (
     "SCWClassifier inside would know;"
 )
 RATE = 0.1  # of the rows, if neither delta nor target_rate is given
-INSIDE = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average": True}  # of the PAMOClassifier inside
+INSIDE: dict[str, Any] = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average": True}  # of the PAMOClassifier inside
 
 
 class ActiveLearner(Around):
@@ -172,17 +174,19 @@ class ActiveLearner(Around):
         model: Model | None = inner.__dict__.get("_model")
         if model is None:
             model = inner._new_model()  # nothing is known: the row is looked at, and asked about
-        model.check_free()
-        with model.guard:
-            inner._score_one(model, x)
-            sure = self.strategy == "confidence"
-            scores = inner._score_surely(model, x) if sure else model.scores_row
-            pinned = self.__dict__.get("_pinned")
-            if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
-                pinned = self._pinned = Pinned((self._gate, scores), Gate)
-            columns = scores.shape[1] // 2 if sure else scores.shape[1]
-            asked = bool(decider()(pinned, columns, int(model.state.tally.rows[LIVE])))
-            self._open = float(self._gate.sums[LAST]) if asked else None
+        return model.alone(self._decide, inner, model, x)
+
+    def _decide(self, inner: Any, model: Model, x: Any) -> bool:
+        """Whether to ask about a row. Needs the guard."""
+        inner._score_one(model, x)
+        sure = self.strategy == "confidence"
+        scores = inner._score_surely(model, x) if sure else model.scores_row
+        pinned = self.__dict__.get("_pinned")
+        if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
+            pinned = self._pinned = Pinned((self._gate, scores), Gate)
+        columns = scores.shape[1] // 2 if sure else scores.shape[1]
+        asked = bool(decider()(pinned, columns, int(model.state.tally.rows[LIVE])))
+        self._open = float(self._gate.sums[LAST]) if asked else None
         return asked
 
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
@@ -229,6 +233,7 @@ class ActiveLearner(Around):
                 self._open = float(self._gate.sums[LAST])
             return row
 
+    @tells
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn one row, whether or not it was asked for.
 
@@ -266,6 +271,7 @@ class ActiveLearner(Around):
                 self._open = None
             return asked
 
+    @tells
     def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn a row that waits, with its label; in any order.
 
@@ -323,20 +329,23 @@ class ActiveLearner(Around):
             return
         weight = as_weight(weight)
         model: Model | None = inner.__dict__.get("_model")
-        first = model is None
         if model is None:
             model = inner._new_model()
-        model.check_idle()
-        with model.learning, model.guard:
-            mistakes = int(model.state.tally.rows[MISTAKES])
-            if weight:
-                inner._learn_new(model, x, y, weight)
-            if p is not None:
-                answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
-            if first and (weight or p is not None):
-                inner._model = model
-            if weight and kept.on:
-                self._keep(inner, model, kept, x, y, weight)
+        model.in_turn(model.alone, self._learn_and_keep, inner, model, kept, x, y, weight, p)
+
+    def _learn_and_keep(
+        self, inner: Any, model: Model, kept: Kept, x: Any, y: Any, weight: float, p: float | None
+    ) -> None:
+        """Learn an answer, count it and keep it. Needs ``learning`` and the guard."""
+        mistakes = int(model.state.tally.rows[MISTAKES])
+        if weight:
+            inner._learn_new(model, x, y, weight)
+        if p is not None:
+            answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+        if "_model" not in inner.__dict__ and (weight or p is not None):
+            inner._model = model
+        if weight and kept.on:
+            self._keep(inner, model, kept, x, y, weight)
 
     def _keep(self, inner: Any, model: Model, kept: Kept, x: Any, y: Any, weight: float) -> None:
         """Keep a row that was learned just now, and make the learner inside anew if it is time for that."""
@@ -352,6 +361,7 @@ class ActiveLearner(Around):
 
     # Labels at hand -------------------------------------------------------------------------------
 
+    @tells
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, asking for the labels of some rows only.
 
@@ -360,7 +370,8 @@ class ActiveLearner(Around):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The rows.
         y : array of shape (n_samples,)
-            Their labels; those that are not asked for have no influence.
+            Their labels; those that are not asked for have no influence. All classes are in ``classes_``: those
+            that were never asked for have the probability 0.
         sample_weight : array of shape (n_samples,), default=None
             Scales C for each row; a row of weight 0 is not there at all.
 
@@ -371,14 +382,18 @@ class ActiveLearner(Around):
         """
         with self.turn() as inner:
             if getattr(self.estimator, "warm_start", False):
-                return self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
+                self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
+                name_classes(inner, y, sample_weight)
+                return self
             gate, answers = self._new_gate(), Kept(int(self.replay))
             fresh = self._copy_of_estimator(gate.seed)
             fresh._fit(X, y, sample_weight, AskedRows(gate, answers))
             answers.seen = rows_learned(fresh)
+            name_classes(fresh, y, sample_weight)
             self._take(fresh, gate, answers)  # only now: a fit that fails leaves what was learned before
         return self
 
+    @tells
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on: one pass over these rows, in order, asking for the labels of some.
 
@@ -401,6 +416,7 @@ class ActiveLearner(Around):
         with self.turn() as inner:
             return self._asking(inner, lambda route: inner._partial_fit(X, y, sample_weight, classes, route=route))
 
+    @tells
     def learn_chunk(self, chunk: Any) -> Self:
         """Go over a chunk of a stream, asking for the labels of some of its rows."""
         with self.turn() as inner:
@@ -493,11 +509,14 @@ class ActiveLearner(Around):
     @contextmanager
     def turn(self) -> Iterator[Any]:
         """The learner inside, while no other thread asks or answers."""
-        lock = turn_of(self)
-        if lock.is_mine():
-            raise RuntimeError(NESTED)
-        with lock.lock:
-            yield self._begun()
+        turn = turn_of(self)
+        turn.check_free()
+        with turn.lock:
+            try:
+                turn.thread = get_ident()
+                yield self._begun()
+            finally:
+                turn.thread = 0
 
     def _begun(self) -> Any:
         """The learner inside, with the gate as the parameters are now."""
@@ -547,12 +566,16 @@ class ActiveLearner(Around):
 
     def _copy_of_estimator(self, seed: int | None = None) -> Any:
         if self.estimator is None:
-            from aggro.estimators import PAMOClassifier  # type: ignore[attr-defined]
-
-            return PAMOClassifier(**INSIDE, random_state=seed)
+            return self._default_estimator(seed)
         parameters = parameters_of(self.estimator)
         parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in ASIDE}
         return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})
+
+    def _default_estimator(self, seed: int | None) -> Any:
+        """The learner inside for ``estimator=None``."""
+        from aggro.estimators import PAMOClassifier
+
+        return PAMOClassifier(**INSIDE, random_state=seed)
 
     def _seed(self) -> int:
         given = self.random_state
@@ -561,6 +584,16 @@ class ActiveLearner(Around):
         if isinstance(given, np.random.Generator):
             return int(given.integers(0, 2**63 - 1))
         return int(np.random.default_rng().integers(0, 2**63 - 1)) if given is None else int(given) % 2**63
+
+
+def name_classes(learner: Any, y: Any, sample_weight: Any) -> None:
+    """Let a learner know the names of all classes of y, those too that it has learned nothing of."""
+    model: Model = learner._model
+    targets = as_labels(y, len(y), type(learner).__name__)
+    named, *_ = learner._encode(model.labels, targets, as_weights(sample_weight, targets.shape[0]))
+    if named is not model.labels:
+        with model.guard:
+            model.swap(model.state, model.params, model.labels.reserving(list(named.codes)), model.width)
 
 
 def knows_one_class(learner: Any) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from aggro.learners.shared.later import kept as kept
 
 
 class WaitingRoom:
@@ -51,12 +50,3 @@ class WaitingRoom:
     def items(self) -> list[tuple[Any, Any, float]]:
         """Each question: its id, its row, its probability."""
         return [(id, x, p) for id, (x, p) in self._rows.items()]
-
-
-def kept(x: Any) -> Any:
-    """A copy of a row that its owner may change meanwhile."""
-    if isinstance(x, Mapping):
-        return dict(x)
-    if isinstance(x, tuple) and len(x) == 2:
-        return tuple(np.array(part) for part in x)
-    return np.array(x)

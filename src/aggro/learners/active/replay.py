@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from aggro.engine.drift import CHOSEN, SPREAD
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
@@ -53,7 +54,7 @@ class Kept:
         self.extra = np.zeros(3, np.int64)  # steps, updates and mistakes that it counts beyond each row's first step
 
     def copy(self) -> Kept:
-        """The same rows; what is added to one is not in the other."""
+        """A copy that shares the rows, which never change; rows added to one are not added to the other."""
         other = Kept(self.room, self.on)
         other.rows, other.codes, other.weights = self.rows[:], self.codes[:], self.weights[:]
         other.built, other.seen, other.extra = self.built, self.seen, self.extra.copy()
@@ -109,11 +110,16 @@ class Kept:
             learner._learn(fresh, X, y, weights, frozen(order), fresh.state, fresh.labels)
         fresh.begin_pass(0)
         learner._settle(fresh)
+        fresh.n_iter = PASSES
+        learner._calibrate(fresh, X, y, weights)
         return fresh
 
     def follows(self, before: Any, after: Any) -> None:
         """The model is ``after`` now, made of these rows, and was ``before``, which had learned each as it came."""
         self.extra += after.tally.rows[COUNTERS] - before.tally.rows[COUNTERS]
+        # Errors and drift stay those of answers as they came: the new model has seen their rows in random order.
+        for name, part in (("marks", CHOSEN), ("sums", SPREAD), ("recent", None), ("counts", None), ("window", None)):
+            getattr(after.tally, name)[:part] = getattr(before.tally, name)[:part]
         self.built, self.seen = len(self.rows), int(after.tally.rows[SEEN])
         if len(self.rows) >= self.room:
             self.let_go()

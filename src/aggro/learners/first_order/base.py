@@ -44,7 +44,7 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
         return SCALED_PLANE if mode_of(self.scale) else PLANE
 
     def _params_for(self, rule: Rule) -> PlaneParams:
-        bias, average, scale = float(self.fit_intercept), int(self.average), mode_of(self.scale)
+        bias, average, scale = float(self.fit_intercept), int(self.average), self._mode()
         return self._algorithm()._replace(bias=bias, average=average, scale=scale, map=self._map())
 
     def _check_change(self, state: Any) -> None:

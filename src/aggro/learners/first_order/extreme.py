@@ -25,7 +25,7 @@ from aggro.learners.first_order.hidden_layer import (
     code_addresses,
 )
 from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.dense_row import standardised
 from aggro.learners.shared.formula import Formula, KernelValues, Linear, Sigmoids, Stage, columns_kept, standardised_by
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import Model, View
@@ -189,7 +189,7 @@ class OSELMClassifier(Classifier):
             The hidden values.
         """
         units = int(self.n_hidden)
-        return self._scores(X, more=units)[1][:, -units:].copy()
+        return self._scores(X, more=units)[:, -units:].copy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names for the hidden units."""
@@ -220,7 +220,7 @@ class OSELMClassifier(Classifier):
         """Each unit's rise above what it is for a row at the means, shared out by what the features put into it."""
         state, params = view.state, view.params
         raw = np.zeros(state.order.shape[0])
-        raw[indices] = np.clip(values, -FAR, FAR)
+        raw[indices] = values
         z, _ = standardised(state.moments, int(state.marks[MEASURED]), raw)
         z[state.order == 0] = 0.0
         A, B = state.A[:, : int(state.marks[UNITS])], state.B[:-1, : int(state.marks[UNITS])]

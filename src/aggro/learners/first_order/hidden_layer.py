@@ -34,15 +34,15 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
+from aggro.engine.limits import FAR
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.learners.shared.contest import is_mistaken, rival
-from aggro.learners.shared.dense_row import CUT, FAR, MOMENTS, count_row, standardise, write_down
+from aggro.learners.shared.dense_row import CUT, MOMENTS, count_row, standardise, write_down
 
 UNITS, MET, MEASURED = (np.uint64(k) for k in range(3))
 SIGMOID, RBF = 0, 1
 ROOT_3 = 3.0**0.5  # uniform numbers up to this have the variance 1
-HEAVIEST = 1e100  # weight of a row
 LOWEST = -700.0  # whose exponential is a float
 
 u8 = np.uint64
@@ -251,7 +251,6 @@ def least_squares(P, B, h, k, c, s):
         if h[j] != 0.0:
             for i in range(u8(0), H, u8(LANES)):
                 store(k, i, madd(spread(h[j]), load(P, j * H + i), load(k, i)))
-    s = min(s, HEAVIEST)
     along = max(product_of(h, k), 0.0)
     g = s / (1.0 + s * along)
     for b in range(u8(B.shape[0])):
@@ -278,11 +277,14 @@ def product_of(h, k):
 def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there."""
     work = work_of(state, out)
-    if meet(state, params, work.raw):
-        project(state, params, work)
+    again = meet(state, params, work.raw)
     if params.scale:
-        count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw)
+        again |= count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw)
         state.marks[MEASURED] += 1
+        if again:
+            standardise(state.moments, np.float64(state.marks[MEASURED]), work.raw, work.z, work.inverse)
+    if again:
+        project(state, params, work)
     H = state.P.shape[0]
     least_squares(state.P, state.B, work.h[:H], work.k[:H], u8(np.int64(y)), s)
     return True

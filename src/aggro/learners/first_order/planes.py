@@ -20,7 +20,7 @@ rounding has left would be a large part of it; so it is summed up anew whenever 
 
 Sums are in the order of the row and nothing is fused, so that a column has the same bits beside others as alone.
 
-Rows whose squared norm is below 10⁻²⁰⁰ or above 10²⁰⁰ are scored, and teach nothing.
+Rows whose squared norm is below 10⁻¹⁰⁰ are scored, and teach nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ import numpy as np
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, TINY, cut, dots_norm_over, entry, largest, stored
+from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.rows import cut, entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally, seen, zeros
 from aggro.learners.first_order.corrections import (
     ALMA,
@@ -55,9 +56,7 @@ from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
 LEAST, MOST = 1e-4, 1e60  # of a
-LARGEST = 1e200  # ‖x‖² of a row that is learned
 SHORT = 1e-3  # of what ‖v‖² was
-LONG = 1e250  # moves from here on are not made
 
 
 class Plane(NamedTuple):
@@ -193,39 +192,20 @@ def score(state, params, X, i, out, mean):
     if mean:
         products(X, i, state.U, state.b, 1, out, sums)
     rows = np.float64(state.tally.rows[SEEN])
-    ordinary = q < HUGE
+    ordinary = is_allowed(X, i, q)
     for k in range(columns):
         if mean:
             out[k] = of_mean(state, k, out[k], out[sums + k], rows)
         else:
             out[k] *= state.facts[SCALE, k]
         ordinary &= abs(out[k]) < HUGE
-    if not ordinary and not far_scores(state, X, i, out, mean):
+    if not ordinary:
         return np.nan
     out[columns] = np.sqrt(q)
     for k in range(columns):
         out[sums + k] = out[k]
         out[k] = cut(out[k] / length(state, params, k))
     return q
-
-
-@exact_part
-def far_scores(state, X, i, out, mean):
-    """The scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return False
-    m = max(m, 1.0)
-    columns = u8(state.W.shape[1])
-    rows = np.float64(state.tally.rows[SEEN])
-    sums = out[columns + u8(1) :]
-    dots_norm_over(X, i, m, state.W, state.b[0], out)
-    if mean:
-        dots_norm_over(X, i, m, state.U, state.b[1], sums)
-    for k in range(columns):
-        f = of_mean(state, k, out[k], sums[k], rows) if mean else out[k] * state.facts[SCALE, k]
-        out[k] = cut(cut(f) * m)
-    return True
 
 
 @exact
@@ -295,7 +275,7 @@ def demand(state, params, y, s, norm, out):
         if not abs(margin) < HUGE or not is_corrected(params, facts, k, margin, norm):
             continue
         factor, along = correction(params, facts, k, margin, norm, s)
-        if not along * norm < LONG:
+        if not along * norm < LONGEST:
             continue
         if state.U.shape[0]:
             facts[SUM, k] += facts[SCALE, k] * (rows - facts[SINCE, k])
@@ -338,7 +318,7 @@ def move(X, i, bias, out, start, W, b, which):
 
 @inline
 def learn(state, params, X, i, y, s, out, q):
-    if not TINY < q < LARGEST:
+    if not q > TINY:  # a row of zeros
         return False
     columns = u8(state.W.shape[1])
     if not demand(state, params, y, s, out[columns], out):

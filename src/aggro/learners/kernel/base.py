@@ -9,18 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.at_once import NO_TARGETS
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
+from aggro.engine.limits import HUGE
 from aggro.engine.passes import run, score
-from aggro.engine.rows import CSR, HUGE
+from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state, seen
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import FIRST_TRIAL, SETTLED, all_members, only
 from aggro.learners.kernel.minibatch import learn_waiting
 from aggro.learners.kernel.rule import KernelParams
-from aggro.learners.kernel.scaled_rows import entries_when_scaled, learn_row_scaled, scaled_rows
+from aggro.learners.kernel.scaled_rows import (
+    copied_scaling,
+    entries_when_scaled,
+    learn_row_scaled,
+    restore_scaling,
+    scaled_rows,
+)
 from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.settings import WITH_GAMMA, KernelSettings
 from aggro.learners.kernel.support_set import (
@@ -39,9 +45,8 @@ from aggro.learners.kernel.user_kernel import called, called_scores, learn_calle
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.formula import Formula
-from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.one_row import finite
+from aggro.learners.shared.one_row import Asked, finite
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
 
@@ -75,19 +80,14 @@ class KernelLearner(KernelSettings):
 
     # Rows in blocks -----------------------------------------------------------------------------------
 
-    def _with_gamma(self, model: Model, state: Support) -> Support:
-        """The state of a centre with γ = 1/n for gamma="auto": made with the first row, and then it must not change."""
-        if self.gamma != "auto" or self._task != OUTLIER:
-            return state
+    def _check_width(self, model: Model, state: Support) -> None:
+        """Centres of version 0.3 and before have γ = 1/n for gamma="auto", and n must not change."""
         n, made_for = max(model.features.n, 1), state.gamma[1]
-        if not made_for:
-            return state._replace(gamma=np.array([1.0 / n, n]))
-        if n != made_for:
+        if made_for and n != made_for and self.gamma == "auto":
             raise ValueError(
                 f"gamma='auto' is 1/n_features, and it was 1/{made_for:.0f} until now: a row brought the number of "
                 f"features to {n}. Set gamma to a number, or reserve a width with n_features."
             )
-        return state
 
     def _check_whole(self, rows: Any) -> None:
         """A given matrix has a column for every row."""
@@ -139,22 +139,24 @@ class KernelLearner(KernelSettings):
     ) -> tuple[Any, int]:
         """Room has to be made before compiled code runs, and a block of rows is scored together: so block by block."""
         X, y, s, order, start, stop, *flags = rest
-        state = self._with_gamma(model, state)
+        self._check_width(model, state)
         decided_inside = state.facts.shape[0] > 0 and learn_rows is not run  # only rows that are learned are counted
         while start < stop:
             end = start + (1 if decided_inside else self._learned_together(state, stop - start))
             rows, targets, weights = taken(X, order, start, end), y[start:end], s[start:end]
             n, before = end - start, seen(state)
             here = np.flatnonzero(weights) if s.shape[0] else np.arange(n)  # rows of weight 0 are not there at all
+            order_here = NO_ORDER
             if state.facts.shape[0] and here.shape[0]:
                 as_given = taken(rows, here, 0, here.shape[0]) if here.shape[0] < n else rows
                 targets, weights, n = frozen(targets[here]), frozen(weights[here] if s.shape[0] else s), here.shape[0]
-                rows, bad = scaled_rows(state, as_given, not decided_inside)
+                kept = copied_scaling(state) if decided_inside else ()
+                rows, order_here, bad = scaled_rows(state, as_given, True)
                 if bad >= 0:
                     return state, start + int(here[bad])
             state = self._with_room_for(state, params, here.shape[0], entries_of(rows))
             if callable(self.kernel):
-                bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, *flags)
+                bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, order_here, *flags)
             else:
                 settings = params if params.task == OUTLIER else self._ahead(state, params, rows, all_members(state))
                 last = int(state.marks[LAST])
@@ -162,12 +164,12 @@ class KernelLearner(KernelSettings):
                     numbers = order[start:end] if order.shape[0] else last + np.arange(n)
                     settings = params._replace(own=numbers % model.width)
                     last = (last + n) % model.width
-                bad = int(learn_rows(state, settings, rows, targets, weights, NO_ORDER, 0, n, *flags))
+                bad = int(learn_rows(state, settings, rows, targets, weights, order_here, 0, n, *flags))
                 state.marks[LAST] = last
             if bad >= 0:
                 return state, start + (int(here[bad]) if state.facts.shape[0] and here.shape[0] else bad)
-            if decided_inside and seen(state) > before:
-                scaled_rows(state, as_given, True)
+            if decided_inside and here.shape[0] and seen(state) == before:
+                restore_scaling(state, kept)
             start = end
             if watch is not None:
                 watch.note(start, state.tally)
@@ -185,7 +187,8 @@ class KernelLearner(KernelSettings):
                 raise inputs.bad_state()
             model.swap(state, params, model.labels, model.width)
             return
-        state = self._with_room_for(self._with_gamma(model, state), params, 1, entries_when_scaled(state, rows))
+        self._check_width(model, state)
+        state = self._with_room_for(state, params, 1, entries_when_scaled(state, rows))
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
         if not state.facts.shape[0]:
@@ -200,9 +203,6 @@ class KernelLearner(KernelSettings):
         """Never the short way: room has to be made before a row is learned."""
         return None
 
-    def _targets_at_once(self, model: Model) -> int:
-        return NO_TARGETS
-
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """A block of rows is scored together."""
         n = scores.shape[0]
@@ -212,7 +212,7 @@ class KernelLearner(KernelSettings):
             b = min(a + size, n)
             block = taken(rows, NO_ORDER, a, b)
             if view.state.facts.shape[0]:
-                block, bad = scaled_rows(view.state, block, False)
+                block, _, bad = scaled_rows(view.state, block, False)
                 if bad >= 0:
                     return a + bad
             if callable(self.kernel):
@@ -231,7 +231,7 @@ class KernelLearner(KernelSettings):
         (rows,) = row.value
         model.scores_row = np.zeros((1, RULES[type(state)].columns(state)))
         if state.facts.shape[0]:
-            rows, bad = scaled_rows(state, rows, False)
+            rows, _, bad = scaled_rows(state, rows, False)
         if bad < 0 and callable(self.kernel):
             bad = called_scores(self.kernel, state, params, rows, model.scores_row)
         elif bad < 0:
@@ -302,29 +302,29 @@ class KernelLearner(KernelSettings):
         """Kernel values of the support vectors, and their coefficients as weights."""
         return support_formula(self.kernel, view, gamma_of(view), predicting(view))
 
-    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+    def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """Scores are sums over support vectors, so these have the parts, by number, and not the features of the row."""
-        with self._looking_at(x) as (view, row, _):
-            state, params = view.state, view.params
-            coef = predicting(view)
-            if state.facts.shape[0]:
-                row, _ = scaled_rows(state, row, False)
-            if coef.shape[0] == 0:
-                return view.labels, [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
-            sparse = not state.dense.shape[1]
-            asked = as_matrix(row, view.width, sparse and bool(params.keeps))
-            if not params.keeps:
-                k = asked[:, state.column[: coef.shape[0]]]
-            elif callable(self.kernel):
-                k = called(self.kernel, asked, support_rows(state, view.width))
-            else:
-                with np.errstate(over="ignore"):
-                    q = float((asked.multiply(asked) if sparse else asked * asked).sum())
-                settings = params.kind, gamma_of(view, q), params.coef0, params.degree
-                k = kernel_matrix(*settings, asked, support_rows(state, view.width))
+        view, row = asked.view, asked.row
+        state, params = view.state, view.params
+        coef = predicting(view)
+        if state.facts.shape[0]:
+            row, _, _ = scaled_rows(state, row, False)
+        if coef.shape[0] == 0:
+            return [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
+        sparse = not state.dense.shape[1]
+        matrix = as_matrix(row, view.width, sparse and bool(params.keeps))
+        if not params.keeps:
+            k = matrix[:, state.column[: coef.shape[0]]]
+        elif callable(self.kernel):
+            k = called(self.kernel, matrix, support_rows(state, view.width))
+        else:
             with np.errstate(over="ignore"):
-                values = row.data if isinstance(row, CSR) else row
-                if params.keeps and not callable(self.kernel) and not (values * values).sum() < HUGE:
-                    coef = np.zeros_like(coef)  # as in scores: a row whose square is no float is far from all others
-                parts, intercepts = finite(k[0][:, None] * coef), finite(params.bias * coef.sum(axis=0))
-            return view.labels, list(range(coef.shape[0])), parts, intercepts
+                q = float((matrix.multiply(matrix) if sparse else matrix * matrix).sum())
+            settings = params.kind, gamma_of(view, q), params.coef0, params.degree
+            k = kernel_matrix(*settings, matrix, support_rows(state, view.width))
+        with np.errstate(over="ignore"):
+            values = row.data if isinstance(row, CSR) else row
+            if params.keeps and not callable(self.kernel) and not (values * values).sum() < HUGE:
+                coef = np.zeros_like(coef)  # as in scores: a row whose square is no float is far from all others
+            parts, intercepts = finite(k[0][:, None] * coef), finite(params.bias * coef.sum(axis=0))
+        return list(range(coef.shape[0])), parts, intercepts

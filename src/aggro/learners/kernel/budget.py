@@ -46,8 +46,8 @@ import numpy as np
 from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
+from aggro.engine.limits import HUGE
 from aggro.engine.random import bits
-from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import merge_smallest, size_of_part, smallest

@@ -6,6 +6,16 @@ known:
 
     ‖c‖² ← (1 − η)²‖c‖² + 2η(1 − η)f + η²k(x, x)
 
+**Rows that do not belong.** If only rows beyond ε move the centre, each by a fixed share, it is a mean of the last few
+of these rows. A clump of anomalies is always beyond ε at first, so the centre goes to it, and then the clump is what is
+usual. A robust centre has a radius ρ of its own that half of the rows exceed. These move it, row t by at most
+max(C, 2/t) radii ρ, which makes it close to their plain mean, whatever their order: a share a of anomalies has about
+the share 2a in it. ε still says which rows are outside.
+
+**γ that nobody set** follows the support vectors of the first 64 rows (``learners.kernel.members``). When it changes,
+‖c‖² and the like are summed up anew, and the radii are multiplied by what the distances of the support vectors were
+multiplied by.
+
 The mean of the centres is c − u/T, where a move at row t adds (t − 1)η(φ(x) − c) to u; ⟨c, u⟩ and ‖u‖² follow likewise.
 It has a learned radius of its own. A move multiplies all coefficients by 1 − η, so each row is scored by itself while
 learning, and not in blocks.
@@ -16,10 +26,11 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.rows import HUGE
+from aggro.engine.limits import HUGE
 from aggro.engine.rule import SEEN
 from aggro.engine.steps import PA, PA1
 from aggro.learners.kernel.budget import oldest_random_or_smallest
+from aggro.learners.kernel.members import settle_gamma, settles_gamma
 from aggro.learners.kernel.merge import move_row, products_with
 from aggro.learners.kernel.scores import insert, kernel_of, packs_of, sum_of
 from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_lane
@@ -29,6 +40,7 @@ from aggro.learners.shared.radius import RADIUS, learn_radius
 CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
 # In ``of_centre`` of the work space: a row's distances from the last centre and from their mean, and ⟨u, φ(x)⟩.
 DISTANCE, MEAN_DISTANCE, WITH_LAG = range(3)
+HALF = 0.5  # of the rows move a robust centre
 u8 = np.uint64
 
 
@@ -73,10 +85,14 @@ def learn_centre(state, params, X, i, s, work, own):
         hold(state, params, X, i, own, 1.0, 0.0)
         return True
     radius = params.edge if params.edge > 0.0 else state.radius[RADIUS]
-    unit = 1.0
+    unit, C = 1.0, params.C
     d = work.of_centre[DISTANCE]
     if params.edge == 0.0:
         learn_radius(state.radius, params.nu, d)
+        if params.robust:
+            radius = state.inner[RADIUS]
+            learn_radius(state.inner, HALF, d)
+            C = max(C, 2.0 / (state.tally.rows[SEEN] + 1))
         if state.late.shape[0]:
             learn_radius(state.mean_radius, params.nu, work.of_centre[MEAN_DISTANCE])
         if radius == 0.0:
@@ -85,7 +101,7 @@ def learn_centre(state, params, X, i, s, work, own):
     gap = (d - radius) / unit
     if not gap > 0.0:
         return False
-    C = params.C * s
+    C *= s
     if params.step == PA:
         tau = gap
     elif params.step == PA1:
@@ -120,7 +136,7 @@ def let_go(state, params, products):
     r = u8(oldest_random_or_smallest(state, params))
     state.marks[COUNT] += 1
     g, lane = pack_and_lane(r)
-    f = product_with_centre(state, params, r, products)
+    f = product_with(state, params, state.coef, r, products)
     a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
     move_row(state, last, r)
     state.marks[COUNT] -= 1
@@ -133,23 +149,50 @@ def let_go(state, params, products):
     state.centre[STALE] += 1.0
     if state.centre[STALE] >= state.marks[COUNT]:
         state.centre[STALE] = 0.0
-        state.centre[CC] = 0.0
-        for i in range(last):
-            g, lane = pack_and_lane(i)
-            a = state.coef[g, u8(0), lane]
-            state.centre[CC] += a * product_with_centre(state, params, i, products)
+        measure_anew(state, params, products)
 
 
 @exact_part
-def product_with_centre(state, params, r, products):
-    """⟨c, φ(x_r)⟩ for a support vector."""
+def measure_anew(state, params, products):
+    """‖c‖², ⟨c, u⟩ and ‖u‖² from all kernel values; the root of the mean squared distance of the support vectors."""
+    cc, cu, uu, beside = 0.0, 0.0, 0.0, 0.0
+    for i in range(u8(state.marks[COUNT])):
+        g, lane = pack_and_lane(i)
+        a, f = state.coef[g, u8(0), lane], product_with(state, params, state.coef, i, products)
+        cc += a * f
+        beside += state.norms[g, u8(SELF), lane] - 2.0 * f
+        if state.late.shape[0]:
+            v, h = state.late[g, u8(0), lane], product_with(state, params, state.late, i, products)
+            cu += a * h
+            uu += v * h
+    state.centre[CC], state.centre[CU], state.centre[UU] = max(cc, 0.0), cu, uu
+    return root_of(beside / max(state.marks[COUNT], 1) + cc)
+
+
+@exact_part
+def settle_centre(state, params, products):
+    """γ from the distances of the support vectors, when it is time, and all that goes with it."""
+    if not settles_gamma(state, params):
+        return
+    before = measure_anew(state, params, products)
+    settle_gamma(state, params)
+    after = measure_anew(state, params, products)
+    if before > 0.0 and after > 0.0:
+        for known in (state.radius, state.mean_radius, state.inner):
+            if known.shape[0]:
+                known[RADIUS] *= after / before
+
+
+@exact_part
+def product_with(state, params, weights, r, products):
+    """The product of a support vector with the sum of all with these weights: with c, or with u."""
     g, lane = pack_and_lane(r)
     q = state.norms[g, u8(NORM), lane]
     f = 0.0
     for g in range(packs_of(state)):
         products_with(state, r, g, products)
         for s in range(u8(PACK)):
-            a = state.coef[g, u8(0), s]
+            a = weights[g, u8(0), s]
             if a != 0.0:
                 f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(NORM), s])
     return f

@@ -28,7 +28,7 @@ from aggro.learners.kernel.settings import POSITIVE, PREDICTING
 from aggro.learners.kernel.support_set import CLASSES, NUMBER
 from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.one_row import Asked
 from aggro.learners.shared.params import Constraint, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
@@ -369,8 +369,8 @@ class KernelPARegressor(KernelLearner, Regressor):
         unit, mean = unit_and_mean(view.state)
         return np.asarray(mean + unit * self._bias() * coef.sum(axis=0))
 
-    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+    def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """In units of the targets, whose mean is part of the intercept."""
-        labels, numbers, parts, intercepts = super()._explain(x)
-        unit, mean = unit_and_mean(self._fitted().state)
-        return labels, numbers, parts * unit, intercepts * unit + mean
+        numbers, parts, intercepts = super()._explain(asked)
+        unit, mean = unit_and_mean(asked.view.state)
+        return numbers, parts * unit, intercepts * unit + mean

@@ -9,7 +9,7 @@ import numpy as np
 from aggro.engine.rule import seen
 from aggro.learners.kernel.centre import CC, CU, UU
 from aggro.learners.kernel.support_set import OUTLIER, Support, scaling_of, support_rows
-from aggro.learners.kernel.target import COUNT, MEAN, SQUARES
+from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.formula import (
     Formula,
     KernelDistance,
@@ -38,8 +38,7 @@ def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> 
     scaled = (scaled_by(scaling_of(state), n),) if state.facts.shape[0] else ()
     target: Formula = ()
     if state.answers.shape[0]:
-        unit = np.sqrt(state.answers[SQUARES] / max(state.answers[COUNT], 1.0))
-        target = as_target(unit, state.answers[MEAN])
+        target = as_target(*unit_and_mean(state))
     summed = Linear(coef, params.bias * coef.sum(axis=0))
     if not params.keeps:  # rows are kernel values themselves
         weights = np.zeros((n, coef.shape[1]))

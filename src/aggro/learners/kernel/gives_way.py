@@ -32,8 +32,8 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
+from aggro.engine.limits import HUGE
 from aggro.engine.random import bits, uniform
-from aggro.engine.rows import HUGE
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.budget import MERGE, RANDOM, oldest_random_or_smallest
 from aggro.learners.kernel.mean import weight_of_rows

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.frames import column_names
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.learners.kernel.estimators import KernelPAClassifier
 from aggro.learners.shared import inputs
@@ -81,6 +82,8 @@ def kernel_grid(
     settings = {"average": False, **settings, "max_iter": 1, "shuffle": False}
     KernelPAClassifier(kernel=kernel, degree=degree, coef0=coef0, **settings)._check_params()
     rows, asked = _matrix(X), None if test is None else _matrix(test[0])
+    if test is not None:
+        inputs.check_names("kernel_grid", column_names(X), column_names(test[0]), False)
     combinations = list(product(step, batch_size, C))
     lines = []
     for g in gamma:

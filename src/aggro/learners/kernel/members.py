@@ -21,9 +21,10 @@ heart.
 
 **γ that nobody set.** γ = 1/‖x‖² with the first row x that is not zero; for poly and sigmoid that is all, γ x·z is then
 of the order of 1. With RBF γ = 2/D̄, where D̄ is the mean of ‖x_i − x_j‖² over all pairs of support vectors, after 2, 4,
-8 … 64 rows; then it stays. (That is 1/n for n standardised features.) The members are multiples of it. It depends on
-the rows alone, so not on how a stream is cut, and features may come later. A mini-batch and the policy "project" keep
-kernel values, which a new γ would make wrong: they have one γ, that of the first row.
+8 … 64 rows; then it stays. (That is 1/n for n standardised features.) For a centre it is half of that: a centre tells
+dense places from sparse ones, and needs a kernel that reaches from each row to many others. The members are multiples
+of γ. It depends on the rows alone, so not on how a stream is cut, and features may come later. A mini-batch and the
+policy "project" keep kernel values, which a new γ would make wrong: they have one γ, that of the first row.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, python_too
 from aggro.engine.kernel_functions import RBF
-from aggro.engine.rows import HUGE
+from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE, SEEN
 from aggro.engine.steps import LS, PA2
 from aggro.learners.kernel.support_set import (
@@ -211,12 +212,18 @@ def set_gamma(state, params, q):
 
 
 @exact_part
-def settle_gamma(state, params):
-    """γ from the distances of the support vectors, when it is time: as the row ends that is learned now."""
+def settles_gamma(state, params):
+    """Whether γ follows the distances of the support vectors as the row ends that is learned now."""
     rows = state.tally.rows[SEEN] + 1
-    if params.gamma > 0.0 or params.kind != RBF or params.task == OUTLIER or rows > SETTLED or rows & (rows - 1):
-        return
-    if state.gamma[1] > 0.0 or state.gram.shape[0] or state.inverse.shape[0]:
+    if params.gamma > 0.0 or params.kind != RBF or rows > SETTLED or rows & (rows - 1):
+        return False
+    return not (state.gamma[1] > 0.0 or state.gram.shape[0] or state.inverse.shape[0])
+
+
+@exact_part
+def settle_gamma(state, params):
+    """γ from the distances of the support vectors, when it is time."""
+    if not settles_gamma(state, params):
         return
     count = u8(state.marks[COUNT])
     total, pairs = 0.0, 0.0
@@ -225,7 +232,8 @@ def settle_gamma(state, params):
             total += distance(state, i, j)
             pairs += 1.0
     if 0.0 < total < HUGE:
-        state.gamma[0] = min(max(2.0 * pairs / total, 1e-150), 1e150)
+        wide = 1.0 if params.task == OUTLIER else 2.0
+        state.gamma[0] = min(max(wide * pairs / total, 1e-150), 1e150)
 
 
 @exact_part

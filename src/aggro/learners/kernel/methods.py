@@ -42,7 +42,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, kernel
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.rows import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.kernel.budget import PASSED_OVER, PROJECTED, add_to_inverse, place_for, rest_of, share, solve
 from aggro.learners.kernel.gives_way import draw, fade, forget, keep_within, let_smallest_go, replace_nearest
@@ -154,18 +154,18 @@ def method_code(state: Support, params: Any) -> int:
 @exact_part
 def step_or_fade(state, params, y, s, work, q):
     """The step of all methods but Projectron."""
-    moves, usual, moved = work.own_scores, TINY < q < HUGE, False
+    moves, usual, steps = work.own_scores, TINY < q < HUGE, 0
     for k in range(u8(state.coef.shape[1])):
         sign = sign_for(state, k, y)
         size = size_of_step(state, params, s, sign * moves[k], q) if usual and sign != 0.0 else 0.0
         moves[k] = sign * size if size > 0.0 else 0.0
-        if size > 0.0:
-            moved = True
-            state.ledger[1] += s * max(2.0 - s, 0.0) if params.method == FORGETRON else 0.0
+        steps += size > 0.0
+    if steps and params.method == FORGETRON:  # in one sum: two problems that mirror each other count as one does, twice
+        state.ledger[1] += np.float64(steps) * (s * max(2.0 - s, 0.0))
     left = what_is_left(state, params)
     if left < 1.0:
         fade(state, left)
-    if not moved:
+    if not steps:
         return PASSED_OVER
     full = state.marks[COUNT] >= params.budget
     slot = place_on_budget(state, params, moves, work.values, q, full)

@@ -17,7 +17,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact_part, kernel, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.rows import HUGE
+from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import move_row
@@ -122,7 +122,7 @@ def pose(state, params, n, column, posed):
         y, s = state.asked[k, 0], state.asked[k, 1]
         aim, sign = wanted(is_number, y, params.edge, column, alone)
         f, edge = state.told[k, column], params.edge if is_number else 0.0
-        ask(posed, k, params.step, aim - f, abs(aim) + abs(f), edge, sign, params.C * s, 1.0)
+        ask(posed, k, params.step, aim - f, abs(aim) + abs(f), edge, sign, params.C * s)
 
 
 @part

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY
 from aggro.engine.rule import LIVE, Rule
 from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.kernel.budget import PROJECTED, place_for
-from aggro.learners.kernel.centre import distances, learn_centre
+from aggro.learners.kernel.centre import distances, learn_centre, settle_centre
 from aggro.learners.kernel.mean import note_recent, predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import all_members, chosen, is_in, leave, only, set_gamma, settle_gamma, suffer
 from aggro.learners.kernel.methods import learn_on_budget
@@ -56,6 +56,7 @@ class KernelParams(NamedTuple):
     C: float
     edge: float  # the margin m, or the insensitivity ε; of a centre the radius, 0.0 where it is learned
     nu: float  # of a centre: the share of the rows that a learned radius leaves outside
+    robust: int  # of a centre: whether half of the rows move it
     bias: float  # 1.0 with an intercept, else 0.0
     average: int  # 0 for none, 1 for the plain mean, 2 for that of ``learners.kernel.mean``
     kind: int
@@ -81,6 +82,7 @@ class KernelParams(NamedTuple):
     covered: int  # packs of support vectors that ``ahead`` covers
     ahead: np.ndarray  # (rows, sums) or (0, 0): see ``learners.kernel.scores``
     own: np.ndarray  # (rows,) or (0,): each row's own column in a given kernel matrix
+    squared: int = 0  # whether the step minimises the square of a number's loss
 
 
 @exact_part
@@ -149,7 +151,11 @@ def coefficient(params, y, s, f, q):
 def learn(state, params, X, i, y, s, out, q):
     work = work_of(state, out)
     if params.task == OUTLIER:
-        return learn_centre(state, params, X, i, s, work, q)
+        if params.gamma == 0.0:
+            set_gamma(state, params, row_norm(X, i))
+        moved = learn_centre(state, params, X, i, s, work, q)
+        settle_centre(state, params, work.products)
+        return moved
     y = standard_target(state, y)
     if params.counts and (state.losses.shape[0] or state.recent.shape[0]):
         judge_members(state, params, y, s, work)

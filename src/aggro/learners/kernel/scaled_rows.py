@@ -1,7 +1,7 @@
-"""Rows of kernel learners, scaled on the way: ``engine.scaling`` before anything else reads them.
+"""Rows of kernel learners, scaled as they stream by: ``engine.scaling`` before anything else reads them.
 
 A block of rows is scaled in order before it is learned, and support vectors stay as they were when they were learned.
-What is counted depends on the rows alone, so it does not matter how a stream is cut.
+What is counted depends on the rows alone, so it does not matter how a stream is chunked.
 """
 
 from __future__ import annotations
@@ -13,30 +13,56 @@ import numpy as np
 from aggro.engine.jit.compile import kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.passes import run
-from aggro.engine.prepared_rows import Alone, bring, marks_for, most_entries, scale_dense, scale_sparse
+from aggro.engine.prepared_rows import Alone, most_entries, scale_many, scale_rows
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import put_in_order
 from aggro.learners.kernel.support_set import Support, scaling_of
 from aggro.learners.shared.features import frozen
-from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import entries_of
 
 START, STOP = np.int64(0), np.int64(1)
 
 
-def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, int]:
-    """Rows as they are learned or scored; and -1, or the first that is not finite.
+def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, np.ndarray, int]:
+    """Rows as they are scored and learned, the order for the pass to read them, and the first that is not finite or -1.
 
-    With ``counting`` each is among those counted when the next one is scaled; else nothing changes.
+    With ``counting`` each is among those counted when the next one is scaled, and rows may be there twice: the order
+    says so. Else nothing changes, and the order is empty.
     """
     alone = Alone(scaling_of(state))
+    Z, order = room_for_rows(state, alone, rows, counting)
+    used = int(scale_many(alone, rows, Z, order, counting))
+    bad, used = (-1, used) if used >= 0 else (-1 - used, 0)
+    return first_rows(Z, used), frozen(order), bad
+
+
+def copied_scaling(state: Support) -> tuple[np.ndarray, ...]:
+    """What is known of the features, for rows that may turn out not to be learned."""
+    return tuple(array.copy() for array in scaling_of(state)[:-1])
+
+
+def restore_scaling(state: Support, kept: tuple[np.ndarray, ...]) -> None:
+    """Take back what was counted since."""
+    for array, before in zip(scaling_of(state)[:-1], kept, strict=True):
+        array[...] = before
+
+
+def first_rows(Z: Any, n: int) -> Any:
+    """Rows that were written, for compiled code to read."""
+    if not isinstance(Z, CSR):
+        return frozen(Z[:n])
+    used = int(Z.indptr[n])
+    return CSR(frozen(Z.indptr[: n + 1]), frozen(Z.indices[:used]), frozen(Z.data[:used]), Z.n_cols)
+
+
+def room_for_rows(state: Support, alone: Alone, rows: Any, counting: bool) -> tuple[Any, np.ndarray]:
+    """Room for rows when they are scaled, twice each with ``counting``, and for their order."""
+    times = 2 if counting else 1
     if not isinstance(rows, CSR):
-        Z = np.empty((rows.shape[0], state.moments.shape[1]))
-        return frozen(Z), int(scale_dense(alone, rows, Z, counting))
-    indptr, indices, data = empty_rows(alone, rows)
-    bad = int(scale_sparse(alone, rows, indptr, indices, data, counting))
-    used = int(indptr[-1]) if bad < 0 else 0
-    return CSR(frozen(indptr), frozen(indices[:used]), frozen(data[:used]), rows.n_cols), bad
+        n = rows.shape[0]
+        return np.empty((times * n, state.moments.shape[1])), np.zeros(2 * n if counting else 0, np.int64)
+    n, entries = rows.indptr.shape[0] - 1, times * int(most_entries(alone, rows))
+    Z = CSR(np.zeros(times * n + 1, np.int64), np.zeros(entries, np.uint32), np.zeros(entries), rows.n_cols)
+    return Z, np.zeros(2 * n if counting else 0, np.int64)
 
 
 def entries_when_scaled(state: Support, rows: Any) -> int:
@@ -46,38 +72,26 @@ def entries_when_scaled(state: Support, rows: Any) -> int:
     return entries_of(rows)
 
 
-def empty_rows(alone: Alone, rows: CSR) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for sparse rows when they are scaled."""
-    room = int(most_entries(alone, rows))
-    return np.zeros(rows.indptr.shape[0], np.int64), np.zeros(room, np.uint32), np.zeros(room)
-
-
 @kernel
-def learn_scaled(state, alone, params, X, Z, rows, y, s, order, costs, averaged, tend_at, pass_at):
-    """Scale the one row of X into Z, learn it and count it, as one; -1, or 0 if it is not finite.
+def learn_scaled(state, alone, params, X, Z, order, rows, y, s, ordered, costs, averaged, tend_at, pass_at):
+    """Scale the one row of X into Z, count it and learn it, as one; -1, or 0 if it is not finite.
 
-    ``alone`` is what scales, arrays of the state, and ``rows`` is Z as the pass reads it.
+    ``alone`` is what scales, arrays of the state; ``rows`` and ``ordered`` are Z and ``order`` as the pass reads them.
     """
-    marks = marks_for(alone, X, START, STOP)
-    bring(alone, X, np.uint64(0), Z, marks, False)
-    if hasattr(Z, "indptr"):
-        put_in_order(Z)
-    bad = jump(pass_at, np.int64(0), (state, params, rows, y, s, order, START, STOP, costs, averaged, tend_at))
-    if bad < 0:
-        bring(alone, X, np.uint64(0), Z, marks, True)
-    return np.int64(bad)
+    if scale_rows(alone, X, Z, order, True) < 0:
+        return START
+    return jump(pass_at, START, (state, params, rows, y, s, ordered, START, STOP, costs, averaged, tend_at))
 
 
 def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool:
     """Learn one row in place, for which there is room; False if it is not finite. Needs the guard."""
     state, params, alone = model.state, model.params, Alone(scaling_of(model.state))
-    if isinstance(row, CSR):
-        Z: Any = CSR(*empty_rows(alone, row), row.n_cols)
-        rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), row.n_cols)
+    Z, order = room_for_rows(state, alone, row, True)
+    if isinstance(Z, CSR):
+        rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), Z.n_cols)
     else:
-        Z = np.empty((1, state.moments.shape[1]))
         rows = frozen(Z)
-    rest = frozen(np.array([target])), frozen(np.array([weight])), NO_ORDER
+    rest = frozen(np.array([target])), frozen(np.array([weight])), frozen(order)
     flags = model.costs(model.labels), False, model.tend_at()
     at = address_of(run, state, params, rows, *rest, 0, 1, *flags)
-    return int(learn_scaled(state, alone, params, row, Z, rows, *rest, *flags, at)) < 0
+    return int(learn_scaled(state, alone, params, row, Z, order, rows, *rest, *flags, at)) < 0

@@ -16,7 +16,8 @@ from aggro.engine.jit.compile import exact, exact_part, kernel, python_too
 from aggro.engine.jit.lane_math import exponentials, total
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, most, spread, store
 from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
-from aggro.engine.rows import HUGE, entry, n_rows, stored
+from aggro.engine.limits import HUGE
+from aggro.engine.rows import entry, is_allowed, n_rows, stored
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import MULTIPLE, SQUARINGS, chosen, gamma_of, multiple_of, only
@@ -134,22 +135,18 @@ def kernel_of_member(state, params, m, dot, q, norm):
 
 @exact
 def kernel_of(state, params, dot, q, norm):
-    """The same with the γ that predicts."""
+    """k̃ of two rows, from their product and their squared norms, with the γ that predicts."""
     return kernel_of_member(state, params, chosen(state), dot, q, norm)
 
 
 @exact_part
 def row_norm(X, i):
-    """‖x‖², NaN if the row is not finite, infinite if its square is no float."""
+    """‖x‖², NaN if the row is not allowed."""
     q = 0.0
-    finite = True
     for k in range(*stored(X, i)):
         _, v = entry(X, i, k)
         q += v * v
-        finite &= abs(v) < np.inf
-    if not finite:
-        return np.nan
-    return q if q < HUGE else np.inf
+    return q if is_allowed(X, i, q) else np.nan
 
 
 @exact_part
@@ -398,7 +395,10 @@ def add_terms(terms, column, first, last, found, sums, to):
 
 @exact
 def add_both_terms(terms, column, first, last, found, sums, to):
-    """The same where there is the lag of an average, whose sums stand behind those of all columns."""
+    """Add α k̃ of a run of packs to the 32 sums of a score, and the terms of an average's lag to its own 32 sums.
+
+    The sums of the lag stand behind those of all columns.
+    """
     coef, late, step, extra = terms.coef, terms.late, u8(terms.coef.shape[1]) * u8(PACK), spread(terms.bias)
     for half in range(u8(0), u8(PACK), u8(2 * LANES)):
         low, at = to + half, first * step + column * u8(PACK) + half
@@ -595,9 +595,9 @@ def goes_with_others(X, i, width, kind):
 
 @exact
 def evaluate(state, params, X, i, asked, work):
-    """The scores of a row, those that predict and those of the last iterates; whether the row is finite.
+    """The scores of a row, those that predict and those of the last iterates; whether the row is allowed.
 
-    A row whose ‖x‖² is no float has the scores 0. Members that are not ``asked`` (see ``tile``) have the scores 0.
+    Members that are not ``asked`` (see ``tile``) have the scores 0.
     """
     q = row_norm(X, i)
     if q != q:
@@ -610,8 +610,7 @@ def evaluate(state, params, X, i, asked, work):
     else:
         for k in range(u8(sums.shape[0])):
             sums[k] = 0.0
-    if q < np.inf:
-        tile(state, params, X, i, q, first, packs_of(state), asked, sums, work.products, work.values, work.places)
+    tile(state, params, X, i, q, first, packs_of(state), asked, sums, work.products, work.values, work.places)
     columns, members = u8(state.coef.shape[1]), u8(members_of(state))
     averaged = params.average > 0 and state.late.shape[0] > 0 and state.tally.rows[SEEN] > 0
     weight, by_mean = weight_of_rows(state), averaged and predicts_mean(state, params)
@@ -638,13 +637,11 @@ def sum_of(sums, c):
 
 @exact_part
 def own_value(state, params, X, i):
-    """k̃(x, x); infinite if ‖x‖² is no float."""
+    """k̃(x, x)."""
     if params.kind == GIVEN:
         column = params.own[i] if params.own.shape[0] else state.marks[LAST]
         return at_column(X, i, u8(column)) + params.bias
     q = row_norm(X, i)
-    if not q < np.inf:
-        return np.inf
     return kernel_of(state, params, q, q, q)
 
 

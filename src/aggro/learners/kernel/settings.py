@@ -19,6 +19,7 @@ from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.support_set import (
     COUNT,
     NORM,
+    NUMBER,
     OUTLIER,
     SLIDING,
     WEIGHTED,
@@ -29,7 +30,7 @@ from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, Numbers
-from aggro.learners.shared.scaled import SCALE, mode_of
+from aggro.learners.shared.scaled import SCALE, is_of, mode_of
 from aggro.learners.shared.waiting_rows import WaitingRows
 
 MOST_PROJECTED = 2**14
@@ -84,6 +85,7 @@ class KernelSettings(WaitingRows):
     fit_intercept: bool | str
     average: bool | str
     scale: Any = None  # of files and pickles that are older than this parameter
+    robust: bool = False  # only of a centre; also of files and pickles that are older than this parameter
     batch_size: int
     window: str
     contract: ClassVar[Contract] = Contract(
@@ -133,6 +135,7 @@ class KernelSettings(WaitingRows):
             C=float(self.C),
             edge=0.0 if edge == "auto" else float(edge),
             nu=float(getattr(self, "nu", 0.0)),
+            robust=int(self.robust),
             bias=self._bias(),
             average=WEIGHTED if self.average == "auto" else int(self.average),
             kind=int(Kernel.GIVEN if self._is_given() else Kernel[str(self.kernel).upper()]),
@@ -158,6 +161,7 @@ class KernelSettings(WaitingRows):
             covered=0,
             ahead=np.empty((0, 0)),
             own=np.empty(0, np.int64),
+            squared=int(self._task == NUMBER and self.step in ("pa2", "ls")),
         )
 
     def _policy(self) -> Policy:
@@ -184,7 +188,9 @@ class KernelSettings(WaitingRows):
 
     def _scale(self) -> int:
         """How rows are scaled; a given matrix has none."""
-        return 0 if self.kernel == "precomputed" else mode_of(self.scale)
+        if self.kernel == "precomputed":
+            return 0
+        return mode_of(self.scale, self.fit_intercept == "auto" or bool(self.fit_intercept))
 
     def _is_given(self) -> bool:
         """Whether kernel values come from outside compiled code."""
@@ -262,7 +268,10 @@ class KernelSettings(WaitingRows):
                 f"average={self.average!r} was set after learning began, and another mean was taken of the iterates so "
                 "far. Set it back, or fit anew."
             )
-        if self._scale() != (int(state.facts[0]) if state.facts.shape[0] else 0):
+        if self.robust and not state.inner.shape[0]:
+            raise ValueError("robust=True was set after learning began, and the distances so far are gone. Fit anew.")
+        scale = None if self.kernel == "precomputed" else self.scale
+        if not is_of(int(state.facts[0]) if state.facts.shape[0] else 0, scale):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
         self._check_gamma(state)
         rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
@@ -293,7 +302,7 @@ class KernelSettings(WaitingRows):
     def _check_gamma(self, state: Support) -> None:
         """Refuse other γ than a state can follow."""
         members, several = state.losses.shape[0], len(self._gammas()[1])
-        unset = self.gamma == "auto" and self._task != OUTLIER and not state.gamma[0]
+        unset = self.gamma == "auto" and not state.gamma[0]
         if members and members != several:
             said = f"{members} γ have learned side by side so far"
         elif not members and several > 1 and not (self.gamma == "auto" and state.gamma[0]) and seen(state):

@@ -23,7 +23,7 @@ from aggro.engine.fields import COUNTED, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, python_too
 from aggro.engine.prepared_rows import Alone
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
-from aggro.engine.scaling import FAR, Scaling, fits_list, most_rows
+from aggro.engine.scaling import FAR, Scale, Scaling, fits_list, most_rows
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
@@ -168,7 +168,8 @@ class Support(NamedTuple):
     answers: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(0.0))] = np.zeros(0)
     # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
     facts: Annotated[
-        np.ndarray, Each(Whole(1, 3), Whole(0, COUNTED), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1))
+        np.ndarray,
+        Each(Whole(1, max(Scale)), Whole(0, COUNTED), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1)),
     ] = np.zeros(0, np.int64)  # (4,)
     moments: Annotated[
         np.ndarray,
@@ -182,6 +183,7 @@ class Support(NamedTuple):
     places: Annotated[np.ndarray, Whole(0, lambda state: state.listed.shape[0]), stands] = np.zeros(0, np.int64)
     # (2,), or (0,): of learners with a method of their own, see ``learners.kernel.methods``
     ledger: Annotated[np.ndarray, Each(Numbers(), Numbers(0.0))] = np.zeros(0)
+    inner: Radius = np.zeros(0)  # (4,), or (0,): the radius beyond which rows move a robust centre
 
 
 def scaling_of(state: Support) -> Scaling:
@@ -199,6 +201,7 @@ class Parts(NamedTuple):
     answers: bool
     scaled: bool
     ledger: bool
+    robust: bool
 
 
 def parts_for(params: Any) -> Parts:
@@ -212,12 +215,13 @@ def parts_for(params: Any) -> Parts:
         bool(params.scale) and params.task == NUMBER,
         bool(params.scale),
         bool(params.method),
+        bool(params.robust),
     )
 
 
 def parts_of(state: Support) -> Parts:
     """Those that it has."""
-    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts, state.ledger]
+    has = [state.late, state.inverse, state.losses, state.recent, state.answers, state.facts, state.ledger, state.inner]
     late, inverse, members, *others = (part.shape[0] for part in has)
     return Parts(late > 0, inverse > 0, members, *(size > 0 for size in others))
 
@@ -261,6 +265,7 @@ def sizes(
         "listed": (np.int64, (width if parts.scaled else 0,)),
         "places": (np.int64, (width if parts.scaled else 0,)),
         "ledger": (np.float64, (2 if parts.ledger else 0,)),
+        "inner": (np.float64, (4 if parts.robust else 0,)),
     }
 
 
@@ -311,7 +316,7 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
 
 
 def as_sparse(state: Support) -> Support:
-    """The same rows on a heap."""
+    """Convert a support set to sparse storage: the same rows, moved from dense packs to the heap."""
     rows = csr_matrix(support_rows(state))
     room = state.born.shape[0]
     spans = np.zeros((room, 2), np.int64)

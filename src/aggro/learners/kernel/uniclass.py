@@ -22,9 +22,10 @@ import numpy as np
 from aggro.learners.kernel.base import KernelLearner
 from aggro.learners.kernel.settings import KERNEL, kernel_among
 from aggro.learners.kernel.support_set import OUTLIER
+from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.one_row import Asked
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
 
 ABSENT = ("fit_intercept", "batch_size", "window")
 NAMED = ("linear", "poly", "rbf", "cosine")
@@ -40,18 +41,24 @@ class KernelPAUniclass(KernelLearner, Detector):
     - ``step="pa1"``: τ = min(C, ℓ), at most C a row;
     - ``step="pa2"``: τ = ℓ/(1 + 1/(2C)).
 
-    The first row is the first centre; a row inside changes nothing about it. A radius that is learned follows
-    the distance that a share ``nu`` of the rows exceeds. Every row that moves the centre is kept, up to a budget.
+    The first row is the first centre. A radius that is learned follows the distance that a share ``nu`` of the rows
+    exceeds. Every row that moves the centre is kept, up to a budget.
+
+    By default the centre learns from the farther half of the rows in ever smaller steps, so that a clump of anomalies
+    does not draw it to them (``robust``), and γ follows the distances between the first rows. The algorithm of the
+    paper is ``KernelPAUniclass(0.1, gamma=0.1, robust=False)``.
 
     Parameters
     ----------
-    C : float, default=0.1
+    C : float, default=0.001
         Aggressiveness: the most a row may move the centre (``pa1``), as a distance where ``epsilon`` is
-        given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C.
+        given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C. The centre forgets
+        rows after about 1/C others.
     kernel : {"rbf", "poly", "linear", "cosine"} or a function, default="rbf"
         The kernel, as in :class:`KernelPAClassifier`; it must be an inner product.
-    gamma : float or "auto", default=0.1
-        γ of rbf and poly. "auto" is 1/n_features, which then must not change.
+    gamma : float or "auto", default="auto"
+        γ of rbf and poly. "auto" is 1 over the mean squared distance of the support vectors, found in the first 64
+        rows; for poly it is 1/‖x‖² with the first row.
     degree : int, default=3
         The power of poly.
     coef0 : float, default=0.0
@@ -62,6 +69,11 @@ class KernelPAUniclass(KernelLearner, Detector):
         The radius; "auto" learns it. With rbf, distances are below √2.
     nu : float, default=0.1
         The share of the rows that a learned radius leaves outside.
+    robust : bool, default=True
+        Where the radius is learned: whether the centre learns from the half of the rows that are farther from it,
+        instead of from those outside alone, and row t by up to 2/t if that is more than C. A tenth of anomalies among
+        the rows, alike or not, then does little harm. There are as many support vectors as half of the rows: for long
+        streams set a budget.
     budget : int, default=None
         The largest number of support vectors; None for as many as there are. Not with a kernel of one's own.
     budget_policy : {"oldest", "random", "smallest"}, default="smallest"
@@ -117,22 +129,29 @@ class KernelPAUniclass(KernelLearner, Detector):
         "budget_policy": Choice(("oldest", "random", "smallest")),
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
         "nu": Number(0.0, 1.0, open_low=True),
+        "robust": Flag(),
     }
+    contract = Contract(
+        exempt={"a weight scales C": {("robust", True): "in the first rows C is at least 2/t"}},
+        plain={"C": 0.1, "robust": False},
+        tried=({"robust": True, "gamma": "auto"}, {"robust": True, "gamma": "auto", "budget": 9}),
+    )
     fit_intercept = False
     batch_size = 1
     window = "disjoint"
 
     def __init__(
         self,
-        C: float = 0.1,
+        C: float = 0.001,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = 0.1,
+        gamma: float | str = "auto",
         degree: int = 3,
         coef0: float = 0.0,
         step: str = "pa1",
         epsilon: float | str = "auto",
         nu: float = 0.1,
+        robust: bool = True,
         budget: int | None = None,
         budget_policy: str = "smallest",
         average: bool = False,
@@ -152,6 +171,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         self.step = step
         self.epsilon = epsilon
         self.nu = nu
+        self.robust = robust
         self.budget = budget
         self.budget_policy = budget_policy
         self.average = average
@@ -172,16 +192,12 @@ class KernelPAUniclass(KernelLearner, Detector):
                 f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Set budget=None, or another kernel."
             )
 
-    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
+    def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """ε − d, where −d = (2Σ α_i k(x_i, x) − k(x, x) − ‖c‖²)/d: the terms of the row alone are in the intercept."""
-        model = self._fitted()
-        labels, numbers, parts, intercepts = super()._explain(x)
-        with model.guard:
-            self._score_one(model, x)
-            score, offset = model.scores_row[0].tolist()
-            d = -score or 1.0
-            parts = 2.0 * parts / d
-            return labels, numbers, parts, intercepts + (score - offset) - parts.sum()
+        numbers, parts, intercepts = super()._explain(asked)
+        score, offset = asked.scores[0].tolist()
+        parts = 2.0 * parts / (-score or 1.0)
+        return numbers, parts, intercepts + (score - offset) - parts.sum()
 
     @property
     def radius_(self) -> float:

@@ -15,7 +15,6 @@ from aggro.engine.passes import score
 from aggro.engine.rows import CSR, first_bad
 from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, WIDTH, Support, support_rows
 from aggro.learners.shared.features import frozen
-from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import as_matrix
 
 
@@ -49,9 +48,20 @@ def _values(kernel: Any, state: Support, X: Any) -> np.ndarray:
 
 
 def learn_called(
-    kernel: Any, learn_rows: Any, state: Support, params: Any, rows: Any, y: np.ndarray, s: np.ndarray, *flags: Any
+    kernel: Any,
+    learn_rows: Any,
+    state: Support,
+    params: Any,
+    rows: Any,
+    y: np.ndarray,
+    s: np.ndarray,
+    order: np.ndarray,
+    *flags: Any,
 ) -> int:
-    """Learn a block of rows, for which the state has room; -1, or the first row that is not finite."""
+    """Learn a block of rows, for which the state has room; -1, or the first row that is not finite.
+
+    Where there is an order, rows of weight 0 were left out before, and rows may be there twice.
+    """
     here = np.flatnonzero(s) if s.shape[0] else np.arange(y.shape[0])  # rows of weight 0 are not there at all
     if not here.shape[0]:
         return -1
@@ -61,13 +71,14 @@ def learn_called(
     if bad >= 0:
         return bad
     width, count = int(state.marks[WIDTH]), int(state.marks[COUNT])
-    X = as_matrix(rows, width, state.spans.shape[0] > 0)[here]
+    X = as_matrix(rows, width, state.spans.shape[0] > 0)
+    X = X if order.shape[0] else X[here]
     before = _values(kernel, state, X)
     state.column[:count] = np.arange(count)
     given = frozen(np.ascontiguousarray(np.hstack([before, called(kernel, X, X)])))
-    own = before.shape[1] + np.arange(here.shape[0])
+    own = before.shape[1] + np.arange(X.shape[0])
     y, s = frozen(y[here]), frozen(s[here] if s.shape[0] else s)
-    bad = int(learn_rows(state, params._replace(own=own), given, y, s, NO_ORDER, 0, here.shape[0], *flags))
+    bad = int(learn_rows(state, params._replace(own=own), given, y, s, order, 0, here.shape[0], *flags))
     for slot in np.flatnonzero(state.column[: state.marks[COUNT]] >= before.shape[1]).tolist():
         hold(state, X[int(state.column[slot]) - before.shape[1]], slot)
     state.column[:] = 0

@@ -25,27 +25,19 @@ import numpy as np
 
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers, Whole
-from aggro.engine.jit.compile import exact_part, inline, part
+from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, madd, not_positive, size, spread, store
+from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST, TINY
 from aggro.engine.rows import (
-    HUGE,
-    MOST,
-    NO_ROW,
-    TINY,
     adds,
     adds_beside,
-    adds_over,
     adds_to_two,
     column_dot,
-    column_dot_over,
-    cut,
     dots,
     dots_beside,
-    dots_norm_over,
     dots_of_two,
-    largest,
+    is_allowed,
     norm,
-    over_squared,
 )
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
 from aggro.engine.steps import OwnCode
@@ -65,11 +57,9 @@ from aggro.learners.linear.forgetting import (
     terms_of,
 )
 from aggro.learners.linear.grid import (
-    CAP,
     EDGE,
     JOINT,
     NUMBER,
-    RIDGE,
     TWO_CLASSES,
     choose,
     joint_moves_of_eights,
@@ -82,7 +72,6 @@ from aggro.learners.linear.grid import (
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes, rival
 
 u8 = np.uint64
-LONG = 1e180  # a step from here on may not be a float when it is counted in the lag of a mean that slides
 
 
 class Bank(NamedTuple):
@@ -100,7 +89,10 @@ class Bank(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The same for one problem, two classes or a number; a type of its own, since a third class changes it."""
+    """Models of one problem, two classes or a number, for a grid of settings; weights by feature and column.
+
+    The fields are those of ``Bank``. It is a type of its own, since a third class turns it into a ``Bank``.
+    """
 
     tally: Tally
     W: Annotated[np.ndarray, Numbers()]
@@ -113,7 +105,7 @@ class Grid(NamedTuple):
 
 
 class BankParams(NamedTuple):
-    """The numbers of a bank."""
+    """The settings of a bank, as numbers."""
 
     problem: int
     step: int | OwnCode  # a step of one's own, or 0 for the members' own
@@ -124,7 +116,7 @@ class BankParams(NamedTuple):
     average: int  # see ``learners.linear.forgetting``
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
     judged: float  # what a row leaves of the judgements before it
-    squared: int  # whether numbers are judged by the square of their loss
+    squared: int  # whether the steps minimise the square of a number's loss, by which numbers are judged then
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
     map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
 
@@ -135,7 +127,7 @@ class BankParams(NamedTuple):
 
 
 def choices(state: Bank | Grid) -> int:
-    """How many compete to predict: iterates of members, or none with another."""
+    """The number of candidates that compete to predict: iterates of members; 1 where there is no choice."""
     alone = state.W.shape[1] == state.tally.classes.shape[0]  # a single member for each class; a grid has more
     return 1 if alone else int(state.suffered.shape[1])
 
@@ -173,7 +165,7 @@ def grow(state: Bank | Grid, params: BankParams, width: int, models: int) -> Any
 
 
 class Space(NamedTuple):
-    """The work space of a row, a number for each column. In front of it are the scores that predict, one a problem.
+    """The workspace of a row: one number per column. In front of it are the scores that predict, one per problem.
 
     A single member without an average predicts with the scores of all columns: then these are the same.
     """
@@ -195,7 +187,7 @@ def room(state):
 
 @inline
 def front(state, params):
-    """How many numbers are in front of the work space."""
+    """The size of the front of the workspace, which holds the scores that predict."""
     if params.span == 1 and not params.average:
         return u8(0)
     return (problems(state, params) + u8(LANES - 1)) // u8(LANES) * u8(LANES)
@@ -209,13 +201,16 @@ def space_of(state, params, out):
 
 @inline
 def problems(state, params):
-    """How many: a column of each for every member."""
+    """The number of problems that a row poses: one per class, or a single one for two classes or a number.
+
+    Each has a column for every member.
+    """
     return u8(state.tally.classes.shape[0]) if params.problem > TWO_CLASSES else u8(1)
 
 
 @inline
 def chosen(state, params):
-    """What predicts: the kind of iterate (0 the last, else the mean of the lag before) and the member."""
+    """The selected candidate: its kind of iterate (0 the last, k the mean of lag k − 1) and its member."""
     choice = u8(state.choice[0])
     if params.average < CHOSEN:
         return u8(1) if params.average else u8(0), choice
@@ -232,10 +227,8 @@ def look(state, params, X, i, out):
     scores = out[front(state, params) :]  # and those of the means behind: two views would take a tenth longer
     q = norm(X, i) + params.bias
     scale = spread(state.scale[WEIGHTS])
-    ordinary = q < HUGE
-    level = False  # whether the means are there
+    ordinary = True
     if params.average and state.tally.rows[SEEN] > 0:
-        level = True
         step = lags_of(state) * columns
         share, stretch = mean_terms(state, params)
         for block in range(u8(0), columns, u8(LANES)):
@@ -243,11 +236,11 @@ def look(state, params, X, i, out):
             f = (f + load(state.b, block)) * scale
             mean = madd(u + load(state.b, columns + block), spread(-share), f) * spread(stretch)
             ordinary &= all_below(size(f), spread(HUGE))
-            level &= all_below(size(mean), spread(HUGE))
+            ordinary &= all_below(size(mean), spread(HUGE))
             store(scores, block, f)
             store(scores, columns + block, mean)
         for lag in range(u8(1), lags_of(state)):
-            level &= look_at_mean(state, params, X, i, lag, scores)
+            ordinary &= look_at_mean(state, params, X, i, lag, scores)
     else:
         pairs = columns - columns % u8(2 * LANES)
         for block in range(u8(0), pairs, u8(2 * LANES)):
@@ -261,10 +254,11 @@ def look(state, params, X, i, out):
             f = (dots(X, i, state.W, pairs) + load(state.b, pairs)) * scale
             ordinary &= all_below(size(f), spread(HUGE))
             store(scores, pairs, f)
-    if not ordinary and not far_scores(state, X, i, scores):
+    if not (ordinary and is_allowed(X, i, q)):
         return np.nan
-    if params.average and not (ordinary and level):
-        look_at_means(state, params, X, i, scores)
+    if params.average and state.tally.rows[SEEN] == 0:  # there were no iterates yet: their means are the start
+        for at in range(columns, columns * (u8(1) + lags_of(state))):
+            scores[at] = scores[at - columns]
     if params.average or params.span > 1:
         kind, g = chosen(state, params)
         for k in range(problems(state, params)):
@@ -274,7 +268,7 @@ def look(state, params, X, i, out):
 
 @inline
 def look_at_mean(state, params, X, i, lag, scores):
-    """The scores of the mean of one lag, from those of the last iterates; whether all of them are ordinary."""
+    """Score a row with the mean of one lag, given the scores of the last iterates; return whether all are ordinary."""
     columns = u8(state.W.shape[1])
     share, stretch = terms_of(state, params, lag)
     level = True
@@ -288,26 +282,12 @@ def look_at_mean(state, params, X, i, lag, scores):
 
 
 @part
-def look_at_means(state, params, X, i, scores):
-    """The scores of the averages where they are not ordinary, or were no iterates yet."""
-    columns = u8(state.W.shape[1])
-    for lag in range(lags_of(state)):
-        if state.tally.rows[SEEN] == 0:
-            for k in range(columns):
-                scores[(lag + u8(1)) * columns + k] = scores[k]
-        elif not look_at_mean(state, params, X, i, lag, scores):
-            for k in range(columns):
-                scores[(lag + u8(1)) * columns + k] = far_score(state, params, X, i, k, lag + u8(1))
-
-
-@part
 def peek(state, params, X, i, out):
-    """The scores that predict: of all problems at once, or, among members, of the one that predicts alone."""
+    """Score a row with the model that predicts: of several members, only with the one selected."""
     if params.span == 1:
         return look(state, params, X, i, out)
     q = norm(X, i) + params.bias
-    if not q < HUGE and not largest(X, i) < np.inf:
-        return np.nan
+    ordinary = is_allowed(X, i, q)
     kind, g = chosen(state, params)
     for k in range(problems(state, params)):
         c = k * u8(params.span) + g
@@ -318,48 +298,16 @@ def peek(state, params, X, i, out):
             else:
                 u = column_dot(X, i, state.U, c, lags_of(state), kind - u8(1))
             f = of_mean(state, params, f, u + state.b[kind, c], kind)
-        out[k] = f if abs(f) < HUGE else far_score(state, params, X, i, c, kind)
-    return q
+        ordinary &= abs(f) < HUGE
+        out[k] = f
+    return q if ordinary else np.nan
 
 
 @inline
 def of_mean(state, params, f, u, kind):
-    """The score of a mean, from that of the iterate and that of its lag."""
+    """The score of a mean, from the score f of the iterate and the score u of its lag."""
     share, stretch = terms_of(state, params, kind - u8(1))
     return (f - share * u) * stretch
-
-
-@exact_part
-def scores_over(state, X, i, m, scores):
-    """The scores of all columns for the row divided by m, and ‖x/m‖²."""
-    q = dots_norm_over(X, i, m, state.W, state.b[0], scores)
-    for k in range(u8(state.W.shape[1])):
-        scores[k] *= state.scale[WEIGHTS]
-    return q
-
-
-@exact_part
-def far_scores(state, X, i, scores):
-    """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return False
-    m = max(m, 1.0)
-    scores_over(state, X, i, m, scores)
-    for k in range(u8(state.W.shape[1])):
-        scores[k] = cut(scores[k] * m)
-    return True
-
-
-@exact_part
-def far_score(state, params, X, i, k, kind):
-    """The score of one column for such a row: of the last iterate, or of a mean."""
-    m = max(largest(X, i), 1.0)
-    f = column_dot_over(X, i, m, state.W, k, state.b[0, k]) * state.scale[WEIGHTS]
-    if kind > u8(0) and state.tally.rows[SEEN] > 0:
-        u = column_dot_over(X, i, m, state.U, k, state.b[kind, k], lags_of(state), kind - u8(1))
-        f = of_mean(state, params, f, u, kind)
-    return cut(f * m)
 
 
 @inline
@@ -378,7 +326,7 @@ def judge(state, params, y, out):
 
 @inline
 def aim(state, params, y, aims):
-    """What each column should say: the number, or +1, −1, or 0 for a class that was not seen yet."""
+    """Write what each column should score into ``aims``: the number, or +1, −1, or 0 for a class not seen yet."""
     span = u8(params.span)
     for k in range(problems(state, params)):
         if params.problem == NUMBER:
@@ -395,8 +343,8 @@ def aim(state, params, y, aims):
 
 
 @part
-def joint_moves(state, params, y, s, scores, left, q, m, moves):
-    """The step of each member along the row divided by m; ``scores`` are of that row."""
+def joint_moves(state, params, y, s, scores, left, q, moves):
+    """Write each member's step of the joint problem into ``moves``: +τ for class y, −τ for its runner-up."""
     span = u8(params.span)
     c = np.int64(y)
     for g in range(u8(0), u8(state.W.shape[1])):
@@ -405,24 +353,24 @@ def joint_moves(state, params, y, s, scores, left, q, m, moves):
         r = rival(state.tally.rows[LIVE], c, scores, g, span)
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
-            gap = params.members[EDGE, g] / m - (scores[k] - scores[other]) * left
-            step = tau(params, g, gap, 2.0 * q, s, m)
+            gap = params.members[EDGE, g] - (scores[k] - scores[other]) * left
+            step = tau(params, g, gap, 2.0 * q, s)
             moves[k] = step
             moves[other] = -step
 
 
 @part
-def own_moves(state, params, s, scores, left, q, m, moves):
-    """The same for problems of their own; ``moves`` are the aims, and become the moves."""
+def own_moves(state, params, s, scores, left, q, moves):
+    """The step of each column, where each has a problem of its own: ``moves`` holds the aims, and gets the steps."""
     for k in range(u8(state.W.shape[1])):
         g = k % u8(params.span)
-        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE, g] / m
+        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE, g]
         if params.problem == NUMBER:
-            residual = wanted / m - f
+            residual = wanted - f
             sign = 1.0 if residual >= 0.0 else -1.0
-            moves[k] = sign * tau(params, g, abs(residual) - edge, q, s, m)
+            moves[k] = sign * tau(params, g, abs(residual) - edge, q, s)
         else:
-            moves[k] = wanted * tau(params, g, edge - wanted * f, q, s, m)
+            moves[k] = wanted * tau(params, g, edge - wanted * f, q, s)
 
 
 @inline
@@ -436,17 +384,16 @@ def learn(state, params, X, i, y, s, out, q):
     left = age(state, params, state.W, state.U)
     for lag in range(u8(1), lags_of(state)):
         age_sliding(state, lag)
-    usable = TINY < q < HUGE
+    usable = q > TINY  # else it is a row of zeros
     moved = False
     if usable:
         stepped = hasattr(params.step, "hinge")
-        longest = spread(HUGE if params.average < CHOSEN else LONG)
         if params.problem == JOINT and params.span > 1 and not stepped:
             joint_moves_of_eights(state, params, y, s, scores, left, q, moves)
         elif params.problem == JOINT:
-            joint_moves(state, params, y, s, scores, left, q, 1.0, moves)
+            joint_moves(state, params, y, s, scores, left, q, moves)
         elif stepped:
-            own_moves(state, params, s, scores, left, q, 1.0, moves)
+            own_moves(state, params, s, scores, left, q, moves)
         grown = spread(1.0 / state.scale[WEIGHTS])
         g = u8(0)
         for block in range(u8(0), columns, u8(LANES)):
@@ -457,11 +404,10 @@ def learn(state, params, X, i, y, s, out, q):
             g = g + u8(LANES) if g + u8(LANES) < u8(params.members.shape[1]) else u8(0)
             a = a * grown
             store(moves, block, a)
-            usable &= all_below(size(f), spread(HUGE)) and all_below(size(a), longest)
+            usable &= all_below(size(a), spread(LONGEST))
             moved |= any_set(a)
-    if not usable:
-        moved = learn_far(state, params, X, i, y, s, scores, moves, q)
-    elif moved:
+    moved = moved and usable
+    if moved:
         move(state, params, X, i, moves)
     if params.span > 1:
         choose(state)
@@ -470,7 +416,7 @@ def learn(state, params, X, i, y, s, out, q):
 
 @inline
 def move(state, params, X, i, moves):
-    """Every column goes its way along the row."""
+    """Move every column along the row by its step, and the lags of averages with it."""
     columns, lags = u8(state.W.shape[1]), lags_of(state)
     bias = spread(params.bias)
     for block in range(u8(0), columns, u8(LANES)):
@@ -495,57 +441,6 @@ def lag_intercepts(state, params, moves, share, lag):
         store(state.b, at, madd(load(moves, block), spread(share * params.bias), load(state.b, at)))
 
 
-@exact_part
-def learn_far(state, params, X, i, y, s, scores, moves, q):
-    """The same steps for a row whose squared norm is no float: on the row divided by its largest entry.
-
-    A squared norm that is merely too small is 0 to all steps that do not divide by it, and right for them.
-    """
-    top = largest(X, i)
-    if q < TINY and top < NO_ROW:
-        return False
-    moved = False
-    if q < TINY:
-        moved = far_moves(state, params, X, i, y, s, scores, moves, 1.0, False)
-    return far_moves(state, params, X, i, y, s, scores, moves, max(top, params.bias), True) or moved
-
-
-@exact_part
-def far_moves(state, params, X, i, y, s, scores, moves, m, dividing):
-    """The steps along the row divided by m of the members that divide by q alone, or of the others.
-
-    Where q is a float or too large for one, all members go the dividing way.
-    """
-    columns = u8(state.W.shape[1])
-    span, members = u8(params.span), params.members
-    q = scores_over(state, X, i, m, scores) + over_squared(params.bias, m)  # aged already
-    tiny = norm(X, i) + params.bias < TINY
-    if params.problem == JOINT:
-        joint_moves(state, params, y, s, scores, 1.0, q, m, moves)
-    else:
-        aim(state, params, y, moves)
-        own_moves(state, params, s, scores, 1.0, q, m, moves)
-    moved = False
-    for k in range(columns):
-        g = k % span
-        divides = members[RIDGE, g] == 0.0 and members[CAP, g] == np.inf
-        moves[k] /= state.scale[WEIGHTS]
-        if not np.isfinite(moves[k]) or (tiny and divides != dividing):
-            moves[k] = 0.0
-        moved |= moves[k] != 0.0
-    if moved:
-        adds_over(X, i, moves, m, state.W)
-        for k in range(columns):
-            state.b[0, k] += moves[k] * params.bias / m
-        for lag in range(lags_of(state) if state.U.shape[0] else u8(0)):
-            share = share_of(state, params, lag)
-            for k in range(columns):
-                scores[k] = min(max(moves[k] * share, -MOST), MOST)
-                state.b[lag + u8(1), k] += scores[k] * params.bias / m
-            adds_over(X, i, scores, m, state.U, lags_of(state), lag)
-    return moved
-
-
 BANK = Rule(
     state=Bank,
     init=init_bank,
@@ -565,7 +460,7 @@ BANK = Rule(
 
 @inline
 def steady(state, params):
-    """Whether steps are ours, at most one mean is kept, and nothing fades but judgements."""
+    """Whether the fast path applies: the steps are built-in, at most one mean is kept, and only judgements fade."""
     if hasattr(params.step, "hinge"):
         return False
     else:
@@ -575,10 +470,13 @@ def steady(state, params):
 
 @inline
 def glance(state, params, X, i, out):
-    """As ``look``, to the bit, for one problem: in front is one vector, then scores, means and moves follow."""
+    """Score an ordinary row of one problem, bit-for-bit as ``look`` does; NaN for any other row.
+
+    ``out`` begins with a vector of eight, whose first number predicts; scores, means and moves follow, one a column.
+    """
     columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
-    ordinary = TINY < q < HUGE
+    ordinary = TINY < q < LARGEST_SQUARE
     share = 0.0
     if params.average:
         if state.tally.rows[SEEN] == 0:
@@ -614,15 +512,17 @@ def glance(state, params, X, i, out):
 
 @inline
 def nudge(state, params, X, i, y, s, out, q):
-    """As ``learn``, to the bit, for a row of weight 1 of two classes that are known, or of a number."""
+    """Learn a row of weight 1, of two known classes or of a number, bit-for-bit as ``learn`` does.
+
+    Returns 1 if the weights moved, 0 if not, and -1, with nothing changed, if a step is too long.
+    """
     columns = u8(state.W.shape[1])
     scores, means, moves = out[u8(LANES) :], out[u8(LANES) + columns :], out[u8(LANES) + columns + columns :]
     aim = spread(y if params.problem == NUMBER else 2.0 * y - 1.0)
-    longest = spread(HUGE if params.average < CHOSEN else LONG)
     moved = False
     for block in range(u8(0), columns, u8(LANES)):
         a = member_moves(params, block, load(scores, block), aim, 1.0, q)
-        if not all_below(size(a), longest):
+        if not all_below(size(a), spread(LONGEST)):
             return -1
         store(moves, block, a)
         moved |= any_set(a)
@@ -641,7 +541,7 @@ def nudge(state, params, X, i, y, s, out, q):
 
 @inline
 def suffer_eight(state, params, f, aim, g, at):
-    """What the scores of eight members cost, beside what they cost before."""
+    """Add the losses and mistakes of eight candidates' scores f to their totals."""
     if params.problem == TWO_CLASSES:
         mistaken = not_positive(aim * f)
     else:

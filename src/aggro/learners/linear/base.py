@@ -1,4 +1,4 @@
-"""What linear learners share: which settings learn, and the weights as users see them."""
+"""The base of linear learners: the candidates that learn, and the weights as users see them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from aggro.learners.shared.mapped import FEATURES
 from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
 from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import SCALE, mode_of
+from aggro.learners.shared.scaled import SCALE, mode_of, scales_features
 from aggro.learners.shared.waiting_rows import WaitingRows
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
@@ -118,10 +118,10 @@ class Linear(WaitingRows, PreparedWeights):
     )
 
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
-        """The steps and values of C that learn side by side."""
+        """The candidates: steps and values of C that learn in parallel."""
         steps: list[Step | OwnStep] = list(PASSIVE_AGGRESSIVE) if self.step == "auto" else [step_of(self.step)]
         if isinstance(self.C, str):
-            grid = c_grid(bool(mode_of(self.scale)), self.features is not None)
+            grid = c_grid(scales_features(self.scale), self.features is not None)
             values = list(grid) if self.batch_size == 1 else [ONE_C]
         else:
             values = np.atleast_1d(self.C).tolist()
@@ -134,7 +134,7 @@ class Linear(WaitingRows, PreparedWeights):
         return self.step == "auto" or not isinstance(self.C, Real) or self._averaging() >= CHOSEN
 
     def _averaging(self) -> int:
-        """Which iterate predicts, as compiled code reads it."""
+        """Which iterate predicts, as the number that compiled code reads (``learners.linear.forgetting``)."""
         if isinstance(self.half_life, str):
             return CHOSEN_SLIDING
         if isinstance(self.average, str) and self.batch_size == 1:
@@ -142,7 +142,7 @@ class Linear(WaitingRows, PreparedWeights):
         return PLAIN_MEAN if self.average else LAST_ONE
 
     def _half_life(self) -> float | None:
-        """The half-life that is given."""
+        """The half-life as a number; None if there is none, or if it is "auto"."""
         return None if isinstance(self.half_life, str) else self.half_life
 
     def _check_together(self) -> None:
@@ -167,7 +167,8 @@ class Linear(WaitingRows, PreparedWeights):
 
     def _params(self, rule: Rule, problem: Problem, edge: float) -> LineParams | BankParams | GroupParams:
         bias, average, keep = float(self.fit_intercept), self._averaging(), keep_of(self._half_life())
-        members, scale, mapping = self._members(), mode_of(self.scale), self._map()
+        members, scale, mapping = self._members(), self._mode(), self._map()
+        squared = int(is_squared(members, problem))
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
@@ -175,20 +176,20 @@ class Linear(WaitingRows, PreparedWeights):
             assert isinstance(step, Step)  # one's own was refused
             kind: Any = rule.state
             size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(kind)
-            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, size, sliding, 0, code, scale)
+            rest = size, sliding, 0, code, scale, squared
+            return GroupParams(int(problem), int(step), C, edge, bias, average, keep, *rest)
         if plain_rule(rule) is LINE:
             step, C = members[0]
             number = int(problem == Problem.NUMBER)
-            return LineParams(number, code_of(step), C, edge, bias, average, keep, scale, mapping)
+            return LineParams(number, code_of(step), C, edge, bias, average, keep, scale, mapping, squared)
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
         judged = keep_of(JUDGED) if average >= CHOSEN else keep
-        squared = int(is_squared(members, problem))
         return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
 
     def _rule(self, rule: Rule) -> Rule:
-        """The rule, or that of scaled or mapped rows."""
+        """The version of a rule for mapped rows, for scaled rows, or the rule itself, as the parameters say."""
         if self.features is not None:
             return mapped_rule(rule)
         return scaled_rule(rule) if mode_of(self.scale) else rule
@@ -249,7 +250,7 @@ class Linear(WaitingRows, PreparedWeights):
             )
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of these features (features, scores) and intercepts, as they are in the state."""
+        """The weights of these features (features, scores) and the intercepts, in the units of the state."""
         state, params = view.state, view.params
         kind = 1 if params.average else 0
         if isinstance(state, LINES):
@@ -270,30 +271,31 @@ class Linear(WaitingRows, PreparedWeights):
 
     @property
     def C_(self) -> float:
-        """The C that predicts: the one that has suffered least, where several learn; infinite for ``pa``."""
+        """The C of the candidate that predicts: where several learn, the best so far; infinite for ``pa``."""
         return self._predicting_member()[1]
 
     @property
     def step_(self) -> str:
-        """The step that predicts, where several learn."""
+        """The step of the candidate that predicts."""
         return name_of(self._predicting_member()[0])
 
     @property
     def average_(self) -> bool:
-        """Whether a mean of the iterates predicts, or the last one: what has done best, with ``average="auto"``."""
+        """Whether a mean of the iterates predicts, or the last one; with ``average="auto"``, the best so far."""
         return self._predicting_iterate()[0]
 
     @property
     def half_life_(self) -> float | None:
-        """The half-life of what predicts; None if it does not forget."""
+        """The half-life of the iterate that predicts; None if it does not forget."""
         return self._predicting_iterate()[1]
 
     @property
     def grid_(self) -> np.ndarray:
-        """What learns side by side: fields ``step``, ``C``, ``iterate``, and the ``loss`` and ``mistakes`` a row.
+        """The candidates that learn in parallel: fields ``step``, ``C``, ``iterate``, mean ``loss`` and ``mistakes``.
 
-        The iterate is "last", "mean", or "mean of" a half-life in rows. Losses and mistakes are progressive, and fade
-        where it is found out which iterate predicts, or where there is a half-life.
+        There is a row for each candidate. The iterate is "last", "mean", or "mean of" a half-life in rows. Losses and
+        mistakes are progressive; old ones fade where there is a half-life, or where it is found out which iterate
+        predicts.
         """
         model = self._attribute()
         self._prepare(model)
@@ -314,7 +316,7 @@ class Linear(WaitingRows, PreparedWeights):
         return table.reshape(-1)
 
     def _iterates(self) -> list[tuple[bool, float | None]]:
-        """What may predict of each member, by its kind: whether it is a mean, and its half-life."""
+        """The kinds of iterates that may predict: for each, whether it is a mean, and its half-life."""
         averaging, half_life = self._averaging(), self._half_life()
         if averaging < CHOSEN:
             return [(averaging == PLAIN_MEAN, half_life)]
@@ -335,14 +337,14 @@ class Linear(WaitingRows, PreparedWeights):
 
 
 def called(mean: bool, half_life: float | None) -> str:
-    """An iterate, in words."""
+    """The name of an iterate: "last", "mean", or "mean of" its half-life."""
     if not mean:
         return "last"
     return "mean" if half_life is None else f"mean of {half_life:g}"
 
 
 def predicting(state: Grid | Bank, params: BankParams) -> tuple[int, int]:
-    """The kind of iterate that predicts, 0 for the last, and the member."""
+    """The selected candidate: its kind of iterate, 0 for the last, and its member."""
     if params.average < CHOSEN:
         return int(params.average), int(state.choice[0])
     kind, member = divmod(int(state.choice[0]), params.span)
@@ -350,20 +352,20 @@ def predicting(state: Grid | Bank, params: BankParams) -> tuple[int, int]:
 
 
 def kinds_of(state: Grid | Bank) -> int:
-    """How many iterates of each member compete in this state."""
+    """The number of iterates of each member that compete in this state."""
     span = grid_size(state)
     return state.suffered.shape[1] // span if span else 1
 
 
 def group_rule() -> Rule:
-    """The rule of mini-batches, which is imported with its solver when it is asked for."""
+    """The rule of mini-batches; it is imported when it is needed, since its solver is."""
     from aggro.learners.linear.minibatch import GROUPS
 
     return GROUPS
 
 
 def grid_size(state: Grid | Bank) -> int:
-    """How many members learn in this state, in whole eights; 0 for a single one."""
+    """The number of members in this state, in whole eights; 0 for a single one."""
     classes = state.tally.classes.shape[0] if isinstance(state, BANKS) else 1
     span = state.W.shape[1] // classes
     return span if span > 1 else 0

@@ -1,4 +1,4 @@
-"""Which rule learns classes, and what becomes of one vector when a third class appears."""
+"""The base of linear classifiers: the rule for each number of classes, and the change when a third class appears."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LinearClassifier(Linear, ClassWeights, Classifier):
         return self._params(rule, problem, float(self.margin))
 
     def _adopt(self, state: Any, rule: Rule, params: BankParams, width: int, models: int) -> Any:
-        """One problem of two classes as two mirrored ones.
+        """Convert a state of one problem for two classes to two mirrored problems, one per class.
 
         What is asked of joint classes is the difference of their scores, so each has half of the vector.
         """

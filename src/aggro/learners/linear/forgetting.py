@@ -48,7 +48,7 @@ u8 = np.uint64
 
 
 def lags_kept(average: int) -> int:
-    """How many lags are kept; room for one is there in any case."""
+    """The number of lags to keep; there is room for one in any case."""
     return 1 + len(HALF_LIVES) if average == CHOSEN_SLIDING else 1
 
 
@@ -58,12 +58,12 @@ def kinds_judged(average: int) -> int:
 
 
 def new_scale(lags: int = 1) -> np.ndarray:
-    """Nothing has faded."""
+    """Scale factors of weights and lags that have not faded: all 1."""
     return np.ones(1 + 2 * lags)
 
 
 def keep_of(half_life: float | None) -> float:
-    """ρ, what a row leaves of all before it."""
+    """ρ, the factor by which everything fades at each row: 2^(−1/half-life)."""
     return 1.0 if half_life is None else float(2.0 ** (-1.0 / half_life))
 
 
@@ -72,7 +72,7 @@ KEEPS = tuple(keep_of(half_life) for half_life in (np.inf, *HALF_LIVES))  # by t
 
 @inline
 def steady(state, params):
-    """Whether weights are kept as they are, and the last iterate predicts."""
+    """Whether weights do not fade, and the last iterate predicts."""
     return params.keep == 1.0 and not params.average and state.scale[WEIGHTS] == 1.0
 
 
@@ -85,9 +85,9 @@ def shrink(array, factor):
 
 @inline
 def age(state, params, weights, lag):
-    """One more row: everything fades. Returns what is left of the scores of the iterate.
+    """Let everything fade by one row; return the factor that is left of the iterate's scores.
 
-    ``weights`` and ``lag`` are the arrays that σ scales, beside the intercepts.
+    ``weights`` and ``lag`` are the arrays that σ scales, besides the intercepts.
     """
     if params.keep == 1.0:
         return 1.0
@@ -110,7 +110,7 @@ def age(state, params, weights, lag):
 
 @inline
 def mean_share(state, params):
-    """How much of a move goes to the lag, after ``age``."""
+    """The factor with which a move is added to the lag, after ``age``."""
     if params.keep == 1.0:
         return lag_share(state) if params.average < CHOSEN else late_share(state)
     return params.keep / state.scale[MEAN]
@@ -118,7 +118,7 @@ def mean_share(state, params):
 
 @python_too
 def mean_terms(state, params):
-    """(α, β): the score of the mean is (f − α u)β, from that of the iterate and that of the lag u."""
+    """(α, β) of the score of the mean, (f − αu)β, from the iterate's score f and the lag's score u."""
     if params.keep == 1.0:
         return (1.0 / state.tally.rows[SEEN] if params.average < CHOSEN else late_terms(state)), 1.0
     return state.scale[MEAN], 1.0 / (1.0 - state.scale[REST])
@@ -126,7 +126,7 @@ def mean_terms(state, params):
 
 @inline
 def as_mean(state, params, f, u):
-    """The score of the mean."""
+    """The score of the mean, from the iterate's score f and the lag's score u."""
     share, stretch = mean_terms(state, params)
     return (f - share * u) * stretch
 
@@ -136,7 +136,7 @@ def as_mean(state, params, f, u):
 
 @inline
 def age_sliding(state, lag):
-    """One more row for the mean of a lag after the first; ``U`` has the lags of a feature one after another."""
+    """Let the mean of a lag after the first fade by one row. In ``U``, the lags of a feature follow one another."""
     mean, rest, keep = u8(2) * lag + u8(MEAN), u8(2) * lag + u8(REST), KEEPS[lag]
     state.scale[rest] *= keep
     state.scale[mean] *= keep
@@ -155,7 +155,7 @@ def shrink_lag(state, lag, factor):
 
 @inline
 def share_of(state, params, lag):
-    """``mean_share`` for any lag."""
+    """The factor with which a move is added to any lag: ``mean_share`` for the first."""
     if lag == u8(0):
         return mean_share(state, params)
     return KEEPS[lag] / state.scale[u8(2) * lag + u8(MEAN)]
@@ -163,7 +163,7 @@ def share_of(state, params, lag):
 
 @python_too
 def terms_of(state, params, lag):
-    """``mean_terms`` for any lag."""
+    """(α, β) of the score of any lag's mean, (f − αu)β: ``mean_terms`` for the first."""
     if lag == u8(0):
         return mean_terms(state, params)
     return state.scale[u8(2) * lag + u8(MEAN)], 1.0 / (1.0 - state.scale[u8(2) * lag + u8(REST)])

@@ -55,7 +55,7 @@ from aggro.engine.jit.lanes import (
     store,
     where_equal,
 )
-from aggro.engine.rows import HUGE, over_squared
+from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE
 from aggro.engine.steps import Step, step_size
 from aggro.engine.user_steps import OwnStep
@@ -67,7 +67,7 @@ NO_RIDGE = 1e-300
 
 
 class Problem(IntEnum):
-    """What a row asks of the models."""
+    """The kind of problem that a row poses."""
 
     NUMBER = 0
     TWO_CLASSES = 1
@@ -79,7 +79,7 @@ NUMBER, TWO_CLASSES, ONE_VS_REST, JOINT = (int(problem) for problem in Problem)
 
 
 def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, problem: Problem) -> np.ndarray:
-    """Cap, ridge, floor, edge and share of each member, in whole eights: the last stands in for those that lack."""
+    """A table of cap, ridge, floor, edge and share (rows) of each member, padded to whole eights with the last one."""
     columns = []
     for step, C in members:
         cap = C if step in (Step.PA1, Step.OGD) or isinstance(step, OwnStep) else np.inf
@@ -95,30 +95,30 @@ def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, 
 
 
 def is_squared(members: Sequence[tuple[Step | OwnStep, float]], problem: Problem) -> bool:
-    """Whether numbers are judged by the square of their loss: if it is what all steps are about."""
+    """Whether the loss of a number is squared: only if every step minimises the squared loss."""
     return problem == Problem.NUMBER and all(step in (Step.PA2, Step.LS) for step, _ in members)
 
 
 @inline
-def tau(params, g, gap, q, s, m):
-    """The step of member g for a row divided by m, from the gap and q of that row."""
+def tau(params, g, gap, q, s):
+    """The step size τ of member g for a row, from its gap and q."""
     members = params.members
     cap, floor = members[CAP, g] * s, members[FLOOR, g]
     if hasattr(params.step, "hinge"):
         if gap <= floor:
             return 0.0
-        step = step_size(params.step, gap, q, cap, m)
+        step = step_size(params.step, gap, q, cap, 1.0)
         return step if np.isfinite(step) else 0.0
     elif gap <= 0.0 and floor == 0.0:
         return 0.0
     else:
-        bend = q * members[SHARE, g] + over_squared(members[RIDGE, g] / s, m)
-        return min(cap * m, max(floor, gap) / bend)
+        bend = q * members[SHARE, g] + members[RIDGE, g] / s
+        return min(cap, max(floor, gap) / bend)
 
 
 @inline
 def member_moves(params, g, f, aim, s, q):
-    """How far eight members, from g on, move along the row; f are their scores."""
+    """The signed steps of eight members, from g on, along the row; f are their scores."""
     members = params.members
     span = u8(members.shape[1])
     cap = load(members, CAP * span + g) * spread(s)
@@ -133,7 +133,7 @@ def member_moves(params, g, f, aim, s, q):
 
 @inline
 def rivals(state, params, y, scores, first):
-    """For eight members the best score of all classes but y: −∞ if there is no other."""
+    """For eight members, the best score of any class but y; −∞ if there is no other class."""
     best = spread(-np.inf)
     for k in range(u8(state.tally.rows[LIVE])):
         if k != u8(np.int64(y)):
@@ -143,7 +143,7 @@ def rivals(state, params, y, scores, first):
 
 @inline
 def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
-    """The joint step of all members, eight at once; ``moves`` becomes how far each column goes."""
+    """Write the steps of all members for the joint problem into ``moves``, eight at a time."""
     members, span, c = params.members, u8(params.span), u8(np.int64(y))
     live, classes = u8(state.tally.rows[LIVE]), u8(state.W.shape[1]) // u8(params.span)
     for g in range(u8(0), span, u8(LANES)):
@@ -169,7 +169,7 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
 
 @inline
 def loss_of_eight(params, f, aim, g):
-    """The losses of eight members' scores, from member g on, in a problem of their own."""
+    """The losses of eight members' scores, from member g on, where each column has a problem of its own."""
     if params.problem == NUMBER:
         edge = load(params.members, EDGE * u8(params.span) + g) if params.squared else spread(params.edge)
         loss = least(most(spread(0.0), size(aim - f) - edge), spread(HUGE))
@@ -180,17 +180,17 @@ def loss_of_eight(params, f, aim, g):
 
 @inline
 def suffer_more(suffered, at, params, s, loss):
-    """Add to what eight have suffered: what was before fades, and is rounded then."""
+    """Add weighted losses to the totals of eight candidates, after these have faded by one row."""
     before = load(suffered, at) * spread(params.judged)
     store(suffered, at, least(madd(spread(s), loss, before), spread(HUGE)))
 
 
 @inline
 def suffer(state, params, y, s, scores, aims):
-    """Add this row's losses and mistakes to what each member has suffered.
+    """Add the losses and mistakes of this row to the totals of every candidate.
 
-    ``scores`` are those of all columns, of what predicts or of all that compete, one kind after another, and ``aims``
-    what they should be.
+    ``scores`` are those of all columns: of the iterate that predicts, or of all kinds that compete, one after another.
+    ``aims`` are what they should be.
     """
     span, columns = u8(params.span), u8(state.W.shape[1])
     suffered, wrong = state.suffered, u8(state.suffered.shape[1])  # losses first, then mistakes
@@ -226,7 +226,7 @@ def suffer(state, params, y, s, scores, aims):
 
 @inline
 def choose(state):
-    """Let the one predict that has done best."""
+    """Select the candidate that predicts: the fewest mistakes, then the least loss, then the first."""
     suffered = state.suffered
     wrong = u8(suffered.shape[1])
     endless = spread(np.inf)

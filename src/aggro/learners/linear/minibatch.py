@@ -16,11 +16,9 @@ other than its own at w_t; G_jk is counted as often as the two rows move the sam
 
 An average is of the iterates after each row, a half-life fades at each row, whether it completes a group or not.
 
-Where rounding the products of the rows to floats would change the solution (rows beside a large, nearly constant
-column), the group is learned in numbers of twice the digits: see ``learners.linear.minibatch_fine``.
-
-The rows of a group are kept as sparse rows, divided by m, which is 1 for ordinary rows and the largest entry of rows
-whose squared norm is not fit for a product; such a row has β_k m, C m, 1/(2C m²) and y/m in place of β_k, C, …, y.
+The rows of a group are kept as sparse rows. Their products are floats: where rows are nearly the same but for what
+rounding takes of those (beside a large, nearly constant column), the solution is only as good as these are. Scaled rows
+have no such columns.
 """
 
 from __future__ import annotations
@@ -33,16 +31,15 @@ import numpy as np
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.rows import CSR, HUGE, NO_ROW, cut, entry, largest, norm, stored
+from aggro.engine.limits import HUGE, TINY
+from aggro.engine.rows import CSR, entry, is_allowed, norm, stored
 from aggro.engine.rule import LIVE, RULES, SEEN, Rule, Tally, eights, grown, grown_into, new_tally
-from aggro.engine.steps import PA1
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
 from aggro.learners.linear.minibatch_step import HELD, NEXT, SLIDING, group_room, group_step
 from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
 
 u8 = np.uint64
-SQUARES = 1e100  # squared norms between its inverse and this can be multiplied with each other
 
 
 # What the arrays of a group may hold.
@@ -57,12 +54,12 @@ def size_of(state: Groups) -> int:
 
 
 def most_held(state: Groups) -> int:
-    """A window stays full; a group that is full is learned at once."""
+    """The most rows that may wait: a window stays full, but a disjoint group is learned as soon as it is full."""
     return size_of(state) if state.group.facts[SLIDING] else size_of(state) - 1
 
 
 def first_place(state: Groups) -> int:
-    """The next row goes behind the last one, and anywhere in a full window."""
+    """The first valid place of the next row: behind the last one, but anywhere in a full window."""
     return 0 if held(state) == size_of(state) else held(state)
 
 
@@ -78,18 +75,24 @@ def ascending(indices: np.ndarray, state: Groups) -> str:
 
 
 def are_classes(targets: np.ndarray, state: Groups) -> str:
-    """Numbers of classes that were seen, unless the learner has none."""
+    """Check that targets are numbers of seen classes, if the learner has classes: a message, or an empty string."""
     classes = Whole(0, max(int(state.tally.rows[LIVE]) - 1, 0))
     return classes(targets, state) if state.tally.classes.shape[0] > 1 else ""
 
 
 def positive(values: np.ndarray, state: Groups) -> str:
-    """Of the rows that are held; the others have left no trace."""
+    """Check that the weights of the rows held are positive: a message, or an empty string."""
     return Numbers(0.0, above=True)(values[: held(state)], state)
 
 
+def ones(values: np.ndarray, state: Groups) -> str:
+    """Check that the units of the rows held are 1: a message, or an empty string."""
+    good = (values[: held(state)] == 1.0).all()
+    return "" if good else f"holds {values.tolist()}: a row that was divided by a number is of an earlier version"
+
+
 class Group(NamedTuple):
-    """Rows that wait for their group, or that the window holds."""
+    """The rows of an incomplete mini-batch, or of the sliding window."""
 
     # int64: how many, where the next one goes, whether the window slides, whether classes are joint
     facts: Annotated[np.ndarray, Each(Whole(0, most_held), Whole(first_place, last_place), Whole(0, 1), Whole(0, 1))]
@@ -100,12 +103,12 @@ class Group(NamedTuple):
     values: Annotated[np.ndarray, Numbers()]  # (B, entries)
     targets: Annotated[np.ndarray, Numbers(), are_classes]  # (B,)
     weights: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,)
-    units: Annotated[np.ndarray, Numbers(0.0), positive]  # (B,): m, by which values are divided
+    units: Annotated[np.ndarray, Numbers(0.0), ones]  # (B,): 1; earlier versions divided the largest rows
     gram: Annotated[np.ndarray, Numbers()]  # (B, B): products of the rows, without the intercept
 
 
 class Groups(NamedTuple):
-    """Weight vectors, one a column, and the rows that they have not learned yet."""
+    """Weight vectors, one per column, and the rows of the mini-batch or window."""
 
     tally: Tally
     W: Annotated[np.ndarray, Numbers()]  # (width, columns)
@@ -116,7 +119,7 @@ class Groups(NamedTuple):
 
 
 class GroupParams(NamedTuple):
-    """The numbers of learning in groups."""
+    """The settings of mini-batch learning, as numbers."""
 
     problem: int
     step: int
@@ -130,6 +133,7 @@ class GroupParams(NamedTuple):
     flushing: int  # 1 to learn what waits, without another row
     code: int  # the address of ``group_step``
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    squared: int = 0  # whether the step minimises the square of a number's loss
 
     @property
     def to_number(self) -> bool:
@@ -164,14 +168,14 @@ def grow(state: Groups, params: GroupParams, width: int, models: int) -> Groups:
 
 
 def _room(models: int, joint: bool) -> tuple[int, int]:
-    """Classes and weight vectors that there is room for: a number, or two classes, need one vector."""
+    """The numbers of classes and of weight vectors to make room for; a number, or two classes, need one vector."""
     if models <= 2 and not joint:
         return models, 1
     return eights(models), eights(models)
 
 
 def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
-    """The state, with room to keep any row of X."""
+    """Enlarge the state, if need be, so that it can keep any row of X."""
     needed = int(np.diff(X.indptr).max(initial=1)) if isinstance(X, CSR) else X.shape[1]
     group = state.group
     size, entries = group.values.shape
@@ -185,53 +189,37 @@ def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
 
 
 @exact_part
-def tell(state, X, i, V, row, m, sums):
-    """sums_k = V_k·x̃/m for every vector k of the weights, or of the lags.
+def tell(state, X, i, V, row, sums):
+    """Write sums_k = V_k·x̃ for every vector k of the weights, or of the lags.
 
-    To the letter, so that a sum does not depend on how many vectors there is room for.
+    Compiled without re-ordering, so that a sum does not depend on how many vectors there is room for.
     """
     columns = u8(V.shape[1])
     for k in range(columns):
-        sums[k] = state.b[row, k] / m
+        sums[k] = state.b[row, k]
     for t in range(*stored(X, i)):
         j, v = entry(X, i, t)
-        v /= m
         for k in range(columns):
             sums[k] += v * V[j, k]
 
 
 @exact_part
-def tell_all(state, X, i, p, r, m, out):
-    """The scores of a row that is read divided by m, cut at ±HUGE; whether none had to be."""
-    columns = u8(state.W.shape[1])
-    tell(state, X, i, state.W, 0, m, out)
-    if r != 0.0:
-        tell(state, X, i, state.U, 1, m, out[columns:])
-    ordinary = True
-    for k in range(columns):
-        f = p * out[k]
-        if r != 0.0:
-            f += r * out[columns + k]
-        f *= m
-        ordinary &= abs(f) < HUGE
-        out[k] = cut(f) if f == f else 0.0
-    return ordinary
-
-
-@part
 def scores(state, params, X, i, p, r, out):
-    """The scores of the vectors p W + r U; ‖x̃‖², NaN if the row is not finite."""
+    """Write the scores of the vectors p W + r U; return ‖x̃‖², NaN if the row is not allowed."""
     columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
-    ordinary = q < HUGE and tell_all(state, X, i, p, r, 1.0, out)
-    if not ordinary:
-        m = largest(X, i)
-        if not m < np.inf:
-            return np.nan
-        tell_all(state, X, i, p, r, max(m, 1.0), out)
+    tell(state, X, i, state.W, 0, out)
+    if r != 0.0:
+        tell(state, X, i, state.U, 1, out[columns:])
+    ordinary = is_allowed(X, i, q)
+    for k in range(columns):
+        out[k] *= p
+        if r != 0.0:
+            out[k] += r * out[columns + k]
+        ordinary &= abs(out[k]) < HUGE
     if columns > u8(1) and params.problem == ONE_VS_REST and state.tally.classes[2] == 0.0:
         out[0] = -out[1]  # no row of a third class was learned: the first two share the vector of the second
-    return q
+    return q if ordinary else np.nan
 
 
 @inline
@@ -266,21 +254,15 @@ def keep(state, params, X, i, y, s, q):
     """Put a row into the group."""
     group = state.group
     slot = u8(group.facts[NEXT])
-    m = 1.0
-    if not 1.0 / SQUARES < q < SQUARES:
-        m = largest(X, i)
-        if q < 1.0 and (m < NO_ROW or params.step != PA1):
-            m = np.inf if m < NO_ROW else 1.0  # a ridge is right where squares vanish
-        m = max(m, params.bias)
     count = u8(0)
     for t in range(*stored(X, i)):
         j, v = entry(X, i, t)
-        if v != 0.0 and m < np.inf:
+        if v != 0.0 and q > TINY:  # else it is a row of zeros
             group.indices[slot, count] = j
-            group.values[slot, count] = v / m if m != 1.0 else v
+            group.values[slot, count] = v
             count += u8(1)
     group.lengths[slot] = count
-    group.targets[slot], group.weights[slot], group.units[slot] = y, s, m if m < np.inf else 1.0
+    group.targets[slot], group.weights[slot], group.units[slot] = y, s, 1.0
     group.facts[HELD] = min(group.facts[HELD] + 1, params.size)
     group.facts[NEXT] = (np.int64(slot) + 1) % params.size
 
@@ -298,13 +280,13 @@ def room(state):
 
 @cache
 def group_code(kind: Any) -> int:
-    """The address of what learns a row that was put into its group, for states of this kind."""
+    """The address of ``group_step``, compiled for states of this kind: it learns a row that was put into its group."""
     params = GroupParams(0, 0, 1.0, 1.0, 1.0, 0, 1.0, 2, 0, 0, 0, 1)
     return address_of(group_step, RULES[kind].init(params, 1, 1), params, np.zeros(1))
 
 
 def learn_waiting(state: Groups, params: GroupParams) -> int:
-    """Learn the rows that wait, without another one; 1 if the weights moved."""
+    """Learn the rows that wait as a smaller group; return 1 if the weights moved."""
     return int(group_step(state, params._replace(flushing=1), np.empty(room(state))))
 
 

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, inline, kernel, part, python_too
-from aggro.engine.rows import HUGE
+from aggro.engine.jit.compile import exact, exact_part, inline, kernel, part, python_too
+from aggro.engine.limits import LONGEST
 from aggro.engine.rule import LIVE
-from aggro.engine.solve.box_qp import holds
 from aggro.learners.linear.forgetting import WEIGHTS, age, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
-from aggro.learners.linear.minibatch_fine import learn_finely, shared_vectors
 from aggro.learners.shared.contest import rival
 from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
@@ -21,7 +19,7 @@ u8 = np.uint64
 
 
 class GroupSpace(NamedTuple):
-    """The work space of a group of n rows."""
+    """The workspace of a group of n rows."""
 
     scores: np.ndarray  # (n, columns): of each row, by each vector
     moves: np.ndarray  # (n, columns): how far each vector goes along each row
@@ -31,7 +29,7 @@ class GroupSpace(NamedTuple):
 
 @python_too
 def group_room(n, columns):
-    """How many numbers of work space a group needs."""
+    """The workspace size of a group, in numbers."""
     return 2 * n * columns + n + posed_room(n)
 
 
@@ -45,12 +43,12 @@ def space_in(out, n, columns):
 
 @exact_part
 def tell_group(state, scores):
-    """The scores of each row of the group, divided by m: w·x̃_k/m_k for every vector."""
+    """Write the scores of each row of the group: w·x̃_k for every vector."""
     group, scale = state.group, state.scale[WEIGHTS]
     columns = u8(state.W.shape[1])
     for k in range(u8(group.facts[HELD])):
         for c in range(columns):
-            scores[k, c] = state.b[0, c] / group.units[k]
+            scores[k, c] = state.b[0, c]
         for t in range(u8(group.lengths[k])):
             j, v = u8(group.indices[k, t]), group.values[k, t]
             for c in range(columns):
@@ -61,7 +59,7 @@ def tell_group(state, scores):
 
 @exact_part
 def move_group(state, params, moves):
-    """Add Σ_k moves_k·x̃_k/m_k to the vectors; whether there was anything to add."""
+    """Add Σ_k moves_k·x̃_k to the vectors; return whether there was anything to add."""
     group = state.group
     columns = u8(state.W.shape[1])
     moved = False
@@ -71,7 +69,7 @@ def move_group(state, params, moves):
         still = True
         for c in range(columns):
             a[c] /= state.scale[WEIGHTS]
-            if not abs(a[c]) < HUGE:
+            if not abs(a[c]) < LONGEST:
                 a[c] = 0.0
             still &= a[c] == 0.0
         if still or (group.lengths[k] == 0 and params.bias == 0.0):
@@ -85,7 +83,7 @@ def move_group(state, params, moves):
                 for c in range(columns):
                     state.U[j, c] += share * a[c] * v
         for c in range(columns):
-            constant = a[c] * params.bias / group.units[k]
+            constant = a[c] * params.bias
             state.b[0, c] += constant
             state.b[1, c] += share * constant
     return moved
@@ -93,7 +91,7 @@ def move_group(state, params, moves):
 
 @part
 def empty(group):
-    """Nothing waits; what waited leaves no trace."""
+    """Remove all rows from the group, and clear what they had written."""
     for k in range(u8(group.facts[HELD])):
         for t in range(u8(group.lengths[k])):
             group.indices[k, t] = 0
@@ -107,7 +105,7 @@ def empty(group):
 
 @part
 def products(group, slot):
-    """The products of one row of the group with all."""
+    """Update the Gram matrix with the products of one row of the group with every row."""
     for k in range(u8(group.facts[HELD])):
         p, r, total = u8(0), u8(0), 0.0
         while p < u8(group.lengths[slot]) and r < u8(group.lengths[k]):
@@ -122,7 +120,10 @@ def products(group, slot):
 
 @part
 def split(state):
-    """Two classes have shared the vector of the second; a third gives the first one its own."""
+    """Give the first class a vector of its own when a third class appears: minus that of the second.
+
+    Until then, the two classes share the vector of the second.
+    """
     for vectors in (state.W, state.U, state.b):
         for j in range(u8(vectors.shape[0])):
             vectors[j, 0] = -vectors[j, 1]
@@ -130,34 +131,42 @@ def split(state):
 
 @part
 def enter_products(state, params, posed):
-    """The products of all rows of the group, with the intercept's constant feature."""
+    """Write the Gram matrix of the group into the problem, with the intercept's constant feature."""
     group = state.group
     for k in range(u8(group.facts[HELD])):
         for j in range(u8(group.facts[HELD])):
-            posed.G[k, j] = group.gram[k, j] + params.bias / group.units[k] / group.units[j]
+            posed.G[k, j] = group.gram[k, j] + params.bias
 
 
 @inline
 def ask_row(state, params, posed, k, r, size, sign):
-    """Row k of the group lacks r of its score, if that is a number to go by."""
-    m, C = state.group.units[k], params.C * state.group.weights[k]
-    edge = params.edge / m if params.problem == NUMBER else 0.0
-    ask(posed, k, params.step, r if abs(r) < HUGE else 0.0, size, edge, sign, C, m)
+    """State in the problem that row k of the group lacks r of its score."""
+    C, edge = params.C * state.group.weights[k], params.edge if params.problem == NUMBER else 0.0
+    ask(posed, k, params.step, r, size, edge, sign, C)
 
 
 @part
 def pose_one(state, params, space, column, alone):
-    """The problem of one vector: that of a number, of two classes (``alone``), or of one class against the rest."""
+    """Pose the problem of one vector: of a number, of two classes (``alone``), or of one class against the rest."""
     group = state.group
     for k in range(u8(group.facts[HELD])):
         aim, sign = wanted(params.problem == NUMBER, group.targets[k], params.edge, column, alone)
-        aim, f = aim / group.units[k], space.scores[k, column]
+        f = space.scores[k, column]
         ask_row(state, params, space.posed, k, aim - f, abs(aim) + abs(f), sign)
+
+
+@exact
+def shared_vectors(targets, against, k, j):
+    """How often two rows of joint classes move the same vector the same way, less how often the opposite way."""
+    own, other = targets[k] == targets[j], against[k] == against[j]
+    crossed, back = targets[k] == against[j], against[k] == targets[j]
+    alone = against[k] < 0.0 or against[j] < 0.0
+    return 0.0 if alone else np.float64(own) - np.float64(crossed) - np.float64(back) + np.float64(other)
 
 
 @part
 def pose_joint(state, params, space):
-    """The problem of all classes: each row's own against the best of the others."""
+    """Pose the joint problem of all classes: each row's own class against its runner-up."""
     group, against, G = state.group, space.against, space.posed.G
     n = u8(group.facts[HELD])
     for k in range(n):
@@ -166,7 +175,7 @@ def pose_joint(state, params, space):
         other = rival(state.tally.rows[LIVE], c, f)
         against[k], r, size = other, 0.0, 0.0
         if other >= 0:
-            aim, own, best = params.edge / group.units[k], f[u8(c)], f[u8(other)]
+            aim, own, best = params.edge, f[u8(c)], f[u8(other)]
             r, size = aim - (own - best), aim + abs(own) + abs(best)
         ask_row(state, params, space.posed, k, r, size, 1.0)
     for k in range(n):
@@ -176,7 +185,7 @@ def pose_joint(state, params, space):
 
 @part
 def answer(state, params, space, column):
-    """Write the solution down: how far the vector goes along each row, or, of joint classes, each row's two."""
+    """Convert the solution to moves: how far the vector goes along each row, or for joint classes each row's two."""
     group, beta, moves = state.group, space.posed.beta, space.moves
     for k in range(u8(group.facts[HELD])):
         if params.problem != JOINT:
@@ -188,7 +197,7 @@ def answer(state, params, space, column):
 
 @part
 def learn_group(state, params, out):
-    """Learn the rows of the group, as many as there are; whether the weights moved."""
+    """Learn the rows of the group, however many there are; return whether the weights moved."""
     n, columns = u8(state.group.facts[HELD]), u8(state.W.shape[1])
     space = space_in(out, n, columns)
     posed = space.posed
@@ -203,20 +212,17 @@ def learn_group(state, params, out):
         pose_joint(state, params, space)
     elif columns > u8(1):
         start, stop = (u8(1), u8(2)) if alone else (u8(0), u8(live))
-    good = True
     for column in range(start, stop):
         if params.problem != JOINT:
             pose_one(state, params, space, column, alone)
         solve(posed, n, params.step)
-        good &= holds(n, posed.G, posed.ridge, posed.r, posed.edge, posed.lo, posed.hi, posed.beta)
         answer(state, params, space, column)
-    finely = np.int64(-1) if good else learn_finely(state, params, n, start, stop, alone, space.against)
-    return move_group(state, params, space.moves) if finely < 0 else finely > 0
+    return move_group(state, params, space.moves)
 
 
 @kernel
 def group_step(state, params, out):
-    """Learn the row that was put into its group last, which may have to wait; 1 if the weights moved."""
+    """Learn the row that was put into its group last, or let it wait; return 1 if the weights moved."""
     group = state.group
     if not params.flushing:
         slot = u8((group.facts[NEXT] + params.size - 1) % params.size)

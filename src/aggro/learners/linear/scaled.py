@@ -24,7 +24,7 @@ KINDS = (
 
 
 def scaled_rule(rule: Rule) -> Rule:
-    """The same rule, of scaled rows."""
+    """The version of a plain rule that learns from scaled rows."""
     for plain, of_scaled, _ in KINDS:
         if rule is plain:
             return of_scaled
@@ -34,10 +34,10 @@ def scaled_rule(rule: Rule) -> Rule:
 
 
 def mapped_rule(rule: Rule) -> Rule:
-    """The same rule, of mapped rows."""
+    """The version of a plain rule that learns from mapped rows."""
     return next(of_mapped for plain, _, of_mapped in KINDS if rule is plain)
 
 
 def plain_rule(rule: Rule) -> Rule:
-    """The same rule, of rows as they come."""
+    """The plain rule behind a scaled or mapped version; any other rule is returned unchanged."""
     return next((plain for plain, *others in KINDS if any(rule is other for other in others)), rule)

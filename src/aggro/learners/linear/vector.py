@@ -25,32 +25,17 @@ import numpy as np
 
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers
-from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import (
-    HUGE,
-    MOST,
-    NO_ROW,
-    TINY,
-    add,
-    add_over,
-    cut,
-    dot_norm,
-    entry,
-    largest,
-    over_squared,
-    score_norm_over,
-    stored,
-)
+from aggro.engine.jit.compile import inline
+from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST, TINY
+from aggro.engine.rows import add, dot_norm, is_allowed
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
-from aggro.engine.steps import OwnCode, has_hinge, right_at_zero, step_size
+from aggro.engine.steps import OwnCode, has_hinge, step_size
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
 from aggro.learners.shared.contest import judge_one_score
 
-LONG = 1e280  # a step from here on may not be a float when it is counted once for every row so far
-
 
 class Line(NamedTuple):
-    """One weight vector."""
+    """The state of one linear model: a weight vector and its intercept."""
 
     tally: Tally
     w: Annotated[np.ndarray, Numbers()]  # (width,)
@@ -60,7 +45,7 @@ class Line(NamedTuple):
 
 
 class LineParams(NamedTuple):
-    """The numbers of a binary classifier (regression = 0) or a regressor (regression = 1)."""
+    """The settings of a binary classifier (regression = 0) or a regressor (regression = 1), as numbers."""
 
     regression: int
     step: int | OwnCode
@@ -71,6 +56,7 @@ class LineParams(NamedTuple):
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
     map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
+    squared: int = 0  # whether the step minimises the square of a number's loss
 
     @property
     def to_number(self) -> bool:
@@ -94,7 +80,7 @@ def glance(state, params, X, i, out):
     f += state.b[0, 0]
     q += params.bias
     out[0] = f
-    return q if TINY < q < HUGE and abs(f) < HUGE else np.nan
+    return q if TINY < q < LARGEST_SQUARE and abs(f) < HUGE else np.nan
 
 
 @inline
@@ -102,11 +88,8 @@ def look(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
     f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
     q += params.bias
-    if not (q < HUGE and abs(f) < HUGE):
-        f = far_score(state, params, X, i, False)
-        q = q if f == f else np.nan
     out[0] = f
-    return q
+    return q if abs(f) < HUGE and is_allowed(X, i, q) else np.nan
 
 
 @inline
@@ -115,48 +98,34 @@ def peek(state, params, X, i, out):
     if params.average and q == q and state.tally.rows[SEEN] > 0:
         u, _ = dot_norm(X, i, state.u)
         f = as_mean(state, params, out[0], u + state.b[1, 0])
-        out[0] = f if abs(f) < HUGE else far_score(state, params, X, i, True)
+        out[0] = f
+        return q if abs(f) < HUGE else np.nan
     return q
 
 
-@exact_part
-def far_score(state, params, X, i, mean):
-    """The score, or that of the average, of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    f, _ = score_norm_over(X, i, m, state.w, state.b[0, 0])
-    f *= state.scale[WEIGHTS]
-    if mean:
-        u, _ = score_norm_over(X, i, m, state.u, state.b[1, 0])
-        f = as_mean(state, params, f, u)
-    return cut(f * m)
-
-
 @inline
-def coefficient(params, y, s, f, q, m):
-    """How far to move along the row divided by m, signed; 0 where the row is passed over."""
+def coefficient(params, y, s, f, q):
+    """The signed step along the row; 0 if the row needs none."""
     if params.regression:
-        residual = y / m - f
+        residual = y - f
         sign = 1.0 if residual >= 0.0 else -1.0
         gap = abs(residual)
         if has_hinge(params.step):
-            gap -= params.edge / m
+            gap -= params.edge
     else:
         sign = 2.0 * y - 1.0
-        gap = params.edge / m - sign * f
+        gap = params.edge - sign * f
     if gap <= 0.0 and has_hinge(params.step):
         return 0.0
-    return sign * step_size(params.step, gap, q, params.C * s, m)
+    return sign * step_size(params.step, gap, q, params.C * s, 1.0)
 
 
 @inline
 def nudge(state, params, X, i, y, s, out, q):
-    a = coefficient(params, y, s, out[0], q, 1.0)
+    a = coefficient(params, y, s, out[0], q)
     if a == 0.0:
         return 0
-    if not abs(a) < HUGE:
+    if not abs(a) < LONGEST:
         return -1
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
@@ -166,60 +135,17 @@ def nudge(state, params, X, i, y, s, out, q):
 @inline
 def learn(state, params, X, i, y, s, out, q):
     f = out[0] * age(state, params, state.w, state.u)
-    if not (TINY < q < HUGE and abs(f) < HUGE):
-        return learn_far(state, params, X, i, y, s, f, q)
-    a = coefficient(params, y, s, f, q, 1.0) / state.scale[WEIGHTS]
-    if a == 0.0:
+    if not q > TINY:  # a row of zeros
         return False
-    if not abs(a) < (LONG if state.u.shape[0] else HUGE):
-        return learn_far(state, params, X, i, y, s, f, q)
+    a = coefficient(params, y, s, f, q) / state.scale[WEIGHTS]
+    if a == 0.0 or not abs(a) < LONGEST:
+        return False
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
     if state.u.shape[0]:
         a *= mean_share(state, params)
         add(X, i, a, state.u)
         state.b[1, 0] += a * params.bias
-    return True
-
-
-@inline
-def finite(a):
-    """A number that may have become infinite, cut at the largest float."""
-    return min(max(a, -MOST), MOST)
-
-
-@exact_part
-def keep_finite(X, i, w):
-    """Cut the weights of a row's features at the largest float."""
-    for k in range(*stored(X, i)):
-        j, _ = entry(X, i, k)
-        w[j] = finite(w[j])
-
-
-@exact_part
-def learn_far(state, params, X, i, y, s, f, q):
-    """The same step for a row whose squared norm is no float: on the row divided by its largest entry."""
-    m = largest(X, i)
-    if q < TINY and m < NO_ROW:
-        return False
-    if q < TINY and right_at_zero(params.step):
-        m = 1.0  # the other steps are right with q = 0
-    else:
-        m = max(m, params.bias)
-        f, q = score_norm_over(X, i, m, state.w, state.b[0, 0])
-        f *= state.scale[WEIGHTS]  # aged already
-        q += over_squared(params.bias, m)
-    a = coefficient(params, y, s, f, q, m) / state.scale[WEIGHTS]
-    if a == 0.0 or not np.isfinite(a):
-        return False
-    add_over(X, i, a, m, state.w)
-    state.b[0, 0] = finite(state.b[0, 0] + a * params.bias / m)
-    keep_finite(X, i, state.w)
-    if state.u.shape[0]:
-        a = finite(a * mean_share(state, params))
-        add_over(X, i, a, m, state.u)
-        state.b[1, 0] = finite(state.b[1, 0] + a * params.bias / m)
-        keep_finite(X, i, state.u)
     return True
 
 

@@ -15,7 +15,7 @@ from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.local.rule import LOCAL, MEASURED, USED, Local, LocalParams, code_addresses
 from aggro.learners.shared.contract import NO_C, Contract
-from aggro.learners.shared.dense_row import FAR, standardised
+from aggro.learners.shared.dense_row import standardised
 from aggro.learners.shared.formula import Formula, Linear, Places, standardised_by
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
@@ -126,7 +126,7 @@ class Prototypes(Classifier):
         D, used, rows = state.V.shape[2], int(state.marks[USED]), int(state.tally.rows[SEEN])
         width = state.moments.shape[1] or D - 1
         raw, z, inverse = np.zeros(D), np.zeros(D), np.zeros(D)
-        raw[1 + indices] = np.clip(values, -FAR, FAR)
+        raw[1 + indices] = values
         z[1 : 1 + width], inverse[1 : 1 + width] = standardised(
             state.moments, int(state.marks[MEASURED]), raw[1 : 1 + width]
         )

@@ -18,7 +18,7 @@ With λ = ∞ the places are independent of each other (I-LOL); λ = 0 would be 
 out, one half to the class and one to its rival, so two classes are the paper's one vector. A weight s scales C.
 
 **Prototypes** are means of rows as they came, and distances are Euclidean in units of the features' deviations so far,
-whatever those are by now. The first K rows that differ are where they begin; then a row draws the nearest, which n rows
+as they are by now. The first K rows that differ are where they begin; then a row draws the nearest, which n rows
 have drawn with this one, by 1/n of the way (MacQueen's k-means). A new prototype begins with a copy of the u of
 the nearest, by which its row was scored. With ``normal`` the row is divided by its norm when it is scored, and not
 for distances.
@@ -40,12 +40,13 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
-from aggro.engine.rows import HUGE, TINY, cut
+from aggro.engine.limits import FAR, HUGE, TINY
+from aggro.engine.rows import cut
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.engine.steps import step_size
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.contest import is_mistaken, rival
-from aggro.learners.shared.dense_row import CUT, FAR, MOMENTS, SUMMED, count_row, standardise, write_down
+from aggro.learners.shared.dense_row import CUT, MOMENTS, SUMMED, count_row, standardise, write_down
 
 USED, MEASURED = (np.uint64(k) for k in range(2))
 NEAREST, SQUARES, FRESH = (np.uint64(k) for k in range(3))  # facts of a row: its place, ‖x‖², 1 if it begins a place
@@ -310,10 +311,12 @@ def move(state, m, c, a, z, lag):
 def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there; whether a hyperplane moved."""
     work = work_of(state, out)
-    k = draw(state, work)
     if params.scale:
-        count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw[1:])
+        again = count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw[1:])
         state.marks[MEASURED] += 1
+        if again:
+            jump(params.score_at, np.int64(0), (state, params, out))
+    k = draw(state, work)
     c = np.int64(y)
     r = rival(max(state.tally.rows[LIVE], 2), c, work.own)
     loss = 1.0 - (work.own[u8(c)] - work.own[u8(r)])

@@ -75,7 +75,7 @@ def look_ahead(state, params, X, start, stop):
             for k in range(count):
                 ahead.dense[r, u8(np.int64(places[k]))] = values[k]
         if params.scale:
-            add_to_moments(ahead.moments, measured, ahead.raw)
+            add_to_moments(params.scale, ahead.moments, measured, ahead.raw)
     rows_times(state.U, ahead.dense, u8(stop - start), ahead.tile, ahead.products[0])
     if params.average:
         rows_times(state.lag, ahead.dense, u8(stop - start), ahead.tile, ahead.products[1])
@@ -84,7 +84,7 @@ def look_ahead(state, params, X, start, stop):
 
 @kernel
 def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
-    """As ``run``, over all rows of a dense X; ``order`` is empty.
+    """Predict, count and learn all rows of a dense X in order, with U·x computed for many rows at a time.
 
     What was found ahead holds until the moves that wait are written, which is after as many rows as there is room for,
     at the soonest. So no more rows than these are learned before it is looked at again.

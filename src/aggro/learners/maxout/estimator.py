@@ -20,7 +20,7 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import CHOSEN, FAR, MEASURED, MOST_WAITING, RARE_BY_RMS, RMS, STANDARD, UNITS
+from aggro.learners.maxout.row import CHOSEN, MEASURED, MOST_WAITING, RARE_BY_RMS, RMS, STANDARD, UNITS
 from aggro.learners.maxout.rule import (
     MAXOUT,
     Maxout,
@@ -32,8 +32,9 @@ from aggro.learners.maxout.rule import (
 )
 from aggro.learners.maxout.updates import AUTO, NEVER
 from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.dense_row import inverse_deviations
 from aggro.learners.shared.features import frozen
-from aggro.learners.shared.formula import Formula, LargestPieces, Linear, Scaled, UnitRows
+from aggro.learners.shared.formula import Formula, LargestPieces, Linear, Scaled, UnitRows, scaled_rows
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
@@ -324,7 +325,7 @@ class PAMOClassifier(Classifier):
             The embedding.
         """
         units = int(self.n_units)
-        return self._scores(X, more=units)[1][:, -units:].copy()
+        return self._scores(X, more=units)[:, -units:].copy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names for the columns of the embedding."""
@@ -370,7 +371,7 @@ class PAMOClassifier(Classifier):
             return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[MEASURED]), 1))
 
     def _formula(self, view: View) -> Formula:
-        state, n = view.state, view.n_features
+        n = view.n_features
         U, W = predicting(view)
         first = 0 if view.params.bias else 1
         pieces = Linear(U[first : 1 + n].reshape(1 + n - first, -1), np.zeros(U.shape[1] * U.shape[2]))
@@ -378,9 +379,7 @@ class PAMOClassifier(Classifier):
         scores = (*embedded, Linear(W.T, np.zeros(W.shape[0])))
         if not view.params.scale:
             return scores
-        means, squares, *had = state.moments[:, :n]
-        rows = np.full(n, float(state.marks[MEASURED]))
-        return (Scaled(int(view.params.scale), rows, had[0] if had else rows, means, squares), *scores)
+        return (scaled_by_moments(view, n), *scores)
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each unit is linear in the row, through its winning piece; what the row lacks is in the intercept."""
@@ -404,22 +403,25 @@ def predicting(view: View) -> tuple[np.ndarray, np.ndarray]:
     return U.reshape(U.shape[0], -1, H)[:, :, :units], W[:, :units]
 
 
+def scaled_by_moments(view: View, n: int) -> Scaled:
+    """How the first n features are scaled."""
+    moments, scale, rows = view.state.moments[:, :n], int(view.params.scale), max(int(view.state.marks[MEASURED]), 1)
+    if scale == STANDARD:
+        return Scaled(moments[0].copy(), inverse_deviations(moments, rows))
+    means, squares, had = moments
+    divided = np.full(n, True) if scale == RMS else 4.0 * had < rows
+    square = np.where(divided, (squares + rows * means * means) / np.maximum(had, 1.0), squares / rows)
+    factors = inverse_deviations(np.vstack([means, square]), 1)
+    return Scaled(np.where(divided, 0.0, means), factors, divided & (had == 0.0))
+
+
 def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The row as it is projected: standardised, the constant in front, divided by its norm."""
     state, params = view.state, view.params
     row = np.zeros(state.order.shape[0])
     row[indices] = values
     if params.scale:
-        counted = int(state.marks[MEASURED])
-        gaps, rest = np.clip(row, -FAR, FAR) - state.moments[0], counted / (counted + 1.0)
-        squares = state.moments[1] + gaps * gaps * rest
-        deviations = np.sqrt(np.where(squares > 0.0, squares, np.inf) / (counted + 1.0))
-        row, x = gaps * rest / deviations, np.clip(row, -FAR, FAR)
-        if params.scale != STANDARD:
-            had = state.moments[2] + (x != 0.0)
-            total = state.moments[1] + counted * state.moments[0] ** 2 + x * x
-            divided = x / np.sqrt(np.where(total > 0.0, total, np.inf) / np.maximum(had, 1.0))
-            row = np.where((params.scale == RMS) | (4.0 * had < counted + 1.0), divided, row)
+        row = scaled_rows(scaled_by_moments(view, row.shape[0]), row[None])[0]
     x = np.concatenate([[params.bias], row])
     largest = np.abs(x).max()
     x = x / largest if largest else x

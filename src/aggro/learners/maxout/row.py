@@ -4,11 +4,11 @@ The pass writes a row down as it came (``scale``), or as a list of places and va
 of it, with the constant at the end. The rest of the work space is what scoring the row finds out for learning it.
 
 Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned;
-absent features are zeros. A row is standardised as if it had just been counted, whether it is predicted or learned.
-So prediction changes nothing, the model does not depend on how a stream is cut, and no deviation is above √T. A
-feature that has not varied counts as 0. Two other ways count how many of a feature's values were not 0, and divide
-values by the root of the mean square of those (``RMS``), so that zeros stay zeros; or do so with the features that
-fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto").
+absent features are zeros. A row is scored by the moments before it, then counted, then learned, as ``engine.scaling``
+has it: along the numbers it was scored with, or scored anew with itself counted where the moments before could not
+carry it. A feature that has not varied counts as 0. Two other ways count how many of a feature's values were not 0, and
+divide values by the root of the mean square of those (``RMS``), so that zeros stay zeros; or do so with the features
+that fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto"). There a feature never seen is ±1.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import exact_part, inline, part, python_too
+from aggro.engine.jit.compile import exact, exact_part, inline, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
+from aggro.engine.limits import FAR
+from aggro.engine.scaling import FEW, STILL, farthest
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
@@ -28,7 +30,6 @@ OF_LAST, OF_MEAN, NEXT = range(3)
 ALWAYS, CHOSEN = 1, 2  # ``average``: the mean predicts, or what has made fewer mistakes recently
 MOST_WAITING = 16  # moves, two vectors of eight
 STANDARD, RMS, RARE_BY_RMS = 1, 2, 3  # ``scale``; 0 leaves rows as they are
-FAR = 1e140  # values beyond count as this: their squares can be summed
 SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
 
 u8 = np.uint64
@@ -97,49 +98,59 @@ def entries_of(work):
 
 
 @inline
-def is_divided(scale, moments, measured, x, j):
+def is_divided(scale, moments, measured, j):
     """Whether feature j is divided by its root mean square, and not standardised."""
     if scale == STANDARD:
         return False
-    return scale == RMS or 4.0 * (moments[2, j] + (x != 0.0)) < measured + 1.0
+    return scale == RMS or 4.0 * moments[2, j] < measured
+
+
+@exact
+def mean_square(moments, measured, x, j):
+    """The mean square of the values that were not 0; that of x if there was none."""
+    had = moments[2, j]
+    return (moments[1, j] + measured * moments[0, j] * moments[0, j]) / had if had > 0.0 else x * x
 
 
 @exact_part
 def standardise(scale, moments, measured, raw, places, values):
-    """The entries that the row has after scaling, as a list; how many."""
-    width = u8(moments.shape[1])
-    means, squares = moments[0], moments[1]
-    share = 1.0 / (measured + 1.0)
-    rest = measured * share
-    for j in range(width):
-        gap = min(max(raw[j], -FAR), FAR) - means[j]
-        spread_out = squares[j] + gap * gap * rest
-        values[j] = gap * rest / np.sqrt(spread_out * share) if spread_out > 0.0 else 0.0
-        if is_divided(scale, moments, measured, raw[j], j):
-            x = min(max(raw[j], -FAR), FAR)
-            total_square = squares[j] + measured * means[j] * means[j] + x * x
-            values[j] = x / np.sqrt(total_square / (moments[2, j] + 1.0)) if x != 0.0 and total_square > 0.0 else 0.0
+    """The entries that the row has after scaling by the moments of so many rows, as a list; how many."""
     count = u8(0)
-    for j in range(width):
-        if values[j] != 0.0:
+    share = 1.0 / max(measured, 1.0)
+    for j in range(u8(moments.shape[1])):
+        x = min(max(raw[j], -FAR), FAR)
+        if is_divided(scale, moments, measured, j):
+            s = mean_square(moments, measured, x, j)
+            z = x / np.sqrt(s) if s > STILL else 0.0
+        else:
+            v = moments[1, j] * share
+            z = (x - moments[0, j]) / np.sqrt(v) if v > STILL else 0.0
+        if z != 0.0:
             places[count] = np.float64(j + u8(1))
-            values[count] = values[j]
+            values[count] = z
             count += u8(1)
     return count
 
 
 @exact_part
-def add_to_moments(moments, measured, raw):
-    """Let the row be among those that means and deviations are of; ``measured`` are."""
+def add_to_moments(scale, moments, measured, raw):
+    """Let the row be among those that the moments are of; whether the ``measured`` before cannot carry it."""
     means, squares = moments[0], moments[1]
     share = 1.0 / (measured + 1.0)
-    rest = measured * share
+    rest, bound = measured * share, farthest(measured) / max(measured, 1.0)
+    far = measured < FEW
     for j in range(u8(moments.shape[1])):
-        gap = min(max(raw[j], -FAR), FAR) - means[j]
+        x = min(max(raw[j], -FAR), FAR)
+        gap = x - means[j]
+        if is_divided(scale, moments, measured, j):
+            far |= x * x > farthest(moments[2, j]) * mean_square(moments, measured, x, j)
+        else:
+            far |= gap * gap > bound * squares[j]
         means[j] += gap * share
         squares[j] += gap * gap * rest
         if moments.shape[0] > 2:
             moments[2, j] += raw[j] != 0.0
+    return far
 
 
 @part

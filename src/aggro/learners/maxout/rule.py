@@ -31,11 +31,11 @@ from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
-from aggro.engine.rows import HUGE, entry, largest, stored
+from aggro.engine.limits import FAR
+from aggro.engine.rows import entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
 from aggro.learners.maxout.row import (
     CHOSEN,
-    FAR,
     FROM,
     MOST_WAITING,
     SINCE,
@@ -261,7 +261,7 @@ def look(state, params, X, i, out):
                 work.values[count] = v
                 count += u8(1)
                 q += v * v
-    if not q < HUGE and not largest(X, i) < np.inf:
+    if not is_allowed(X, i, q):
         return np.nan
     work.n_entries[0] = np.float64(count)
     jump(params.score_at, np.int64(0), (state, params, out, np.int64(i)))

@@ -236,6 +236,7 @@ def end_row(state, params):
         next_mark(state.class_sums, state.class_lag, state.W, share)
         marks[FROM] = marks[SINCE]
         marks[SINCE] = seen
+        marks[EPOCH] += 1  # the lag has changed: what was found ahead of it no longer holds
 
 
 @inline
@@ -264,15 +265,21 @@ def learn_scored(state, params, out, y, s):
     seen = state.tally.rows[SEEN]
     if seen == 0:
         begin(state.W, marks[UNITS], params.seed)
-    if meet(state, params, work, np.float64(seen - marks[SINCE])):
-        marks[EPOCH] += 1
-        jump(params.score_at, np.int64(0), (state, params, out, AGAIN))
     if state.window.shape[0] and seen > 0:
         count_recent(state, work, np.int64(y))
-    moved = learn_class(state, params, work, np.int64(y), s)
+    again = False
     if params.scale:
-        add_to_moments(state.moments, marks[MEASURED], work.raw)
+        again = add_to_moments(params.scale, state.moments, marks[MEASURED], work.raw)
         marks[MEASURED] += 1
+        if again:
+            count = prepare(params, state.moments, marks[MEASURED], work.raw, work.places, work.values, u8(0))
+            work.n_entries[0] = np.float64(count)
+    if meet(state, params, work, np.float64(seen - marks[SINCE])):
+        marks[EPOCH] += 1
+        again = True
+    if again:
+        jump(params.score_at, np.int64(0), (state, params, out, AGAIN))
+    moved = learn_class(state, params, work, np.int64(y), s)
     end_row(state, params)
     return moved
 

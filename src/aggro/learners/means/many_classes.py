@@ -19,22 +19,10 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
-from aggro.engine.rows import (
-    HUGE,
-    NO_ROW,
-    TINY,
-    adds,
-    adds_over,
-    cut,
-    dots,
-    dots_norm_over,
-    largest,
-    norm,
-    over_squared,
-)
+from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.rows import adds, dots, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally
-from aggro.engine.steps import PA
-from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
+from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.means.two_classes import (
     OF_MINUS,
     OF_PLUS,
@@ -157,11 +145,7 @@ def look(state, params, X, i, out):
     q = norm(X, i) + params.bias
     space = space_of(state, out)
     ordinary = score(state, X, i, space, 0)
-    if not (ordinary and q < HUGE):
-        if not far_scores(state, X, i, space, 0):
-            return np.nan
-        space.products[0] = np.inf  # tells ``learn``
-    return q
+    return q if ordinary and is_allowed(X, i, q) else np.nan
 
 
 @part
@@ -177,43 +161,7 @@ def peek(state, params, X, i, out):
         f = (load(out, block) + dots(X, i, state.V, block) + load(state.b, u8(2) * columns + block)) / seen
         ordinary &= all_below(size(f), spread(HUGE))
         store(out, block, f)
-    if not (ordinary and q < HUGE) and not far_scores(state, X, i, space, SUMS):
-        return np.nan
-    return q
-
-
-@exact_part
-def far_scores(state, X, i, space, scalars):
-    """All scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return False
-    m = max(m, 1.0)
-    scores_over(state, X, i, m, space, scalars)
-    columns = u8(state.counts.shape[0])
-    scores, of_v = space.scores, space.to_v
-    if scalars == SUMS:
-        dots_norm_over(X, i, m, state.V, state.b[2], of_v)
-        for k in range(columns):
-            scores[k] = (scores[k] + of_v[k]) / state.tally.rows[SEEN]
-    for k in range(columns):
-        scores[k] = cut(scores[k] * m)
-    return True
-
-
-@exact_part
-def scores_over(state, X, i, m, space, scalars):
-    """The scores of the row divided by m, the products with the sums, and ‖x/m‖²."""
-    columns = u8(state.counts.shape[0])
-    scores, products = space.scores, space.products
-    dots_norm_over(X, i, m, state.U, state.b[0], scores)
-    q = dots_norm_over(X, i, m, state.S, state.b[1], products)
-    every = total(products, columns)
-    shares = state.shares[scalars:]
-    for k in range(columns):
-        f = shares[SCALE, k] * scores[k] + shares[OF_PLUS, k] * products[k]
-        scores[k] = f + shares[OF_MINUS, k] * (every - products[k])
-    return q
+    return q if ordinary and is_allowed(X, i, q) else np.nan
 
 
 @inline
@@ -225,8 +173,8 @@ def judge(state, params, y, out):
 
 
 @part
-def demand(state, params, y, s, space, q, m, counting, stepping):
-    """Where each u and v goes along the row divided by m; whether these are floats, and whether there is a step.
+def demand(state, params, y, s, space, q, counting):
+    """Where each u and v goes along the row; whether there is a step.
 
     The state is not changed yet.
     """
@@ -235,7 +183,7 @@ def demand(state, params, y, s, space, q, m, counting, stepping):
     scores, products = space.scores, space.products
     every, rows = total(products, columns), total(state.counts, columns)
     shares = state.shares
-    finite, moved = True, False
+    moved = False
     for k in range(columns):
         space.to_u[k] = space.to_v[k] = space.to_sum[k] = 0.0
     space.to_sum[c] = counting
@@ -243,26 +191,27 @@ def demand(state, params, y, s, space, q, m, counting, stepping):
         own = k == c
         of_sum = OF_PLUS if own else OF_MINUS
         sign = 1.0 if own else -1.0
-        move = -counting * shares[of_sum, k] / shares[SCALE, k] * m
-        left = 1.0 / m - sign * scores[k]
+        move = -counting * shares[of_sum, k] / shares[SCALE, k]
+        left = 1.0 - sign * scores[k]
         scores[k] = 0.0
-        if stepping and left > 0.0:
+        if left > 0.0 and q > TINY:  # a row of zeros makes no step, but its class has one more
             plus, minus = products[k], every - products[k]
             n_plus, n_minus = state.counts[k], rows - state.counts[k]
             if own:
-                plus += counting * q * m
+                plus += counting * q
                 n_plus += counting
             else:
-                minus += counting * q * m
+                minus += counting * q
                 n_minus += counting
             proto = share(params, n_plus) * plus - share(params, n_minus) * minus
-            move += sign * pull(params, left, proto, sign, q, s, m) / shares[SCALE, k]
-            scores[k] = 1.0
-            moved = True
+            along = pull(params, left, proto, sign, q, s) / shares[SCALE, k]
+            if along < LONGEST:
+                move += sign * along
+                scores[k] = 1.0
+                moved = True
         space.to_u[k] = move
-        space.to_v[k] = -shares[SUMS + SCALE, k] * move - counting * shares[SUMS + of_sum, k] * m
-        finite &= abs(move) < HUGE
-    return finite, moved
+        space.to_v[k] = -shares[SUMS + SCALE, k] * move - counting * shares[SUMS + of_sum, k]
+    return moved
 
 
 @part
@@ -305,12 +254,7 @@ def learn(state, params, X, i, y, s, out, q):
     columns = u8(state.counts.shape[0])
     counting = np.float64(params.counting)
     space = space_of(state, out)
-    usable = TINY < q < HUGE and space.products[0] < HUGE
-    moved = False
-    if usable:
-        usable, moved = demand(state, params, y, s, space, q, 1.0, counting, True)
-    if not usable:
-        return learn_far(state, params, X, i, y, s, space, q)
+    moved = demand(state, params, y, s, space, q, counting)
     if moved or params.counting:
         bias = spread(params.bias)
         adds(X, i, space.to_u, state.U)
@@ -322,36 +266,6 @@ def learn(state, params, X, i, y, s, out, q):
             store(state.b, of_v, load(state.b, of_v) + load(space.to_v, block) * bias)
         if state.V.shape[0]:
             adds(X, i, space.to_v, state.V)
-    finish(state, params, y, space.scores, counting)
-    return moved
-
-
-@exact_part
-def learn_far(state, params, X, i, y, s, space, q):
-    """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
-    columns = u8(state.counts.shape[0])
-    for k in range(columns):
-        if state.shares[SCALE, k] < 1.0:
-            fold(state, k)
-    m = largest(X, i)
-    counting = np.float64(params.counting) if m <= MOST_SUMMED else 0.0
-    stepping = not (q < TINY and m < NO_ROW)  # else there is no row, but its class has one more
-    if not stepping or (q < TINY and params.step != PA):
-        m = 1.0
-    else:
-        m = max(m, params.bias)
-    q = scores_over(state, X, i, m, space, 0) + over_squared(params.bias, m)
-    finite, moved = demand(state, params, y, s, space, q, m, counting, stepping)
-    if not finite:
-        _, moved = demand(state, params, y, s, space, q, m, counting, False)
-    adds_over(X, i, space.to_u, m, state.U)
-    adds(X, i, space.to_sum, state.S)
-    if state.V.shape[0]:
-        adds_over(X, i, space.to_v, m, state.V)
-    for k in range(columns):
-        state.b[0, k] += space.to_u[k] * params.bias / m
-        state.b[1, k] += space.to_sum[k] * params.bias
-        state.b[2, k] += space.to_v[k] * params.bias / m
     finish(state, params, y, space.scores, counting)
     return moved
 

@@ -9,8 +9,7 @@ a sum, the one that leaves is taken from it. The sum is of w/N, so that it is a 
 pair of floats, so that nothing is lost on the way. Only when what is left is 1e-10 of what once was in it, the sum is
 computed anew. Classifiers that count by their age are summed at each step, which costs N·d.
 
-The step moves every weight, so it costs the width; a row without loss costs its non-zeros. All products of the step
-are with the row divided by its largest entry, so no row is too large or too small.
+The step moves every weight, so it costs the width; a row without loss costs its non-zeros.
 
 Two classes share one problem, kept in line 0, until a row of a third class splits it in two that mirror each other.
 """
@@ -23,23 +22,10 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact, exact_part, inline, part
-from aggro.engine.rows import (
-    HUGE,
-    NO_ROW,
-    TINY,
-    add,
-    add_over,
-    cut,
-    dot,
-    dot_norm_over,
-    largest,
-    norm,
-    over_squared,
-    score_norm_over,
-)
+from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.rows import add, dot, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown_into, new_tally, seen
-from aggro.engine.steps import PA
-from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
+from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.shared.average import lag_share, mean_of
 from aggro.learners.shared.contest import judge_one_vs_rest, judge_two_classes
 
@@ -114,7 +100,7 @@ def by(state, params, X, i, out, mean):
     """The scores by the last classifiers, or by the means of the iterates."""
     q = norm(X, i) + params.bias
     lines = u8(state.W.shape[0]) if state.split[0] else u8(1)
-    ordinary = q < HUGE
+    ordinary = is_allowed(X, i, q)
     rows = np.float64(state.tally.rows[SEEN])
     for k in range(lines):
         f = dot(X, i, state.W[k, 1:]) + state.W[k, 0]
@@ -122,7 +108,7 @@ def by(state, params, X, i, out, mean):
             f -= (dot(X, i, state.U[k, 1:]) + state.U[k, 0]) / rows
         ordinary &= abs(f) < HUGE
         out[k] = f
-    if not ordinary and not far_scores(state, X, i, out, lines, mean):
+    if not ordinary:
         return np.nan
     if state.W.shape[0] > 1 and not state.split[0]:
         for k in range(u8(2), u8(state.W.shape[0])):
@@ -140,22 +126,6 @@ def look(state, params, X, i, out):
 @inline
 def peek(state, params, X, i, out):
     return by(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
-
-
-@exact_part
-def far_scores(state, X, i, out, lines, mean):
-    """The scores of a row that overflows, cut at ±HUGE; False if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return False
-    m = max(m, 1.0)
-    for k in range(lines):
-        f, _ = score_norm_over(X, i, m, state.W[k, 1:], state.W[k, 0])
-        if mean:
-            u, _ = score_norm_over(X, i, m, state.U[k, 1:], state.U[k, 0])
-            f -= u / state.tally.rows[SEEN]
-        out[k] = cut(f * m)
-    return True
 
 
 @inline
@@ -184,9 +154,8 @@ def split(state):
 
 @part
 def learn(state, params, X, i, y, s, out, q):
-    m = largest(X, i)
     c = u8(np.int64(y))
-    if params.counting and m <= MOST_SUMMED:
+    if params.counting:
         for line in (u8(ALL), c + u8(1)):
             add(X, i, 1.0, state.S[line, 1:])
             state.S[line, 0] += params.bias
@@ -194,58 +163,52 @@ def learn(state, params, X, i, y, s, out, q):
     several = state.tally.rows[LIVE] > 2
     if several and not state.split[0]:
         split(state)
-    if q < TINY and m < NO_ROW:
+    if not q > TINY:  # a row of zeros
         return False
-    m = 1.0 if q < TINY and params.step != PA else max(m, params.bias)
     if not several:
         sign = 2.0 * y - 1.0
         f = out[0] if state.W.shape[0] == 1 else out[1]
-        return step(state, params, X, i, u8(0), u8(2), u8(1), sign, f, s, m)
+        return step(state, params, X, i, u8(0), u8(2), u8(1), sign, f, s, q)
     moved = False
     for k in range(u8(state.tally.rows[LIVE])):
-        moved |= step(state, params, X, i, k, k + u8(1), u8(ALL), 1.0 if k == c else -1.0, out[k], s, m)
+        moved |= step(state, params, X, i, k, k + u8(1), u8(ALL), 1.0 if k == c else -1.0, out[k], s, q)
     return moved
 
 
 @part
-def step(state, params, X, i, k, plus, minus, sign, f, s, m):
+def step(state, params, X, i, k, plus, minus, sign, f, s, q):
     """The step of problem k, its prototype of the lines ``plus`` and ``minus`` of the sums; whether there was one."""
     if 1.0 - sign * f <= 0.0:
         return False
     enqueue(state, params, k)
     total = state.total[k]
     stretch = np.float64(params.queue) / state.places[k, FILLED] if params.ages.shape[0] == 0 else 1.0
-    f, q = product(X, i, m, total[0])
-    low, _ = product(X, i, m, total[1])
-    f = (f + low) * stretch
-    q += over_squared(params.bias, m)
+    f = (product(X, i, total[0]) + product(X, i, total[1])) * stretch
     n_plus, n_minus = state.counts[plus], state.counts[minus]
-    p_plus, _ = product(X, i, m, state.S[plus])
-    p_minus, _ = product(X, i, m, state.S[minus])
+    p_plus, p_minus = product(X, i, state.S[plus]), product(X, i, state.S[minus])
     if minus == u8(ALL):  # what is not of the class
         n_minus -= n_plus
         p_minus -= p_plus
     of_plus, of_minus = share(params, n_plus), share(params, n_minus)
     proto = of_plus * p_plus - of_minus * p_minus
-    alpha = sign * pull(params, 1.0 / m - sign * f, proto, sign, q, s, m) / (1.0 + params.gamma)
-    if not abs(alpha) < np.inf:
+    alpha = sign * pull(params, 1.0 - sign * f, proto, sign, q, s) / (1.0 + params.gamma)
+    if not abs(alpha) < LONGEST:
         alpha = 0.0
     others = of_minus if minus == u8(ALL) else 0.0
     move(state, k, plus, minus, stretch, params.gamma, of_plus + others, of_minus)
-    add_over(X, i, alpha, m, state.W[k, 1:])
-    state.W[k, 0] += alpha * params.bias / m
+    add(X, i, alpha, state.W[k, 1:])
+    state.W[k, 0] += alpha * params.bias
     if state.U.shape[0]:
         lag = alpha * lag_share(state)
-        add_over(X, i, lag, m, state.U[k, 1:])
-        state.U[k, 0] += lag * params.bias / m
+        add(X, i, lag, state.U[k, 1:])
+        state.U[k, 0] += lag * params.bias
     return True
 
 
 @inline
-def product(X, i, m, w):
-    """The product of a line with the row divided by m, the constant feature's included, and ‖x/m‖² without it."""
-    f, q = dot_norm_over(X, i, m, w[1:])
-    return f + w[0] / m, q
+def product(X, i, w):
+    """The product of a line with the row, the constant feature's included."""
+    return dot(X, i, w[1:]) + w[0]
 
 
 @part

@@ -10,9 +10,6 @@ with ξ = 0 for ``pam`` and Cξ² for ``pam2``. With ν = (1 − y w_t·x) + γ(
 
 The prototype is the difference of the two classes' means (or of their sums), times a scale, of all rows so far, this
 one among them. Only a row with loss, y w_t·x < 1, makes a step.
-
-When the row was divided by m (see ``engine.rows``), ν and q are those of the divided row, and the solution reads with
-C·m for ``pam1`` and C·m² for ``pam2``.
 """
 
 from __future__ import annotations
@@ -23,8 +20,6 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline
 from aggro.engine.steps import PA, PA1
-
-MOST_SUMMED = 1e280  # rows with a larger entry are learned, but not summed: a few of them would be no float
 
 
 class MeansParams(NamedTuple):
@@ -49,14 +44,14 @@ def share(params, n):
 
 
 @inline
-def pull(params, left, proto, sign, q, s, m):
-    """α for a row that was divided by m: ``left`` is its loss, ``proto`` its product with the prototype."""
-    nu = left + params.gamma * (1.0 / m - sign * proto)
+def pull(params, left, proto, sign, q, s):
+    """α for a row: ``left`` is its loss, ``proto`` its product with the prototype."""
+    nu = left + params.gamma * (1.0 - sign * proto)
     if not nu > 0.0:
         return 0.0
     C = params.C * s
     if params.step == PA:
         return nu / q
     if params.step == PA1:
-        return min(C * m, nu / q)
-    return nu / (q + (1.0 + params.gamma) * 0.5 / (C * m * m))
+        return min(C, nu / q)
+    return nu / (q + (1.0 + params.gamma) * 0.5 / C)

@@ -22,22 +22,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Each, Numbers
-from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import (
-    HUGE,
-    NO_ROW,
-    TINY,
-    column_dot,
-    column_dot_over,
-    cut,
-    entry,
-    largest,
-    over_squared,
-    stored,
-)
+from aggro.engine.jit.compile import exact_part, inline
+from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.rows import column_dot, entry, is_allowed, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
-from aggro.engine.steps import PA
-from aggro.learners.means.step import MOST_SUMMED, MeansParams, pull, share
+from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.shared.contest import judge_two_classes
 
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
@@ -75,12 +64,12 @@ def grow(state: Pair, params: MeansParams, width: int, models: int) -> Pair:
     return grown_into(state, init(params._replace(average=int(state.W.shape[1] > V)), width, models))
 
 
-def products(X, i, m, W):
-    """The products with u, S₀ and S₁ of the row divided by m, and ‖x/m‖², in one reading."""
+@inline
+def products(X, i, W):
+    """The products of the row with u, S₀ and S₁, and ‖x‖², in one reading."""
     u = first = second = q = 0.0
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        x /= m
         u += x * W[j, u8(U)]
         first += x * W[j, u8(S0)]
         second += x * W[j, u8(S1)]
@@ -88,81 +77,47 @@ def products(X, i, m, W):
     return u, first, second, q
 
 
-def enter(X, i, m, W, c, du, ds, dv):
-    """Add du·x/m to u, ds·x to the sum in column c, dv·x/m to v."""
+@inline
+def enter(X, i, W, c, du, ds, dv):
+    """Add du·x to u, ds·x to the sum in column c, dv·x to v."""
     if W.shape[1] > V:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
-            W[j, u8(U)] += du * (x / m)
+            W[j, u8(U)] += du * x
             W[j, c] += ds * x
-            W[j, u8(V)] += dv * (x / m)
+            W[j, u8(V)] += dv * x
     else:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
-            W[j, u8(U)] += du * (x / m)
+            W[j, u8(U)] += du * x
             W[j, c] += ds * x
-
-
-# For ordinary rows, m = 1, and to the letter for rows whose squared norm is no float.
-products, products_over = inline(products), exact(products)
-enter, enter_over = inline(enter), exact(enter)
 
 
 @inline
 def look(state, params, X, i, out):
-    u, first, second, q = products(X, i, 1.0, state.W)
+    u, first, second, q = products(X, i, state.W)
     first += state.b[S0]
     second += state.b[S1]
     q += params.bias
     shares = state.shares
     f = shares[SCALE, 0] * (u + state.b[U]) + shares[OF_PLUS, 0] * second + shares[OF_MINUS, 0] * first
+    out[0] = f
     out[1] = first
     out[2] = second
-    if not (q < HUGE and abs(f) < HUGE and abs(first) < HUGE and abs(second) < HUGE):
-        f = far_score(state, X, i, 0)
-        q = q if f == f else np.nan
-        out[1] = np.inf  # tells ``learn``
-    out[0] = f
-    return q
+    return q if abs(f) < HUGE and is_allowed(X, i, q) else np.nan
 
 
 @inline
 def peek(state, params, X, i, out):
     if not params.average or state.tally.rows[SEEN] == 0:
         return look(state, params, X, i, out)
-    u, first, second, q = products(X, i, 1.0, state.W)
+    u, first, second, q = products(X, i, state.W)
     v = column_dot(X, i, state.W, u8(V)) + state.b[V]
     sums = state.shares[SUMS:]
     f = sums[SCALE, 0] * (u + state.b[U]) + sums[OF_PLUS, 0] * (second + state.b[S1])
     f = (f + sums[OF_MINUS, 0] * (first + state.b[S0]) + v) / state.tally.rows[SEEN]
-    if not (q < HUGE and abs(f) < HUGE):
-        f = far_score(state, X, i, SUMS)
-        q = q if f == f else np.nan
     out[0] = f
-    return q + params.bias
-
-
-@exact_part
-def far_score(state, X, i, scalars):
-    """The score of a row that overflows, by the scalars from line ``scalars`` on: those of the last iterate (0) or of
-    the average (SUMS). It is cut at ±HUGE, and NaN if the row is not finite.
-    """
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    u, first, second, _ = products_over(X, i, m, state.W)
-    f = of_parts(state, state.shares[scalars:], u, first, second, m)
-    if scalars == SUMS:
-        f = (f + column_dot_over(X, i, m, state.W, u8(V), state.b[V])) / state.tally.rows[SEEN]
-    return cut(f * m)
-
-
-@exact
-def of_parts(state, shares, u, first, second, m):
-    """The score of a row divided by m, from the products with its parts, the intercept's among them."""
-    f = shares[SCALE, 0] * (u + state.b[U] / m)
-    return f + shares[OF_PLUS, 0] * (second + state.b[S1] / m) + shares[OF_MINUS, 0] * (first + state.b[S0] / m)
+    return q + params.bias if abs(f) < HUGE and is_allowed(X, i, q) else np.nan
 
 
 @inline
@@ -178,30 +133,33 @@ def drift(state, y, counting):
 
 
 @inline
-def demand(state, params, y, s, f, first, second, q, m, counting):
-    """How far u goes along the row divided by m, and whether the row makes a step; nothing is changed yet."""
+def demand(state, params, y, s, f, first, second, q, counting):
+    """How far u goes along the row, and whether the row makes a step; nothing is changed yet."""
     sign = 2.0 * y - 1.0
-    du = drift(state, y, counting) * m
-    left = 1.0 / m - sign * f
-    if left <= 0.0:
+    du = drift(state, y, counting)
+    left = 1.0 - sign * f
+    if left <= 0.0 or not q > TINY:  # a row of zeros makes no step, but its class has one more
         return du, False
     n_first, n_second = state.counts[0], state.counts[1]
     if y > 0.5:
-        second += counting * q * m
+        second += counting * q
         n_second += counting
     else:
-        first += counting * q * m
+        first += counting * q
         n_first += counting
     proto = share(params, n_second) * second - share(params, n_first) * first
-    return du + sign * pull(params, left, proto, sign, q, s, m) / state.shares[SCALE, 0], True
+    move = pull(params, left, proto, sign, q, s) / state.shares[SCALE, 0]
+    if not move < LONGEST:
+        return du, False
+    return du + sign * move, True
 
 
 @inline
-def to_mean(state, y, du, m, counting):
-    """What v gets along the row divided by m, so that the sum of the iterates so far stays."""
+def to_mean(state, y, du, counting):
+    """What v gets along the row, so that the sum of the iterates so far stays."""
     shares = state.shares
     of_sum = OF_PLUS if y > 0.5 else OF_MINUS
-    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + of_sum, 0] * m
+    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + of_sum, 0]
 
 
 @inline
@@ -252,16 +210,12 @@ def fold(state):
 @inline
 def learn(state, params, X, i, y, s, out, q):
     f, first, second = out[0], out[1], out[2]
-    if not (TINY < q < HUGE and abs(f) < HUGE and abs(first) < HUGE):
-        return learn_far(state, params, X, i, y, s, q)
     counting = np.float64(params.counting)
-    du, moved = demand(state, params, y, s, f, first, second, q, 1.0, counting)
-    if not abs(du) < HUGE:
-        return learn_far(state, params, X, i, y, s, q)
-    dv = to_mean(state, y, du, 1.0, counting)
+    du, moved = demand(state, params, y, s, f, first, second, q, counting)
+    dv = to_mean(state, y, du, counting)
     if moved or params.counting:
         c = u8(S1 if y > 0.5 else S0)
-        enter(X, i, 1.0, state.W, c, du, counting, dv)
+        enter(X, i, state.W, c, du, counting, dv)
         enter_intercept(state, c, du * params.bias, counting * params.bias, dv * params.bias)
     return finish(state, params, y, moved, counting)
 
@@ -272,33 +226,6 @@ def enter_intercept(state, c, du, ds, dv):
     state.b[c] += ds
     if state.b.shape[0] > V:
         state.b[V] += dv
-
-
-@exact_part
-def learn_far(state, params, X, i, y, s, q):
-    """The same for a row whose squared norm is no float: on the row divided by its largest entry."""
-    if state.shares[SCALE, 0] < 1.0:
-        fold(state)
-    m = largest(X, i)
-    counting = np.float64(params.counting) if m <= MOST_SUMMED else 0.0
-    if q < TINY and m < NO_ROW:  # there is no row, but its class has one more
-        du, moved, m = drift(state, y, counting), False, 1.0
-    else:
-        m = 1.0 if q < TINY and params.step != PA else max(m, params.bias)
-        u, first, second, q = products_over(X, i, m, state.W)
-        f = of_parts(state, state.shares, u, first, second, m)
-        q += over_squared(params.bias, m)
-        first += state.b[S0] / m
-        second += state.b[S1] / m
-        du, moved = demand(state, params, y, s, f, first, second, q, m, counting)
-        if not abs(du) < np.inf:
-            du, moved = drift(state, y, counting) * m, False
-    dv = to_mean(state, y, du, m, counting)
-    c = u8(S1 if y > 0.5 else S0)
-    enter_over(X, i, m, state.W, c, du, counting, dv)
-    bias = params.bias / m
-    enter_intercept(state, c, du * bias, counting * params.bias, dv * bias)
-    return finish(state, params, y, moved, counting)
 
 
 PAIR = Rule(

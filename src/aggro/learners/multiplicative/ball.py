@@ -27,7 +27,8 @@ import numpy as np
 
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, add, below, largest
+from aggro.engine.limits import HUGE
+from aggro.engine.rows import add, below
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
@@ -93,7 +94,7 @@ def factor(state, params):
 
 @inline
 def distance(state, params, X, i):
-    """‖x − w‖, cut at HUGE; NaN if the row is not finite."""
+    """‖x − w‖; NaN if the row is not allowed."""
     p = factor(state, params)
     slope = state.slope[1:]
     return distance_from(X, i, slope, slope, p, 0.0, u8(slope.shape[0]), p * p * state.square[0])
@@ -134,7 +135,7 @@ def approach(state, params, X, i, radius, unit, s):
     slope = state.slope
     p = factor(state, params)
     for j in range(u8(slope.shape[0])):
-        slope[j] *= -p
+        slope[j] = 0.0 - p * slope[j]  # never −0, which would stay where there is no corner
     add(X, i, 1.0, slope[1:])
     if params.step == PRINTED:
         top = 0.0
@@ -160,7 +161,7 @@ def learn(state, params, X, i, y, s, out, d):
         if radius == 0.0:
             return False
         unit = radius
-    if d <= radius or largest(X, i) >= HUGE:
+    if d <= radius:
         return False
     return approach(state, params, X, i, radius, unit, s)
 

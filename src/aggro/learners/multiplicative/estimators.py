@@ -70,6 +70,7 @@ class Multiplicative(Weights):
             self._size(),
             float(self.fit_intercept),
             int(self.n_features or 0),
+            int(bool(regression) and self.step in ("pa2", "ls")),
         )
 
     def _size(self) -> float:

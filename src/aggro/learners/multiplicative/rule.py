@@ -34,7 +34,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, NO_ROW, below, largest
+from aggro.engine.limits import HUGE, TINY
+from aggro.engine.rows import below, is_allowed, largest, norm
 from aggro.engine.rule import LIVE, Rule, Tally, eights, grown_into, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
@@ -84,6 +85,7 @@ class SimplexParams(NamedTuple):
     radius: float
     bias: float  # 1.0 with an intercept, else 0.0
     corners: int  # features that are corners from the start
+    squared: int = 0  # whether the step minimises the square of a number's loss
 
 
 def init(params: SimplexParams, width: int, models: int) -> Simplex:
@@ -115,7 +117,7 @@ def gap_of(params, y, f):
 def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     """The step of one model towards a row with a loss: whether it moved."""
     m = max(largest(X, i), params.bias)
-    if m < NO_ROW:
+    if not m * m > TINY:  # a row of zeros
         return False
     joined = join_all(X, i, params.bias, theta, slope, mass, norm)
     if joined:
@@ -137,9 +139,13 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
 @inline
 def look(state, params, X, i, out):
     out[0] = score(X, i, state.slope, state.norm, params.radius)
-    if params.signed == 0 and below(X, i, 0.0):
-        return np.nan
-    return out[0]
+    return 1.0 if is_taken(params, X, i) and abs(out[0]) < np.inf else np.nan
+
+
+@inline
+def is_taken(params, X, i):
+    """Whether all values of a row are within the limits, and none below 0 where there are no signs."""
+    return is_allowed(X, i, norm(X, i)) and not (params.signed == 0 and below(X, i, 0.0))
 
 
 @inline
@@ -166,17 +172,13 @@ SIMPLEX = Rule(
 
 @inline
 def look_many(state, params, X, i, out):
-    bad = params.signed == 0 and below(X, i, 0.0)
-    scored = False
+    good = is_taken(params, X, i)
     for k in range(u8(state.theta.shape[0])):
         out[k] = 0.0
         if state.norm[k, TOTAL] > 0.0:
-            scored = True
             out[k] = score(X, i, state.slope[k], state.norm[k], params.radius)
-            bad |= out[k] != out[k]
-    if not scored:
-        bad |= not largest(X, i) < np.inf
-    return np.nan if bad else 0.0
+            good &= abs(out[k]) < np.inf
+    return 1.0 if good else np.nan
 
 
 @inline

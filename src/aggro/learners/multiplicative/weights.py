@@ -34,7 +34,8 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, cut, dot, entry, largest, score_norm_over, stored
+from aggro.engine.limits import HUGE
+from aggro.engine.rows import cut, dot, entry, stored
 
 TOTAL, LOW, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
 REACH = 300.0  # logs this far above the level ask for another level
@@ -174,23 +175,9 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
         relevel(theta, slope, mass, norm)
 
 
-@exact_part
-def far_score(X, i, slope, norm, radius):
-    """The score of a row that overflows, cut at ±HUGE; NaN if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    f, _ = score_norm_over(X, i, m, slope[1:], slope[0])
-    z = norm[TOTAL] + norm[LOW]
-    return cut(f / z * m * radius) if z > 0.0 else 0.0
-
-
 @inline
 def score(X, i, slope, norm, radius):
-    """w·x + b, cut at ±HUGE; NaN if the row is not finite."""
+    """w·x + b, cut at ±HUGE."""
     f = dot(X, i, slope[1:]) + slope[0]
-    if not abs(f) < HUGE:
-        return far_score(X, i, slope, norm, radius)
     z = norm[TOTAL] + norm[LOW]
     return cut(f / z * radius) if z > 0.0 else 0.0

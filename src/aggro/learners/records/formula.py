@@ -6,22 +6,27 @@ import numpy as np
 
 from aggro.encoding.encoder import Encoder
 from aggro.encoding.vocabulary import ABSENT
-from aggro.engine.scaling import Scale
+from aggro.engine.column_moments import Moments, centres_and_factors
 from aggro.learners.shared.formula import Formula, Linear, NoFormula, Scaled
+
+INSIDE = (
+    "Export the learner inside, model.estimator_, and give it the features that model.encoded(X).X makes; or train a "
+    "model of the columns that are numbers."
+)
 
 
 def number_stages(encoder: Encoder, n: int) -> tuple[Formula, list[str]]:
-    """From numbers, which may be missing (NaN), to n features; and the columns that they are of."""
+    """The stages from columns of numbers, which may be missing (NaN), to n features; and the names of those columns."""
     layout = encoder.layout()
     others = [*layout.strings, *(name for name, *_ in layout.dates)]
     if others:
         shown = ", ".join(f"{name!r} ({encoder.columns[name].role.value})" for name in others[:5])
         more = " …" if len(others) > 5 else ""
         raise NoFormula(
-            f"This model reads columns that are not numbers, which cannot be exported: {shown}{more}. Export the "
-            "learner inside, model.estimator_, and give it the features that model.encoded(X).X makes; or train a "
-            "model of the columns that are numbers."
+            f"This model reads columns that are not numbers, which cannot be exported: {shown}{more}. {INSIDE}"
         )
+    if layout.bounds:
+        raise NoFormula(f"Column {layout.bounds[0][0]!r} has bounds such as <0.5, which cannot be exported. {INSIDE}")
     columns, width = layout.number_columns.tolist(), len(layout.slots)
     missing = {encoder.vocabulary.column(j): j for j in range(encoder.width) if encoder.vocabulary.kind(j) == ABSENT}
     places = np.zeros((2 * width, n))
@@ -29,7 +34,8 @@ def number_stages(encoder: Encoder, n: int) -> tuple[Formula, list[str]]:
         for row, j in ((k, feature), (width + k, missing.get(column, n))):
             if j < n:
                 places[row, j] = 1.0
-    mode = int(Scale.STANDARD if encoder.options.scale else Scale.NONE)
-    counts, means, squares = (part[layout.slots] for part in encoder.moments)
-    scaled = Scaled(mode, counts, counts, means, squares, missing=True)
-    return (scaled, Linear(places, np.zeros(n))), [name for name, _ in layout.numbers]
+    means, factors = centres_and_factors(Moments(*(part[layout.slots] for part in encoder.moments)))
+    if not encoder.options.scale:
+        means, factors = np.zeros(width), np.ones(width)
+    scaled = Scaled(means, factors, missing=True)
+    return (scaled, Linear(places, np.zeros(n))), [name for name, *_ in layout.numbers]

@@ -1,4 +1,4 @@
-"""What a record learner is given and hands on: one record, rows of a table, rows of features."""
+"""The input of a record learner, checked: one record, rows of a table, rows of features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 
 def as_record(x: Any) -> Mapping[str, Any]:
-    """One record: a dict with text for names, or a text."""
+    """Check one record: a dict whose keys are text, or a single text."""
     if isinstance(x, str):
         return {"": x}
     if not isinstance(x, Mapping):
@@ -40,27 +40,42 @@ def as_record(x: Any) -> Mapping[str, Any]:
     return x
 
 
+def of_fractions(y: Any) -> bool:
+    """Whether any of the labels is a number with a fraction, which no class is."""
+    if isinstance(y, float | np.floating):
+        return bool(np.isfinite(y)) and not float(y).is_integer()
+    kind = getattr(getattr(y, "dtype", None), "kind", None)
+    if isinstance(y, str | int | None) or (kind is not None and kind not in "fO"):
+        return False
+    try:
+        labels = np.asarray(y)
+        labels = labels.astype(np.float64) if labels.dtype.kind in "fO" and labels.ndim == 1 else np.zeros(0)
+    except (TypeError, ValueError):  # words among them
+        return False
+    return bool((np.isfinite(labels) & (labels != np.trunc(labels))).any())
+
+
 def names_of(given: Any) -> tuple[str, ...]:
-    """A name or several as a tuple."""
+    """Convert a name, or several, to a tuple."""
     return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def described(columns: Mapping[str, Column]) -> str:
-    """Columns and their roles, in one line."""
+    """Describe columns and their roles in one line, for error messages."""
     if not columns:
         return "they are empty"
     return ", ".join(f"{name!r} is {column.role.value} ({column.why})" for name, column in [*columns.items()][:8])
 
 
 def some_rows(columns: Any, rows: np.ndarray) -> Any:
-    """These rows of a table."""
+    """Select rows of a table."""
     if isinstance(columns, Ready):
         return columns.some(rows)
     return {name: taken(column, rows) for name, column in columns.items()}
 
 
 def taken(column: Any, rows: np.ndarray) -> Any:
-    """These rows of a column."""
+    """Select rows of a column."""
     if hasattr(column, "to_pylist"):
         return column.take(rows)
     return column[rows] if isinstance(column, np.ndarray) else [column[i] for i in rows.tolist()]

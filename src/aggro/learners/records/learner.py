@@ -1,4 +1,4 @@
-"""Raw records, tables and texts as they come, and a learner behind them."""
+"""A learner for raw records, tables and texts: an encoder, and any learner behind it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,40 @@ import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
+from aggro.engine.frames import validated
 from aggro.learners.records.formula import number_stages
-from aggro.learners.records.given import Rows, as_record, described, names_of, some_rows, taken
+from aggro.learners.records.given import Rows, as_record, described, names_of, of_fractions, some_rows, taken
+from aggro.learners.shared.attributes import Settable
 from aggro.learners.shared.detector import Detector
+from aggro.learners.shared.drifts import tells
 from aggro.learners.shared.features import Ordered
 from aggro.learners.shared.forks import Turn, turn_of
 from aggro.learners.shared.formula import Formula
 from aggro.learners.shared.inputs import as_weights
 from aggro.learners.shared.inside import model_of, task_of
+from aggro.learners.shared.later import TakesLaterLabels, predict_for_later
 from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.model import NESTED
 from aggro.learners.shared.one_row import Explanation, as_weight
 from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number, check_params
+from aggro.streams.tables.flatten import flat_record
 from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
+from aggro.streams.tables.written_numbers import check_marks
 
 NONE = Kind(None, "None")
 SHARES = ("predict_proba", "predict_proba_one", "proba_chunk")  # what a classifier inside can be asked
-ASKING = ("ask", "query_one", "query_chunk")  # what an ActiveLearner inside has, and takes rows for
-PASSED_ON = ("answer", "forget", "asked", "as_asked", "flush")  # and what is asked of it as it is
+ASKING = ("ask", "query_one", "query_chunk", "answer")  # what an ActiveLearner inside has, and takes rows for
+PASSED_ON = ("forget", "asked", "as_asked", "flush")  # and what is asked of it as it is
 
 
 class Names:
-    """A name or several, or None."""
+    """A constraint: a name, several names, or None."""
 
     def accepts(self, value: Any) -> bool:
         if value is None or isinstance(value, str):
@@ -44,14 +50,27 @@ class Names:
         return "a name, a list of names or None"
 
 
+class Optional:
+    """A constraint: one of a few values, or None."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or any(type(value) is type(one) and value == one for one in self.values)
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(map(repr, self.values))}, or None"
+
+
 def of_scaled_numbers(learner: Any) -> Any:
-    """The learner, for numbers that are scaled before it sees them: one that would do so by itself need not."""
+    """Change a learner with ``scale="auto"`` to scale targets alone, since the encoder scales numbers already."""
     if learner.__dict__.get("scale") == "auto":
-        learner.scale = None
+        learner.scale = "target" if task_of(learner) == "regression" else None
     return learner
 
 
-class RecordLearner:
+class RecordLearner(TakesLaterLabels, Settable):
     """Learn from raw records, tables or texts: numbers, categories, text and dates as they come.
 
     What each column is for is found out from its first rows; numbers are scaled, categories and words become features
@@ -62,12 +81,17 @@ class RecordLearner:
     ----------
     estimator : learner, default=None
         The learner inside, which is copied: any of this library, also an ``ActiveLearner``. None for
-        ``PAClassifier()``.
+        ``PAClassifier()``, or for ``PARegressor()`` if the first labels are numbers with fractions.
     number, category, text, date, ignore : str or list of str, default=None
         Columns that have these roles; the others are guessed, by the rule in ``aggro.streams.tables.roles``.
     na : str or list of str, default=None
         Words that mean a missing value, besides the usual ones ("", "?", "NA", "n/a", "null" …). In a column of
         numbers every word does.
+    decimal, thousands : str, default=None
+        The marks in numbers that are text, such as decimal="," and thousands="." for 60.355,18. None to guess them for
+        each column.
+    dayfirst : bool, default=None
+        Whether 03/04/2024 is the third of April. None to guess it for each column.
     scale : bool, default=True
         Standardise numbers by their mean and deviation so far.
     words : {"counts", "presence"}, default="counts"
@@ -113,6 +137,9 @@ class RecordLearner:
         "date": Names(),
         "ignore": Names(),
         "na": Names(),
+        "decimal": Optional((",", ".")),
+        "thousands": Optional((",", ".", " ", "'", "")),
+        "dayfirst": Optional((True, False)),
         "scale": Flag(),
         "words": Choice(("counts", "presence")),
         "ngrams": Number(1, 8, integer=True),
@@ -132,6 +159,9 @@ class RecordLearner:
         date: str | Sequence[str] | None = None,
         ignore: str | Sequence[str] | None = None,
         na: str | Sequence[str] | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        dayfirst: bool | None = None,
         scale: bool = True,
         words: str = "counts",
         ngrams: int = 1,
@@ -144,6 +174,9 @@ class RecordLearner:
         self.date = date
         self.ignore = ignore
         self.na = na
+        self.decimal = decimal
+        self.thousands = thousands
+        self.dayfirst = dayfirst
         self.scale = scale
         self.words = words
         self.ngrams = ngrams
@@ -151,6 +184,7 @@ class RecordLearner:
 
     # One record -----------------------------------------------------------------------------------
 
+    @tells
     def learn_one(self, x: Any, y: Any = None, weight: float = 1.0) -> Self:
         """Learn one record.
 
@@ -164,31 +198,43 @@ class RecordLearner:
             How much the record counts: it scales C.
         """
         record = as_record(x)
-        with self._entered():
-            encoder, inner = self._encoder, self.estimator_
-            if as_weight(weight) == 0.0:
-                return self
-            mark = encoder.mark()
-            try:
-                row = Ordered(*encoder.learn_one(record))
-                if isinstance(inner, Detector):
-                    inner.learn_one(row, weight=weight)
-                else:
-                    inner.learn_one(row, y, weight)
-            except BaseException:
-                encoder.restore(mark)
-                raise
+        self._turn_to_take().alone(self._learn_record, record, y, weight)
         return self
 
-    def predict_one(self, x: Any) -> Any:
-        """The label, or the number, of one record; None if nothing was learned yet."""
+    def _learn_record(self, record: Any, y: Any, weight: float) -> None:
+        encoder, inner = self._encoder, self.estimator_
+        if as_weight(weight) == 0.0:
+            return
+        record = flat_record(record, encoder.columns)
+        mark = encoder.mark()
+        try:
+            row = Ordered(*encoder.learn_one(record))
+            inner = self._suit(inner, y)
+            if isinstance(inner, Detector):
+                inner.learn_one(row, weight=weight)
+            else:
+                inner.learn_one(row, y, weight)
+        except BaseException:
+            encoder.restore(mark)
+            raise
+
+    def predict_one(self, x: Any, id: Any = None) -> Any:
+        """The label, or the number, of one record; None if nothing was learned yet.
+
+        With an ``id``, the record waits for ``label(id, y)``.
+        """
+        if id is not None:
+            return predict_for_later(self, x, id)
         record = as_record(x)
         if "_encoder" not in self.__dict__:
             self._check_params()
             return self._copy_of_estimator().predict_one({})
-        with self._entered():
-            self._check_known(self._encoder, record, "record has no field")
-            return self.estimator_.predict_one(Ordered(*self._encoder.transform_one(record)))
+        return self._turn_to_take().alone(self._predict_record, record)
+
+    def _predict_record(self, record: Any) -> Any:
+        record = flat_record(record, self._encoder.columns)
+        self._check_known(self._encoder, record, "record has no field")
+        return self.estimator_.predict_one(Ordered(*self._encoder.transform_one(record)))
 
     def decision_one(self, x: Any) -> Any:
         """The score of one record, as the learner inside gives it."""
@@ -197,7 +243,7 @@ class RecordLearner:
             return inner.decision_one(row)
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
-        """What each part of one record has to do with its score, in the record's own terms.
+        """Explain the score of one record by the contributions of its cells, categories and words.
 
         Parameters
         ----------
@@ -225,17 +271,19 @@ class RecordLearner:
 
     @contextmanager
     def _asked(self, record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
-        """The learner inside and one record as it takes it, while no other thread learns."""
+        """A context for one record: the learner inside and the encoded record, while no other thread learns."""
         if "_encoder" not in self.__dict__:
             self._check_params()
             yield self._copy_of_estimator(), {}
             return
         with self._turn() as (encoder, inner):
+            record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             yield inner, Ordered(*encoder.transform_one(record))
 
     # Many -----------------------------------------------------------------------------------------
 
+    @tells
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from scratch.
 
@@ -254,7 +302,7 @@ class RecordLearner:
             The learner.
         """
         self._check_params()
-        inner = self._copy_of_estimator()
+        inner = self._copy_of_estimator(y)
         if inner.__dict__.get("warm_start"):
             raise ValueError("fit starts anew, so warm_start=True means nothing inside. Call partial_fit to go on.")
         encoder = self.new_encoder()
@@ -286,6 +334,7 @@ class RecordLearner:
         """
         return self._go_on(X, y, classes, sample_weight, {})
 
+    @tells
     def _go_on(self, X: Any, y: Any, classes: Any, sample_weight: Any, columns: Mapping[str, Column]) -> Self:
         with self._turn() as (encoder, inner):
             mark = encoder.mark()
@@ -293,6 +342,7 @@ class RecordLearner:
                 if columns and not encoder.columns:
                     encoder.settle(columns)
                 rows = self._learned(encoder, X, y, sample_weight)
+                inner = self._suit(inner, y) if classes is None else inner
                 if classes is None:
                     inner.learn_chunk(rows)
                 elif isinstance(inner, Learner) and task_of(inner) == "classification":
@@ -349,10 +399,11 @@ class RecordLearner:
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def encoded(self, X: Any) -> Encoded:
-        """Rows as the learner inside sees them, and how many of their categories and words are known to it."""
+        """Encode rows as the learner inside sees them, and count their known and unknown categories and words."""
         self._known()
         columns, n = self._table(X)
         with self._turn() as (encoder, _):
+            columns = encoder.flat(columns)
             self._check_known(encoder, columns, "table has no column")
             return encoder.transform(columns, n)
 
@@ -364,7 +415,7 @@ class RecordLearner:
 
     @contextmanager
     def _asked_about(self, X: Any) -> Iterator[tuple[Any, Rows]]:
-        """The learner inside and the rows as it takes them, while no other thread learns."""
+        """A context for many rows: the learner inside and the encoded rows, while no other thread learns."""
         if model_of(self) is None:
             from sklearn.exceptions import NotFittedError
 
@@ -374,6 +425,7 @@ class RecordLearner:
             )
         columns, n = self._table(X)
         with self._turn() as (encoder, inner):
+            columns = encoder.flat(columns)
             self._check_known(encoder, columns, "table has no column")
             self._warn_of_missing(encoder, columns)
             yield inner, Rows(encoder.transform(columns, n).X)
@@ -391,8 +443,10 @@ class RecordLearner:
             )
 
     def _learned(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """The rows as features, learned by the encoder; without those of weight 0."""
+        """Encode rows, and let the encoder learn from them; rows of weight 0 are left out."""
         columns, n = self._table(X)
+        y = validated(y)
+        columns = encoder.flat(columns)
         if y is not None and hasattr(y, "__len__") and len(y) != n:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
         weights = as_weights(sample_weight, n)
@@ -413,7 +467,7 @@ class RecordLearner:
 
     @staticmethod
     def _check_known(encoder: Encoder, columns: Columns | Mapping[str, Any], what: str) -> None:
-        """Refuse rows in which nothing is known to the model: an answer would be about nothing."""
+        """Refuse rows without a single column that the model has learned from."""
         met = encoder.columns
         if any(name in met and met[name].role in USED for name in columns):
             return
@@ -428,28 +482,28 @@ class RecordLearner:
 
     @property
     def columns_(self) -> dict[str, Column]:
-        """What each column is for."""
+        """The known columns, with their roles."""
         return dict(self._known().columns)
 
     @property
     def feature_names_(self) -> list[str]:
-        """What the features are called."""
+        """The names of the features."""
         encoder = self._known()
         return [encoder.name(j) for j in range(encoder.width)]
 
     @property
     def strays_(self) -> dict[str, int]:
-        """Cells of number and date columns that were something else."""
+        """How many cells of each number or date column held something else."""
         return dict(self._known().counts.strays)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns are known."""
+        """The number of known columns."""
         return len(self._known().columns)
 
     @property
     def encoder_(self) -> Encoder:
-        """What turns cells into features."""
+        """The encoder, which turns cells into features."""
         return self._known()
 
     def _known(self) -> Encoder:
@@ -458,7 +512,7 @@ class RecordLearner:
         return self._encoder
 
     def __getattr__(self, name: str) -> Any:
-        """What is known of the learner inside, and what an active one can be asked."""
+        """Fitted attributes of the learner inside, and the methods of an active learner."""
         inner = self.__dict__.get("estimator_")
         if name.startswith("__") or name in ("estimator_", "_encoder", "_lock"):
             raise AttributeError(name)
@@ -469,7 +523,7 @@ class RecordLearner:
         if name.endswith("_") and inner is not None:
             return getattr(inner, name)
         if name in ASKING and hasattr(inner, name):
-            return {"ask": self._ask, "query_one": self._query_one, "query_chunk": self._query_chunk}[name]
+            return getattr(self, f"_{name}")
         if name in PASSED_ON and hasattr(inner, name) and "estimator_" in self.__dict__:
             return getattr(inner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -479,28 +533,35 @@ class RecordLearner:
     def _query_one(self, x: Any) -> bool:
         record = as_record(x)
         with self._turn() as (encoder, inner):
+            record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             return bool(inner.query_one(encoder.transform_one(record)))
 
     def _ask(self, id: Any, x: Any) -> bool:
         record = as_record(x)
         with self._turn() as (encoder, inner):
+            record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             return bool(inner.ask(id, encoder.transform_one(record)))
+
+    @tells
+    def _answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
+        self.estimator_.answer(id, y, weight)
+        return self
 
     def _query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
         with self._turn() as (encoder, inner):
             if not encoder.columns and getattr(chunk, "columns", None):
                 encoder.settle(chunk.columns)
             columns, n = columns_of(chunk.X)
-            rows = Rows(encoder.transform(columns, n).X, weight=chunk.weight)
+            rows = Rows(encoder.transform(encoder.flat(columns), n).X, weight=chunk.weight)
             found: int | None = inner.query_chunk(rows, start, stop, insist=insist)
             return found
 
     # The parts ------------------------------------------------------------------------------------
 
     def settle(self, columns: Mapping[str, Column]) -> Self:
-        """Say what the columns are for, all at once and for good, before anything is learned.
+        """Set the roles of all columns for good, before anything is learned.
 
         Parameters
         ----------
@@ -514,7 +575,7 @@ class RecordLearner:
         return self
 
     def go_on_with(self, learner: Any, encoder: Encoder) -> Self:
-        """Put a learner and an encoder inside that have learned before; they are not copied."""
+        """Continue with a trained learner and a trained encoder; they are not copied."""
         if learner is not None:
             self._check_inner(learner)
         self._check_params()
@@ -536,38 +597,51 @@ class RecordLearner:
 
     @contextmanager
     def _turn(self) -> Iterator[tuple[Encoder, Any]]:
-        with self._entered():
-            yield self._encoder, self.estimator_
+        turn = self._turn_to_take()
+        with turn.lock:
+            try:
+                turn.thread = get_ident()
+                yield self._encoder, self.estimator_
+            finally:
+                turn.thread = 0
 
-    def _entered(self) -> Any:
-        """The turn to enter, with an encoder and a learner inside to be found there."""
+    def _turn_to_take(self) -> Turn:
+        """The turn to take before a call. Makes the encoder and the learner inside, if there are none yet."""
         turn = turn_of(self)
-        if turn.is_mine():
-            raise RuntimeError(NESTED)
+        turn.check_free()
         if "_encoder" not in self.__dict__:
             with turn.lock:
                 if "_encoder" not in self.__dict__:
                     self._check_params()
                     self.__dict__.update(_encoder=self.new_encoder(), estimator_=self._copy_of_estimator())
-        return turn.lock
+        return turn
 
     def new_encoder(self) -> Encoder:
-        """An encoder that knows nothing yet, as the parameters are now."""
+        """Make an empty encoder, with the current parameters."""
         said_of = ("number", "category", "text", "date", "ignore", "na")
         roles: dict[str, Any] = {role: names_of(getattr(self, role)) for role in said_of}
         said = NOTHING_SAID._replace(**roles)
+        said = said._replace(decimal=self.decimal, thousands=self.thousands, dayfirst=self.dayfirst)
         said.roles()  # refuses a column with two of them
+        check_marks(said.decimal, said.thousands)
         return Encoder(said, Options(bool(self.scale), self.words, int(self.ngrams), int(self.max_features)))
 
-    def _copy_of_estimator(self) -> Any:
-        """The learner inside."""
-        return of_scaled_numbers(self._unlearned()) if self.scale else self._unlearned()
+    def _copy_of_estimator(self, y: Any = None) -> Any:
+        """Make an untrained learner to put inside; without an ``estimator``, its task follows from the labels y."""
+        inner = self._unlearned(y)
+        return of_scaled_numbers(inner) if self.scale else inner
 
-    def _unlearned(self) -> Any:
+    def _suit(self, inner: Any, y: Any) -> Any:
+        """The learner inside; without an ``estimator``, a regressor replaces it if the first labels have fractions."""
+        if self.estimator is None and y is not None and model_of(inner) is None and of_fractions(y):
+            inner = self.estimator_ = self._copy_of_estimator(y)
+        return inner
+
+    def _unlearned(self, y: Any = None) -> Any:
         if self.estimator is None:
-            from aggro.estimators import PAClassifier
+            from aggro import estimators
 
-            return PAClassifier()
+            return estimators.PARegressor() if y is not None and of_fractions(y) else estimators.PAClassifier()
         if "_model" not in self.estimator.__dict__ and "estimator_" not in self.estimator.__dict__:
             return copy.deepcopy(self.estimator)
         from sklearn.base import clone  # without what it has learned

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.rule import MISTAKES, RULES, SEEN, Rule
+from aggro.engine.rule import MISTAKES, SEEN, Rule
 from aggro.learners.second_order.rule import BELIEF, MAPPED_BELIEF, SCALED_BELIEF, Belief
-from aggro.learners.second_order.step import BeliefParams, Method
+from aggro.learners.second_order.step import NUMBER, BeliefParams, Method
 from aggro.learners.shared.average import mean_of
+from aggro.learners.shared.columns import columns_of
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
@@ -78,8 +79,9 @@ class SecondOrder(PreparedWeights):
         phi = [NormalDist().inv_cdf(eta) if eta < 1.0 else 0.0 for eta in settings["eta"]]  # AROW has none
         members = frozen(np.array([phi, settings["r"], settings["C"]], np.float64))
         full, bias = int(self.covariance == "full"), float(self.fit_intercept)
-        method, scale = int(self._method()), mode_of(self.scale)
-        return BeliefParams(method, members.shape[1], members, bias, int(self.average), full, scale, self._map())
+        method, scale = int(self._method()), self._mode()
+        rest = full, scale, self._map(), 0, int(method == NUMBER)
+        return BeliefParams(method, members.shape[1], members, bias, int(self.average), *rest)
 
     def _check_change(self, state: Any) -> None:
         self._check_preparation(state)
@@ -110,7 +112,7 @@ class SecondOrder(PreparedWeights):
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """Scores, and their deviations behind them if there is room; those in units that the rule knows."""
-        if scores.shape[1] > RULES[type(view.state)].columns(view.state):
+        if scores.shape[1] > columns_of(view.state):
             state = view.state
             if hasattr(state, "scaling"):
                 state = state._replace(scaling=state.scaling._replace(target=np.zeros(0)))
@@ -120,7 +122,7 @@ class SecondOrder(PreparedWeights):
     def _deviations(self, view: View, scores: np.ndarray) -> np.ndarray:
         """Those behind the scores, in units of the target."""
         found: np.ndarray = scores[:, scores.shape[1] // 2 :]
-        return found * unit_of(view.state.scaling) if view.params.to_number and view.params.scale else found
+        return found * unit_of(view.state.scaling.target) if view.params.to_number and view.params.scale else found
 
     def _shown(self, view: View, deviations: np.ndarray) -> np.ndarray:
         """Deviations as users see them: in the order of the scores."""
@@ -142,23 +144,26 @@ class SecondOrder(PreparedWeights):
         deviations : array of shape (n_samples,) or (n_samples, n_classes)
             As ``decision_function`` has the scores; of numbers, as ``predict``.
         """
-        model = self._fitted()
-        view, scores = self._scores(X, more=RULES[type(model.state)].columns(model.state))
-        return self._shown(view, self._deviations(view, scores))
+        with self._scored(X, more=columns_of) as (view, scores):
+            return self._shown(view, self._deviations(view, scores))
 
     def decision_std_one(self, x: Any) -> Any:
-        """The same for one row: a float, or from three classes on an array in the order of ``classes_``."""
+        """The standard deviation of one row's score, √(x'Σx).
+
+        It is a float, or from three classes on an array in the order of ``classes_``.
+        """
         model = self._fitted()
-        model.check_free()
-        with model.guard:
-            self._score_one(model, x)  # prepares, and refuses what is not finite
-            view = model.view()
-            shown = self._shown(view, self._deviations(view, self._score_surely(model, x)))[0]
+        shown = model.alone(self._deviate_one, model, x)
         return float(shown) if shown.ndim == 0 else shown
+
+    def _deviate_one(self, model: Model, x: Any) -> Any:
+        self._score_one(model, x)  # prepares, and refuses what is not finite
+        view = model.view()
+        return self._shown(view, self._deviations(view, self._score_surely(model, x)))[0]
 
     def _score_surely(self, model: Model, x: Any) -> np.ndarray:
         """The scores of one row, and their deviations behind them; it was scored before. Needs the guard."""
-        scores = np.empty((1, 2 * RULES[type(model.state)].columns(model.state)))
+        scores = np.empty((1, 2 * columns_of(model.state)))
         self._score_rows(model.view(), self._row(model, x, False).value[0], scores)
         return scores
 

@@ -87,7 +87,11 @@ def lag(X, i, a, bias, u, sigma):
 
 @exact_part
 def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
-    """The same for a matrix Σ, and for the lag if there is one; ``work`` has room for Σx.
+    """μ ← μ + aΣx and Σ⁻¹ ← Σ⁻¹ + κxx', for a full matrix Σ; if there is a lag, u ← u + a·share·Σx before Σ changes.
+
+    ``work`` has room for Σx.
+
+    ``work`` has room for Σx.
 
     A weight whose variance is gone has no covariance either.
     """

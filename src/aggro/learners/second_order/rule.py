@@ -20,8 +20,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import Numbers, Whole
-from aggro.engine.jit.compile import exact_part, inline, part
-from aggro.engine.rows import HUGE, cut, entry, largest, stored
+from aggro.engine.jit.compile import inline, part
+from aggro.engine.limits import HUGE, LARGEST_SQUARE
+from aggro.engine.rows import is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
 from aggro.learners.second_order.covariance import (
     full_variance,
@@ -146,7 +147,7 @@ def averages(state, params):
 def look(state, params, X, i, out):
     problems, span, columns = u8(state.W.shape[0]), u8(state.W.shape[1]), columns_of(state)
     full, mean = state.S.shape[2] > 1, averages(state, params)
-    live, ordinary = live_problems(state), True
+    live, ordinary = live_problems(state), is_allowed(X, i, norm(X, i))
     for k in range(live):
         for g in range(span):
             at = problems + k * span + g
@@ -161,50 +162,12 @@ def look(state, params, X, i, out):
             out[at + columns] = v
             out[at + columns + columns] = late
             ordinary &= abs(f) < HUGE and v < HUGE and abs(late) < HUGE
-    if not ordinary and not look_far(state, params, X, i, live, out):
+    if not ordinary:
         return np.nan
     first = problems + u8(state.choice[0]) + (columns + columns if params.average else u8(0))
     for k in range(problems):
         out[k] = out[first + k * span] if k < live else 0.0
     return 1.0
-
-
-@exact_part
-def score_over(X, i, m, w):
-    """μ·x/m."""
-    f = 0.0
-    for k in range(*stored(X, i)):
-        j, x = entry(X, i, k)
-        f += (x / m) * w[j + ONE]
-    return f + w[0] / m
-
-
-@exact_part
-def far_score(state, params, X, i, k, g, mean):
-    """The score of a row that overflows, or that of the average, cut at ±HUGE; NaN if the row is not finite."""
-    m = largest(X, i)
-    if not m < np.inf:
-        return np.nan
-    m = max(m, 1.0)
-    f = score_over(X, i, m, state.W[k, g])
-    if mean:
-        f -= score_over(X, i, m, state.U[k, g]) / state.tally.rows[SEEN]
-    return cut(f * m)
-
-
-@part
-def look_far(state, params, X, i, live, out):
-    """All scores of such a row, whose variances then say that it teaches nothing; False if it is not finite."""
-    problems, span, columns = u8(state.W.shape[0]), u8(state.W.shape[1]), columns_of(state)
-    for k in range(live):
-        for g in range(span):
-            at = problems + k * span + g
-            out[at] = far_score(state, params, X, i, k, g, False)
-            if out[at] != out[at]:
-                return False
-            out[at + columns] = HUGE
-            out[at + columns + columns] = far_score(state, params, X, i, k, g, averages(state, params))
-    return True
 
 
 @inline
@@ -213,6 +176,8 @@ def peek(state, params, X, i, out):
     problems, g = u8(state.W.shape[0]), u8(state.choice[0])
     mean = averages(state, params)
     live = u8(max(np.int64(state.tally.rows[LIVE]), min(2, np.int64(problems))))
+    if not is_allowed(X, i, norm(X, i)):
+        return np.nan
     for k in range(problems):
         f = v = 0.0
         if k < live:
@@ -220,12 +185,10 @@ def peek(state, params, X, i, out):
             if mean:
                 f -= score_of(X, i, state.U[k, g]) / state.tally.rows[SEEN]
             if not abs(f) < HUGE:
-                f = far_score(state, params, X, i, k, g, mean)
-                if f != f:
-                    return np.nan
+                return np.nan
             if params.sure:
                 v = variance_of(state, params, X, i, k, g)
-                v = np.sqrt(v) if v < HUGE else HUGE
+                v = np.sqrt(min(v, HUGE))
         out[k] = f
         if params.sure:
             out[problems + k] = v
@@ -294,17 +257,17 @@ def steady(state, params):
 
 @inline
 def glance(state, params, X, i, out):
-    """As ``look``, to the bit."""
+    """Score an ordinary row on the fast path: μ·x and x'Σx, bit-for-bit as in ``look``; NaN for any other row."""
     f, v = score_and_variance(X, i, state.W[u8(0), u8(0)], state.S[u8(0), u8(0), u8(0)], params.bias)
     out[0] = f
     out[1] = f
     out[2] = v
-    return 1.0 if abs(f) < HUGE and v < HUGE else np.nan
+    return 1.0 if abs(f) < HUGE and v < HUGE and norm(X, i) < LARGEST_SQUARE else np.nan
 
 
 @inline
 def nudge(state, params, X, i, y, s, out, q):
-    """As ``learn``, to the bit."""
+    """Learn a row of weight 1 on the fast path, bit-for-bit as ``learn`` does; return 1 if the belief moved, else 0."""
     f = out[0]
     if params.method == NUMBER:
         sign = 1.0 if y >= f else -1.0

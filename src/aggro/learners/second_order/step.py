@@ -53,11 +53,10 @@ import numpy as np
 
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.jit.compile import inline
-from aggro.engine.rows import HUGE, TINY
+from aggro.engine.limits import LONGEST, TINY
 
 u8 = np.uint64
 PHI, RIDGE, CAP = (u8(row) for row in range(3))  # of members
-BIG = 1e130  # a step from here on is not made: its products may be no floats
 
 
 class Method(IntEnum):
@@ -86,6 +85,7 @@ class BeliefParams(NamedTuple):
     scale: int = 0  # how rows are scaled: see ``engine.scaling``
     map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
     sure: int = 0  # whether scores are followed by their deviations: for those who ask, since it costs time
+    squared: int = 0  # whether the step minimises the square of a number's loss
 
     @property
     def to_number(self) -> bool:
@@ -148,10 +148,10 @@ def narrowing(params, g, alpha, v, s):
 @inline
 def step_of(params, g, m, v, s):
     """α and κ of member g; zeros for a row that asks for nothing, or whose step would not be made of floats."""
-    if not (TINY < v < HUGE and abs(m) < HUGE):
+    if not v > TINY:
         return 0.0, 0.0
     alpha = length(params, g, m, v, s)
     if alpha == 0.0 and params.method != NUMBER:
         return 0.0, 0.0
     kappa = narrowing(params, g, alpha, v, s)
-    return (alpha, kappa) if alpha < BIG and kappa < BIG else (0.0, 0.0)
+    return (alpha, kappa) if alpha < LONGEST and kappa < LONGEST else (0.0, 0.0)

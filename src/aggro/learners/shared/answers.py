@@ -1,4 +1,4 @@
-"""All that a model answers with, in numbers alone: what ``aggro.export`` writes for programs without this library.
+"""A model in numbers alone, as ``aggro.export`` writes it for programs without this library.
 
 Rows go through the stages of a formula (``learners.shared.formula``) to scores. Of a regressor these are the
 predictions, of a detector the decisions. Of a classifier they are one for each class that was seen, by order of
@@ -16,7 +16,7 @@ from aggro.engine.calibration import HEIGHT, MIDDLES, SLOPE
 from aggro.engine.rule import RULES, seen
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import frozen
-from aggro.learners.shared.formula import Formula, Linear, NoFormula, joined, scaled_by, scaled_rows
+from aggro.learners.shared.formula import Formula, Linear, NoFormula, joined, scaled_by, scaled_rows, scales_rows
 from aggro.learners.shared.inside import innermost, model_of, parameters_of
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.model import View
@@ -28,7 +28,7 @@ PROBES = 16  # rows by which that is found out
 
 
 class Curves(NamedTuple):
-    """How scores become probabilities, as ``engine.calibration`` says; of two classes there is one lead."""
+    """The curves from scores to probabilities (``engine.calibration``); for two classes there is one lead."""
 
     leads: np.ndarray | None  # (scores, 1): from scores to the one lead; None where there are more than two classes
     spread: float  # what leads are divided by
@@ -48,7 +48,7 @@ class Classes(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """A model as numbers."""
+    """A fitted model in numbers: its formula, its classes, and where it comes from."""
 
     learner: str
     task: str
@@ -61,7 +61,7 @@ class Answers(NamedTuple):
 
 
 def answers_of(model: Any) -> Answers:
-    """What a fitted learner answers with; of one around another, that of the one inside."""
+    """Convert a fitted learner to numbers; for a learner that wraps another, the one inside with what comes before."""
     if not hasattr(type(model), "_constraints"):
         raise TypeError(f"What is exported must be a learner of aggro, got {model!r}.")
     learner, fitted = innermost(model), model_of(model)
@@ -87,7 +87,7 @@ def answers_of(model: Any) -> Answers:
 
 
 def formula_of(learner: Any, view: View) -> Formula:
-    """The stages to the rule's scores, or to a detector's decisions."""
+    """The stages of a learner's formula, to the rule's scores or to a detector's decisions."""
     try:
         stages: Formula = learner._formula(view)
     except NotImplementedError:
@@ -96,19 +96,20 @@ def formula_of(learner: Any, view: View) -> Formula:
 
 
 def by_parts(learner: Any, view: View) -> Formula:
-    """The scores of a learner that does not say them, if each feature's part in them is a weight times its value.
+    """The formula of a learner that does not give one, if each feature's part in a score is a weight times its value.
 
     Where rows are scaled, that is its value when scaled. Scores of some rows tell whether it is so.
     """
     name, n, state = type(learner).__name__, view.n_features, view.state
     problem = f"What {name} computes cannot be exported: it has no formula (Learner._formula)"
-    before = (scaled_by(state.scaling, n),) if hasattr(state, "scaling") and state.scaling.facts[0] else ()
-    row = before[0].means + np.abs(before[0].means) + 1.0 if before else np.ones(n)  # it differs in every feature
+    before = (scaled_by(state.scaling, n),) if hasattr(state, "scaling") and scales_rows(state.scaling) else ()
+    row = before[0].centres + np.abs(before[0].centres) + 1.0 if before else np.ones(n)  # it differs in every feature
     try:
         parts, intercepts = learner._contributions(view, np.arange(n), row)
     except NotImplementedError:
         raise NoFormula(f"{problem}, and does not explain its scores.") from None
-    weights = parts / (scaled_rows(before[0], row[None])[0] if before else row)[:, None]
+    values = (scaled_rows(before[0], row[None])[0] if before else row)[:, None]
+    weights = parts / np.where(values != 0.0, values, 1.0)  # a column that never varied has value and part 0
     X = np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n))
     scores = np.empty((PROBES, RULES[type(state)].columns(state)))
     learner._score_rows(view, frozen(X), scores)
@@ -125,7 +126,7 @@ def by_parts(learner: Any, view: View) -> Formula:
 
 
 def live_scores(last: Any, live: int) -> Linear:
-    """From the scores of the last stage, of which there may be some to spare, to those of the classes seen."""
+    """The stage that drops spare scores: it selects the scores of the classes seen from those of the stage ``last``."""
     columns = last.weights.shape[1]
     kept = 1 if columns == 1 else live
     return Linear(np.eye(columns)[:, :kept], np.zeros(kept))
@@ -147,7 +148,7 @@ def classes_of(learner: Any, view: View) -> Classes:
 
 
 def curves_of(learner: Any, tally: Any, labels: Labels, columns: int) -> Curves:
-    """How so many scores become probabilities."""
+    """The curves from this many scores to probabilities."""
     live = len(labels.codes)
     which = np.arange(live) if live > 2 else np.array([1])
     lines = tally.curve[which][:, [SLOPE, HEIGHT]].copy()

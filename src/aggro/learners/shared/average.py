@@ -42,7 +42,7 @@ def lag_share(state):
 
 @inline
 def late_share(state):
-    """The same where the mean is weighted by t: S_{t−1} = t(t − 1)/2."""
+    """How often a move counts in the lag of a mean with weights t: S_{t−1} = t(t − 1)/2."""
     before = np.float64(state.tally.rows[SEEN])
     return 0.5 * before * (before + 1.0)
 

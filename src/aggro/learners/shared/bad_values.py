@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CSR, first_bad
 
 
 def bad_value(X: np.ndarray | CSR, row: int, names: list[Any] | None, low: float = -np.inf) -> ValueError:
-    """The error for a row with a value that is not finite or below ``low``.
+    """The error for a row with a value that is NaN, beyond the limit or below ``low``.
 
     If there is no such value in it, or no such row (-1), the model itself has no finite score for the rows.
     """
@@ -23,6 +24,11 @@ def bad_value(X: np.ndarray | CSR, row: int, names: list[Any] | None, low: float
     else:
         value = X[i, j]
     column = f"column {names[j]!r}" if names and j < len(names) else f"column {j}"
+    if LARGEST_VALUE < abs(float(value)) < np.inf:  # in single precision the limit would be infinite
+        return ValueError(
+            f"Input X contains a value beyond {LARGEST_VALUE:g}: the first is {value} at row {i}, {column}. "
+            "Scale the column, or impute the value if it marks a missing one; nothing was learned from this call."
+        )
     if np.isfinite(value):
         return ValueError(
             f"Negative values in data passed to X: the first is {value} at row {i}, {column}. "

@@ -1,8 +1,9 @@
-"""Which features a learner knows, and how columns of arrays, frames and chunks are matched with them."""
+"""The features that a learner knows, and how the columns of arrays, frames and chunks are matched with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -19,8 +20,13 @@ from aggro.learners.shared.row_blocks import blocks, is_single, taken
 KEPT = 2**20  # indices of rows that have every column: they are not made anew for each chunk
 
 
+def no_more(state: Any) -> int:
+    """The default of ``more``: no numbers behind the scores."""
+    return 0
+
+
 class Columns:
-    """Rows as compiled code reads them, to be learned or to be scored."""
+    """Match the columns of rows with the features of the model, for learning and for scoring."""
 
     # From the learner -----------------------------------------------------------------------------
 
@@ -40,26 +46,29 @@ class Columns:
             model.swap(state, model.params, model.labels, width)
 
     def _rows_to_learn(self, model: Model, given: inputs.Given) -> Any:
-        """The rows, with columns as the model has them; what is new about its features is added to the model."""
+        """Arrange the columns of rows as the model has them, and add new features to the model."""
+        positions: np.ndarray | None = model.undisturbed(self._know_features, model, given)
+        return given.rows if positions is None else moved(given.rows, positions, model.features.n)
+
+    def _know_features(self, model: Model, given: inputs.Given) -> np.ndarray | None:
+        """Add the new features of these rows to the model; return the positions of named columns. Needs the guard."""
         rows, names, features = given.rows, given.names, model.features
         if given.by_name and names is not None:
-            with model.guard:
-                positions = features.positions(names, grow=True)
-                self._widen(model)
-            return moved(rows, positions, features.n)
-        with model.guard:
-            if given.in_stream and isinstance(rows, CSR):
-                check_by_index(features)
-            grows = given.in_stream and isinstance(rows, CSR) and features.reserved is None
-            fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
-            if fresh and names is not None and given.width <= (features.reserved or given.width):
-                features.name(names)
-            elif features.n == 0 or (grows and given.width > features.n):
-                features.n = given.width
-            if not grows:
-                self._check_features(model, names, given.width, features.n)
+            positions = features.positions(names, grow=True)
             self._widen(model)
-        return rows
+            return positions
+        if given.in_stream and isinstance(rows, CSR):
+            check_by_index(features)
+        grows = given.in_stream and isinstance(rows, CSR) and features.reserved is None
+        fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
+        if fresh and names is not None and given.width <= (features.reserved or given.width):
+            features.name(names)
+        elif features.n == 0 or (grows and given.width > features.n):
+            features.n = given.width
+        if not grows:
+            self._check_features(model, names, given.width, features.n)
+        self._widen(model)
+        return None
 
     def _check_features(self, model: Model, columns: list[str] | None, width: int, n_features: int) -> None:
         """scikit-learn's strict rule for arrays and frames; ``n_features`` lets them be narrower."""
@@ -73,7 +82,7 @@ class Columns:
     # To be scored ---------------------------------------------------------------------------------
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
-        """Write the scores of all rows; -1, or the first row that is not finite."""
+        """Write the scores of all rows; return -1, or the first row that is not finite."""
         score_rows = suited(score, layout_of(view.state, view.params))
         if RULES[type(view.state)].single or not is_single(rows):
             return int(score_rows(view.state, view.params, rows, scores))
@@ -83,12 +92,24 @@ class Columns:
                 return int(first + bad)
         return -1
 
-    def _scores(
-        self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False, more: int = 0
-    ) -> tuple[View, np.ndarray]:
-        """The predicting model's scores of many rows, and the view of the model that gave them.
+    def _scores(self, X: Any, names: Sequence[Any] | None = None, in_stream: bool = False, more: int = 0) -> np.ndarray:
+        """Score many rows with the model that predicts."""
+        with self._scored(X, names, in_stream, lambda state: more) as (_, scores):
+            return scores
 
-        ``more`` is how many of the numbers are wanted that the rule writes behind the scores.
+    @contextmanager
+    def _scored(
+        self,
+        X: Any,
+        names: Sequence[Any] | None = None,
+        in_stream: bool = False,
+        more: Callable[[Any], int] = no_more,
+    ) -> Iterator[tuple[View, np.ndarray]]:
+        """Score many rows; yield a view of the model and the scores.
+
+        Nobody changes the state in place until the block ends. Code that reads more of it than the scores must do so
+        inside the block: another thread may learn meanwhile. ``more`` gives how many numbers the rule writes behind the
+        scores.
         """
         model = self._fitted()
         self._prepare(model)
@@ -103,11 +124,16 @@ class Columns:
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
                 self._check_features(model, given.names, given.width, view.n_features)
-            scores = np.empty((given.n, RULES[type(view.state)].columns(view.state) + more))
+            scores = np.empty((given.n, columns_of(view.state) + more(view.state)))
             bad = self._score_rows(view, rows, scores)
-        if bad >= 0:
-            raise inputs.bad_value(rows, int(bad), model.features.names, self._least())
-        return view, scores
+            if bad >= 0:
+                raise inputs.bad_value(rows, int(bad), model.features.names, self._least())
+            yield view, scores
+
+
+def columns_of(state: Any) -> int:
+    """How many scores the rule of a state writes for a row."""
+    return int(RULES[type(state)].columns(state))
 
 
 def check_by_index(features: Features) -> None:
@@ -120,7 +146,7 @@ def check_by_index(features: Features) -> None:
 
 
 def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR:
-    """Rows whose columns stand elsewhere in the model, as sparse rows in the model's order.
+    """Reorder columns: rows whose columns stand elsewhere in the model, as sparse rows in the model's order.
 
     Columns with a position of -1 or beyond the model are left out.
     """

@@ -14,18 +14,18 @@ ROWS_OF_RECORDS = 1000  # by which the columns of records have their roles
 
 
 def blank(learner: Any, width: int = 0, seed: int | None = None) -> Model:
-    """A model of this learner that has learned nothing."""
+    """Make a model of this learner that has learned nothing."""
     model: Model = learner._new_model(width, seed)
     return model
 
 
 def seed_for(learner: Any) -> int:
-    """A seed as a new model of the learner would draw it."""
+    """Draw a seed, as a new model of the learner would."""
     return int(learner._draw_seed())
 
 
 def common_start(learner: Any) -> int:
-    """How many rows all copies must have learned together, before each goes its own way."""
+    """The number of rows to learn before copies of the learner may learn in parallel."""
     rows = int(innermost(learner)._common_start())
     if hasattr(learner, "encoder_") and not learner.encoder_.columns:
         return max(rows, ROWS_OF_RECORDS)
@@ -33,7 +33,7 @@ def common_start(learner: Any) -> int:
 
 
 def settle(learner: Any) -> None:
-    """Learn what waits."""
+    """Learn the rows that still wait, such as an incomplete mini-batch."""
     model: Model | None = learner.__dict__.get("_model")
     if model is not None:
         learner._prepare(model)
@@ -41,7 +41,7 @@ def settle(learner: Any) -> None:
 
 
 def with_room(learner: Any, model: Model, classes: int, width: int) -> tuple[Any, Any, Rule]:
-    """A model's state with room for so many classes and features, the settings and the rule."""
+    """Convert or enlarge a model's state for this many classes and features; return it, its settings and its rule."""
     from aggro.engine.rule import RULES
 
     learner._prepare(model)
@@ -53,7 +53,7 @@ def with_room(learner: Any, model: Model, classes: int, width: int) -> tuple[Any
 
 
 def assembled(learner: Any, like: Model, labels: Labels, features: Features, width: int) -> tuple[Model, Any]:
-    """A fresh model with these labels and features, and the seed of another; and its settings."""
+    """Make a model with these labels and features and the seed of another; return it and its settings."""
     classes = len(labels.codes)
     rule = learner._rule_for(classes)
     params = learner._params_for(rule)

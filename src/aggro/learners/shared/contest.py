@@ -1,4 +1,4 @@
-"""What scores cost, before the label is learned: the ``judge`` of a rule, for each kind of task.
+"""The loss of scores, before the label is learned: the ``judge`` of a rule, for each kind of task.
 
 ============== ================================================ ===========================
 task           loss                                             mistake
@@ -37,20 +37,23 @@ def rival(live, c, scores, start=NONE, span=ONE):
 
 @inline
 def judge_number(edge, y, f):
-    """A score that should be within ``edge`` of the number y."""
+    """The ε-insensitive loss of a score for the number y, [|y − f| − edge]₊; never a mistake."""
     return max(0.0, abs(y - f) - edge), False
 
 
 @inline
 def judge_two_classes(edge, y, f):
-    """One score for two classes, y = 0 or 1: it should be below or above 0 by ``edge``."""
+    """The hinge loss of one score for two classes, y = 0 or 1, with margin ``edge``; and whether the sign is wrong."""
     margin = (2.0 * y - 1.0) * f
     return max(0.0, edge - margin), margin <= 0.0
 
 
 @inline
 def judge_one_score(state, params, y, out):
-    """One score, for a number or for two classes: for rules whose settings have ``regression`` and ``edge``."""
+    """The loss and mistake of one score, for rules whose settings have ``regression`` and ``edge``.
+
+    It is the ε-insensitive loss for a number, the hinge loss for two classes.
+    """
     if params.regression:
         return judge_number(params.edge, y, out[0])
     return judge_two_classes(params.edge, y, out[0])
@@ -58,13 +61,13 @@ def judge_one_score(state, params, y, out):
 
 @inline
 def is_mistaken(state, c, r, scores):
-    """Whether class c would not have been predicted, with r its rival."""
+    """Whether class c would not have been predicted: it is new, or its runner-up r scores no less."""
     return state.tally.classes[u8(c)] == 0.0 or (r >= 0 and scores[u8(c)] <= scores[u8(r)])
 
 
 @inline
 def judge_one_vs_rest(state, edge, y, scores):
-    """A score for each class: that of class y should be above 0 by ``edge``, the others below."""
+    """The summed hinge losses of one score per class, each against the rest by ``edge``; and whether y is mistaken."""
     c, live = np.int64(y), state.tally.rows[LIVE]
     mistake = is_mistaken(state, c, rival(live, c, scores), scores)
     loss = 0.0
@@ -76,7 +79,7 @@ def judge_one_vs_rest(state, edge, y, scores):
 
 @inline
 def judge_joint(state, edge, y, scores):
-    """A score for each class: that of class y should be ``edge`` above all others."""
+    """The multi-class hinge loss: y's score should be ``edge`` above that of all others; and whether y is mistaken."""
     c = np.int64(y)
     r = rival(state.tally.rows[LIVE], c, scores)
     loss = max(0.0, edge - (scores[u8(c)] - scores[u8(r)])) if r >= 0 else 0.0
@@ -85,6 +88,9 @@ def judge_joint(state, edge, y, scores):
 
 @inline
 def judge_outlier(state, params, y, out):
-    """A row whose scores are minus its distance from a centre, and minus the radius: it should be inside."""
+    """The loss of a row by how far it is outside the radius; a mistake if it is outside.
+
+    The scores are minus the distance from a centre, and minus the radius.
+    """
     gap = out[1] - out[0]
     return max(0.0, gap), gap > 0.0

@@ -1,4 +1,4 @@
-"""What the contract of ``aggro.testing`` must know of a learner, beside what its parameters may be."""
+"""The facts about a learner that the contract of ``aggro.testing`` needs, beyond the constraints on its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner counts while it learns, as users see it."""
+"""The counters of a learner, as users see them."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.at_once import ANY_TARGET
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.labels import Labels
+from aggro.learners.shared.later import predict_for_later
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import Explanation
@@ -82,7 +82,7 @@ class Detector(Learner):
         return super().learn_one(x, y, weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Which rows are inside.
+        """Predict which rows are inside (+1) and which are outside (−1).
 
         Parameters
         ----------
@@ -97,12 +97,12 @@ class Detector(Learner):
         return sides(self.decision_function(X))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """Which rows of a chunk are inside (+1, else −1); columns that the model does not know are left out."""
+        """Predict which rows of a chunk are inside (+1, else −1); columns that the model does not know are left out."""
         return sides(self.decision_chunk(chunk))
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
         """How far inside each row of a chunk is; columns that the model does not know are left out."""
-        return decisions(self._scores(chunk.X, chunk.names, in_stream=True)[1])
+        return decisions(self._scores(chunk.X, chunk.names, in_stream=True))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How far inside each row is: ``score_samples(X) - offset_``.
@@ -117,7 +117,7 @@ class Detector(Learner):
         decisions : array of shape (n_samples,)
             Not negative for a row inside, negative for one outside.
         """
-        return decisions(self._scores(X)[1])
+        return decisions(self._scores(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """How usual each row is; the lower, the more of an outlier.
@@ -132,10 +132,12 @@ class Detector(Learner):
         scores : array of shape (n_samples,)
             The scores, without the offset.
         """
-        return self._scores(X)[1][:, 0].copy()
+        return self._scores(X)[:, 0].copy()
 
-    def predict_one(self, x: Any) -> int:
-        """+1 if one row is inside, −1 if it is outside; +1 if nothing was learned yet."""
+    def predict_one(self, x: Any, id: Any = None) -> int:
+        """+1 if one row is inside, or nothing was learned yet, −1 if outside; with an ``id`` it waits for ``label``."""
+        if id is not None:
+            return int(predict_for_later(self, x, id))
         return 1 if self.decision_one(x) >= 0.0 else -1
 
     def decision_one(self, x: Any) -> float:
@@ -162,11 +164,13 @@ class Detector(Learner):
         if model is None:
             self._check_first(x)
             return 0.0, 0.0
-        model.check_free()
-        with model.guard:
-            self._score_one(model, x)
-            score, offset = model.scores_row[0].tolist()
-            return score, offset
+        return model.alone(self._score_both, model, x)
+
+    def _score_both(self, model: Model, x: Any) -> tuple[float, float]:
+        """The score of one row and the offset. Needs the guard."""
+        self._score_one(model, x)
+        score, offset = model.scores_row[0].tolist()
+        return score, offset
 
     # There are no targets ---------------------------------------------------------------------------
 
@@ -179,16 +183,13 @@ class Detector(Learner):
     def _known_target(self, model: Model, y: Any) -> float | None:
         return 0.0
 
-    def _targets_at_once(self, model: Model) -> int:
-        return ANY_TARGET
-
 
 def decisions(scores: np.ndarray) -> np.ndarray:
-    """What is left of the scores when the offset is taken off."""
+    """The decision values: each row's score minus the offset."""
     left: np.ndarray = scores[:, 0] - scores[:, 1]
     return left
 
 
 def sides(decided: np.ndarray) -> np.ndarray:
-    """+1 inside, −1 outside."""
+    """+1 for decision values of rows inside, −1 outside."""
     return np.where(decided >= 0.0, 1, -1)

@@ -4,8 +4,8 @@ A centre c comes with its squared norm, so that a sparse row need not be compare
 
     ‖x − c‖² = Σ_{x_j ≠ 0} (x_j − c_j)² + (‖c‖² − Σ_{x_j ≠ 0} c_j²).
 
-Only the difference in brackets can cancel, by some ulps of ‖c‖². So where the sum is below NEAR·‖c‖², or is no ordinary
-float, the row is measured anew over the whole width.
+Only the difference in brackets can cancel, by some ulps of ‖c‖². So where the sum is below NEAR·‖c‖², the row is
+measured anew over the whole width.
 
 Centres are p·w + r·u, with two arrays of which only the first ``top`` entries may be other than 0.
 """
@@ -15,7 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, MOST, TINY, entry, largest, stored
+from aggro.engine.limits import HUGE
+from aggro.engine.rows import entry, is_allowed, stored
+from aggro.engine.rows import norm as row_norm
 
 NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 
@@ -56,44 +58,36 @@ def square(X, i, w, u, p, r, top):
 
 
 @exact_part
-def far_distance(X, i, w, u, p, r, top):
-    """‖x − c‖ over the whole width, cut at HUGE; NaN if the row is not finite."""
-    if not largest(X, i) < np.inf:
-        return np.nan
-    m = 0.0
+def near_distance(X, i, w, u, p, r, top):
+    """‖x − c‖ over the whole width, where the sums over the row's entries would cancel."""
     total = 0.0
-    for again in range(2):  # first the largest difference m, then the sum of squares of differences over m
-        j, (k, end) = u8(0), stored(X, i)
-        while j < top or k < end:
-            x = 0.0
-            if k < end:
-                column, value = entry(X, i, k)
-                if j >= top or column == j:
-                    j, x = column, value
-                    k += u8(1)
-            gap = abs(x - point(w, u, p, r, j))
-            j += u8(1)
-            if again:
-                total += (gap / m) * (gap / m)
-            else:
-                m = max(m, gap)
-        if m == 0.0:
-            return 0.0
-        m = min(m, MOST)
-    return min(m * np.sqrt(total), HUGE)
+    j, (k, end) = u8(0), stored(X, i)
+    while j < top or k < end:
+        x = 0.0
+        if k < end:
+            column, value = entry(X, i, k)
+            if j >= top or column == j:
+                j, x = column, value
+                k += u8(1)
+        gap = x - point(w, u, p, r, j)
+        total += gap * gap
+        j += u8(1)
+    return np.sqrt(total)
 
 
 @inline
 def distance_from(X, i, w, u, p, r, top, norm):
-    """‖x − c‖ for the centre c = p·w + r·u with this squared norm, cut at HUGE; NaN if the row is not finite."""
+    """‖x − c‖ for the centre c = p·w + r·u with this squared norm; NaN if the row is not allowed."""
     near, held = square(X, i, w, u, p, r, top)
     if hasattr(X, "indptr"):
         near += max(0.0, norm - held)
     else:
         norm = 0.0  # nothing was taken from it
-    if TINY < near < HUGE and near > NEAR * norm:
+    if not (near < HUGE and is_allowed(X, i, row_norm(X, i))):
+        return np.nan
+    if near > NEAR * norm:
         return np.sqrt(near)
-    return far_distance(X, i, w, u, p, r, top)
+    return near_distance(X, i, w, u, p, r, top)
 
 
 def parts_of_distance(

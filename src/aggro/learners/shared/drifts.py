@@ -1,19 +1,23 @@
-"""What the pass has seen of drift (``engine.drift``), as users see it."""
+"""Drift as users see it: what the pass has detected (``engine.drift``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from aggro.engine.drift import BLOCKS, DRIFTS, ERRORS, FILLED, KEPT, LOSS, LOSSES, PLACE, RECENT, ROWS, WRONG
 from aggro.engine.rule import Tally
+from aggro.learners.shared.inside import innermost, model_of
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def recent_error(tally: Tally) -> float:
-    """The mean error of the last rows: of full blocks, up to about a thousand rows, and of the one that is not full."""
+    """The mean error of the last rows: of full blocks, up to about a thousand rows, and of the incomplete block."""
     numbers = tally.classes.shape[0] == 1
     rows, errors = float(tally.marks[FILLED]), float(tally.sums[LOSS if numbers else WRONG])
     for back in range(1, BLOCKS + 1):
@@ -26,7 +30,7 @@ def recent_error(tally: Tally) -> float:
 
 
 def drifts_in(marks: np.ndarray) -> np.ndarray:
-    """The rows of the last changes, in order."""
+    """The rows at which the last changes were detected, in order."""
     drifts = int(marks[DRIFTS])
     kept = min(drifts, KEPT)
     return np.array([marks[DRIFTS + 1 + n % KEPT] for n in range(drifts - kept, drifts)], np.int64)
@@ -34,14 +38,29 @@ def drifts_in(marks: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def telling(learner: Any) -> Iterator[None]:
-    """A call that learns: afterwards ``on_drift`` hears of each change that was seen in it."""
-    hook, model = learner.on_drift, learner.__dict__.get("_model")
+    """A context for a call that learns: afterwards, ``on_drift`` is called for each drift detected in it."""
+    hook, model = learner.on_drift, model_of(learner)
     before = int(model.state.tally.marks[DRIFTS]) if model is not None else 0
     yield
-    now = learner.__dict__["_model"]
-    if now is not model and not learner.__dict__["warm_start"]:
+    now = model_of(learner)
+    if now is None:
+        return
+    if now is not model and not innermost(learner).__dict__["warm_start"]:
         before = 0  # it began anew
     tally = now.state.tally
     new = int(tally.marks[DRIFTS]) - before
     for row in drifts_in(tally.marks).tolist()[-new:] if new > 0 else ():
         hook(learner, row)
+
+
+def tells(learn: Method) -> Method:
+    """Decorate a method that learns: afterwards, ``on_drift`` is called for each drift detected in it."""
+
+    @wraps(learn)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        if self.on_drift is None:
+            return learn(self, *args, **named)
+        with telling(self):
+            return learn(self, *args, **named)
+
+    return cast(Method, call)

@@ -28,7 +28,7 @@ PENALTY = "There is no penalty: the step keeps the weights near where they were,
 
 
 def step_for(name: str, value: Any, known: Mapping[str, Any]) -> str:
-    """A loss, a mode or a learning rate is a step here."""
+    """Advice for a loss, a mode or a learning rate of other libraries: here it is a step."""
     words = getattr(known.get("step"), "words", ())
     fitting = [word for word in STEPS.get(str(value).lower(), ()) if word in words]
     if fitting:
@@ -76,7 +76,7 @@ ELSEWHERE: dict[str, Callable[[str, Any, Mapping[str, Any]], str]] = {
 
 
 def advice(name: str, value: Any, known: Mapping[str, Any]) -> str:
-    """What to do about a parameter that is not among those ``known``, in a sentence or two."""
+    """Advice for a parameter that is not among those ``known``, in a sentence or two."""
     said = ELSEWHERE[name](name, value, known) if name in ELSEWHERE else ""
     if not said and (near := difflib.get_close_matches(name, known, 1, 0.5)):
         return f"Did you mean {near[0]!r}?"
@@ -85,7 +85,7 @@ def advice(name: str, value: Any, known: Mapping[str, Any]) -> str:
 
 @lru_cache(256)
 def taken_by(init: Any) -> frozenset[str] | None:
-    """The names that a class can be called with; None if any."""
+    """The names of the parameters of an ``__init__``; None if it takes any."""
     parameters = list(inspect.signature(init).parameters.values())[1:]
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None

@@ -1,4 +1,4 @@
-"""Passes of one's own: rows that came through a learner's doors, for who learns them in another way than ``fit``."""
+"""Checked rows for learners that make passes of their own, other than those of ``fit``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aggro.learners.shared.model import NO_ORDER, Model
 
 
 class Entered(NamedTuple):
-    """What ``fit`` would start from, and rows that came through its doors."""
+    """The model that ``fit`` would start from, and rows, targets and weights that are checked and encoded."""
 
     model: Model
     rows: Any
@@ -24,14 +24,14 @@ class Entered(NamedTuple):
 
 
 def entered(learner: Any, X: Any, y: Any, sample_weight: Any = None) -> Entered:
-    """Rows, targets and weights as a pass takes them, beside a model that nobody else knows yet."""
+    """Check and encode the input of ``fit``, beside a model that is not in use yet."""
     model, rows, targets, weights = learner._start(X, y, sample_weight)
     labels, codes, s, _ = learner._encode(model.labels, targets, weights)
     return Entered(model, rows, targets, weights, labels, codes, s)
 
 
 def check_rows(learner: Any, given: Entered) -> None:
-    """Refuse rows that are not finite, and targets that there is nothing to learn from."""
+    """Refuse rows that are not finite, and targets from which nothing can be learned."""
     learner._check_enough(given.targets, given.weights)
     bad = inputs.first_bad_row(given.rows, given.weights, learner._least())
     if bad >= 0:
@@ -39,7 +39,7 @@ def check_rows(learner: Any, given: Entered) -> None:
 
 
 def learn_along(learner: Any, given: Entered, route: Any) -> None:
-    """One pass over the rows in order, by a route: see ``shared.routes``."""
+    """Make one pass over the rows in order, by a route (``shared.routes``)."""
     model = given.model
     learner._learn(model, given.rows, given.targets, given.weights, NO_ORDER, model.state, model.labels, route)
 

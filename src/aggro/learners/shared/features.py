@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.dicts import CAN_READ_DICTS, CAN_READ_ENTRIES, CELLS, ENTRIES, SAFE, DictReader
+from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRIES, SAFE, DictReader
 from aggro.engine.jit.pinned import Pinned
+from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CSR
 from aggro.learners.shared.bad_values import bad_value
 
 INFINITY = float("inf")
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
+LONGEST_INTEGER = 10**1000  # of a name or a label; Python does not read or write integers of 4,300 digits
 PLAIN = (str, int)  # kinds of names that no code of a user's compares
 
 
@@ -37,8 +39,8 @@ def sparse_row(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> P
     return Pinned((CSR(frozen(indptr), frozen(indices), frozen(values), 0),), "sparse row")
 
 
-def as_float(value: Any, what: str) -> float:
-    """A finite number that a user gave."""
+def as_float(value: Any, what: str, limit: float = LARGEST_VALUE) -> float:
+    """A finite number that a user gave, no farther from 0 than the limit."""
     try:
         number = float(value)
     except OverflowError:
@@ -47,18 +49,20 @@ def as_float(value: Any, what: str) -> float:
         raise type(error)(f"The {what} of a row must be a number, got {value!r}.") from error
     if not isfinite(number):
         raise ValueError(f"The {what} of a row must be finite, got {value!r}.")
+    if abs(number) > limit:
+        raise ValueError(f"The {what} of a row must be at most {limit:g} in size, got {value!r}. Scale it.")
     return number
 
 
 class Ordered(NamedTuple):
-    """(indices, values) of one row from inside this library: arrays that ascend, and that no one else has."""
+    """The (indices, values) of one row from inside this library: indices ascend, and nobody else holds the arrays."""
 
     indices: np.ndarray
     values: np.ndarray
 
 
 class Scratch:
-    """A sparse row that is filled anew each time, for rows that compiled code does not read."""
+    """A sparse row whose memory is used again for each row, for rows that compiled code does not read."""
 
     def __init__(self, room: int = 64) -> None:
         self.room = room
@@ -69,7 +73,7 @@ class Scratch:
         self.row = sparse_row(self.indptr, self.indices, self.values)
 
     def fill(self, positions: Sequence[int] | np.ndarray, values: memoryview | np.ndarray) -> Pinned:
-        """The row with these entries, ascending by position; values are doubles, perhaps as bytes.
+        """Fill the row with these entries, ascending by position, and return it; values are doubles, or their bytes.
 
         No code of a user's runs in here: it could fill the same memory.
         """
@@ -87,26 +91,26 @@ class Scratch:
 
 
 class Reader:
-    """What compiled code makes rows of dicts with, up to this many entries: see ``engine.jit.dicts``."""
+    """The memory with which compiled code turns dicts of up to ``room`` entries into rows (``engine.jit.dicts``)."""
 
     __slots__ = ("index", "names", "pinned", "room")
 
-    def __init__(
-        self, names: list[Any], index: dict[Any, int], plain: bool, room: int, direct: bool = CAN_READ_ENTRIES
-    ) -> None:
+    def __init__(self, names: list[Any], index: dict[Any, int], plain: bool, room: int) -> None:
         self.names, self.index = names, index  # kept alive: compiled code has their addresses
         self.room = room
         indptr, indices, values = np.zeros(2, np.int64), np.zeros(room, np.uint32), np.zeros(room)
         (row,) = sparse_row(indptr, indices, values).value
-        positions, slots, cell = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(CELLS, np.int64)
+        positions, names_at, slots = (np.zeros(room, np.int64) for _ in range(3))
+        cell = np.zeros(CELLS, np.int64)
         cell[ENTRIES] = -1
-        work = np.zeros(room, np.int64), np.zeros(room), positions, slots, np.zeros(room, np.uint64), cell, SAFE
-        facts = id(names), id(index), int(plain), int(direct)
+        keys, numbers, order = np.zeros(room, np.int64), np.zeros(room), np.zeros(room, np.uint64)
+        work = keys, numbers, positions, names_at, slots, order, cell, SAFE
+        facts = id(names), id(index), int(plain)
         self.pinned = Pinned(DictReader(row, indptr, indices, values, *work, *facts), "dict reader")
 
 
 class Features:
-    """How many features there are, and what they are called."""
+    """The features of a model: how many there are, and their names if they have any."""
 
     def __init__(self, reserved: int | None = None) -> None:
         self.reserved = reserved
@@ -144,14 +148,14 @@ class Features:
         self.plain = are_plain(self.names or ())
 
     def name(self, names: Sequence[Any]) -> None:
-        """Features come with names from now on."""
+        """Name the features, in order."""
         self.names = list(names)
         self.index = {name: j for j, name in enumerate(self.names)}
         self.plain = are_plain(self.names)
         self.reader = None
 
     def forget_from(self, n: int, n_names: int | None) -> None:
-        """Take back the features from number n on (a call that failed had added them)."""
+        """Remove the features from number n on, which a failed call had added."""
         if self.n == n and n_names == (None if self.names is None else len(self.names)):
             return
         self.reader = None
@@ -173,7 +177,7 @@ class Features:
         return self.reader
 
     def positions(self, names: Sequence[Any], grow: bool) -> np.ndarray:
-        """Where named features stand, -1 for unknown ones; with ``grow`` those are added."""
+        """The positions of named features, -1 for unknown ones; with ``grow`` those are added."""
         if self.names is None:
             if self.n and not self.reserved:
                 raise ValueError(
@@ -188,7 +192,7 @@ class Features:
         return np.fromiter((index.get(name, -1) for name in names), np.int64, len(names))
 
     def add(self, new: Iterable[Any]) -> None:
-        """Know these names too, which are not known yet."""
+        """Add names that are not known yet."""
         names, index = self.names, self.index
         assert names is not None
         for name in new:
@@ -198,13 +202,15 @@ class Features:
                     f"Feature {name!r} is one more than the {n} there is room for. "
                     + ("Raise n_features, or leave it None." if self.reserved else "")
                 )
+            if type(name) is not str:
+                check_name(name)
             if type(name) not in PLAIN:
                 self.plain, self.reader = False, None
             names.append(name)  # first: what is not in the list could not be taken back
             index[name] = n
 
     def pack(self, x: Mapping[Any, Any], grow: bool, least: float = -INFINITY) -> Pinned:
-        """One dict as a sparse row in index order; features not known are added, or left out.
+        """Convert one dict to a sparse row in index order; features not known are added, or left out.
 
         What is left out is looked at all the same: a row that is refused when it is to be learned is refused when
         it is to be scored. Values must not be below ``least``; those of known features are the kernel's to look at.
@@ -235,13 +241,13 @@ class Features:
         return self._row(positions, memoryview(numbers).cast("B"))
 
     def _row(self, positions: Sequence[int] | np.ndarray, values: memoryview | np.ndarray) -> Pinned:
-        """The row with these entries, in memory that the next row will be in, too."""
+        """Write the entries into the scratch row, and return it; the next row will be in the same memory."""
         if self._scratch is None:
             self._scratch = Scratch()
         return self._scratch.fill(positions, values)
 
     def known(self, row: Ordered) -> Pinned | None:
-        """A row in order, if it has known features alone."""
+        """Convert a row to the kernel's form if all its features are known; None otherwise."""
         where, what = row
         n = where.shape[0]
         if self.names is not None or (n and where[n - 1] >= self.n):
@@ -249,7 +255,7 @@ class Features:
         return self._row(where, what)
 
     def pair(self, indices: Any, values: Any, grow: bool, least: float = -INFINITY) -> Pinned:
-        """One row from (indices, values); indices that are not known are added, or left out, as in ``pack``."""
+        """Convert (indices, values) to a row; indices that are not known are added, or left out, as in ``pack``."""
         where, what = checked_pair(indices, values)
         if where.shape[0]:
             top = int(where[-1])
@@ -271,6 +277,28 @@ class Features:
 def are_plain(names: Iterable[Any]) -> bool:
     """Whether no code of a user's compares these names."""
     return {*map(type, names)} <= {*PLAIN}
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that no model file could hold: what is learned can be saved."""
+    if not can_be_saved(name):
+        raise TypeError(
+            f"A feature cannot be named by this {type(name).__name__}, which no model file could hold. Name features "
+            "by text, numbers other than NaN, booleans, None, or tuples of those."
+        )
+
+
+def can_be_saved(name: Any) -> bool:
+    """Whether a name comes back from a file as one that is equal to it."""
+    if isinstance(name, tuple):
+        return all(map(can_be_saved, name))
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, int):
+        return abs(name) < LONGEST_INTEGER
+    if isinstance(name, float):
+        return name == name
+    return name is None or isinstance(name, str | bytes)
 
 
 def keys_and_values(x: Mapping[Any, Any]) -> tuple[tuple, tuple]:
@@ -304,12 +332,12 @@ def check_left_out(keys: tuple, values: tuple, positions: list[int], least: floa
 
 
 def allowed(values: np.ndarray, least: float) -> np.ndarray:
-    """Which values are finite and large enough."""
-    return np.asarray(np.isfinite(values) & (values >= least))
+    """A mask of the values that are within the limit, and not below ``least``."""
+    return np.asarray((np.abs(values) <= LARGEST_VALUE) & (values >= least))
 
 
 def check_values(names: Sequence[Any], values: np.ndarray, least: float) -> None:
-    """Refuse values of one row that no kernel will see; ``names`` are those of their features."""
+    """Refuse invalid values of one row that no kernel will check; ``names`` are those of their features."""
     if not allowed(values, least).all():
         raise bad_value(frozen(values[None, :]), 0, list(names), least)
 

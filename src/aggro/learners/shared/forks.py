@@ -11,37 +11,70 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
-from weakref import WeakSet
+from itertools import count
+from typing import Any, TypeVar
+from weakref import ref
 
 import aggro.engine.jit.compile  # noqa: F401  it registers first, so that its lock is taken after those of models
-from aggro.learners.shared.one_row_code import PLACING
 
-MODELS: WeakSet[Any] = WeakSet()
-ENLISTING = threading.Lock()
+Result = TypeVar("Result")
+# By number, since a dict is copied in one step. Locks are re-entrant: a signal handler, or what the garbage collector
+# calls, may make a model while this thread has them.
+MODELS: dict[int, ref[Any]] = {}
+NUMBERS = count()
+ENLISTING = threading.RLock()
 FORKING = threading.RLock()  # two threads may fork at once
-TURNS: WeakSet[Turn] = WeakSet()
+TURNS: dict[int, ref[Turn]] = {}
 AFTER: list[tuple[Callable[[], Any], Callable[[], Any]]] = []  # the fork: in the parent and in the child
 
 
 class Turn:
-    """A lock that may be held for long, and that a child gets anew if another thread holds it.
+    """A lock that may be held for long; a forked child renews it if another thread held it.
 
     Use it as ``with turn.lock``: methods of Python's own to enter and leave could be interrupted half-way.
     """
 
     def __init__(self) -> None:
-        self.lock: Any = threading.RLock()
-        with ENLISTING:
-            TURNS.add(self)
-
-    def is_mine(self) -> bool:
-        """Whether this very thread holds it."""
-        return bool(self.lock._is_owned())
+        self.renew()
+        watch(TURNS, self)
 
     def renew(self) -> None:
-        """Nobody holds it."""
-        self.lock = threading.RLock()
+        """Replace the lock by a new one that nobody holds."""
+        self.lock: Any = threading.RLock()
+        self.thread = 0  # the one in the middle of a call, if it says so
+
+    def check_free(self) -> None:
+        """Refuse a call from within another one of this thread."""
+        if self.thread == threading.get_ident():
+            raise RuntimeError(NESTED)
+
+    def alone(self, work: Callable[..., Result], *args: Any) -> Result:
+        """Call ``work`` while no other thread has the lock; refuse that within another call of this thread."""
+        self.check_free()
+        with self.lock:
+            try:
+                self.thread = threading.get_ident()
+                return work(*args)
+            finally:
+                self.thread = 0
+
+
+NESTED = (
+    "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
+    "parameters, has called it again. Let it return first; nothing was done by the inner call."
+)
+
+
+def watch(known: dict[int, ref[Any]], new: Any) -> None:
+    """Keep a weak reference to an object, for as long as it lives."""
+    number = next(NUMBERS)
+    with ENLISTING:
+        known[number] = ref(new, lambda _: known.pop(number, None))
+
+
+def living(known: dict[int, ref[Any]]) -> list[Any]:
+    """All watched objects that are alive."""
+    return [one for one in (each() for each in known.copy().values()) if one is not None]
 
 
 BEGINNING = Turn()  # two threads may bring the first rows to one learner at once
@@ -58,8 +91,7 @@ def turn_of(owner: Any) -> Turn:
 
 def enlist(model: Any) -> None:
     """Watch over the locks of a model."""
-    with ENLISTING:
-        MODELS.add(model)
+    watch(MODELS, model)
 
 
 def take(lock: Any, renew: Callable[[], Any]) -> None:
@@ -81,20 +113,17 @@ def before() -> None:
     wait(FORKING)
     guarded: set[int] = set()
     while True:
-        with ENLISTING:
-            models = list(MODELS)
-        for model in models:
-            if id(model) not in guarded:
-                guarded.add(id(model))
-                wait(model.guard)
-                take(model.learning, model.renew)
         ENLISTING.acquire()
-        if len(MODELS) == len(models):
+        new = {number: each for number, each in MODELS.copy().items() if number not in guarded}
+        if not new:
             break
-        ENLISTING.release()  # there is a new one
+        ENLISTING.release()
+        guarded.update(new)
+        for model in living(new):
+            wait(model.guard)
+            take(model.learning, model.renew)
     AFTER.append((ENLISTING.release, ENLISTING.release))
-    wait(PLACING)
-    for turn in list(TURNS):
+    for turn in living(TURNS):
         take(turn.lock, turn.renew)
 
 

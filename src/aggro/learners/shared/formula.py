@@ -1,4 +1,4 @@
-"""What a learner has learned as a formula: stages through which rows go, each a matrix in and a matrix out.
+"""A learned model as a formula: stages through which rows pass, each from a matrix to a matrix.
 
 A learner says what its scores are by ``_formula``, in numbers alone, so that what writes models for other programs
 (``aggro.export``) knows stages, and no family. Most families need no stage of their own: a linear one is ``Linear``,
@@ -11,41 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.scaling import AUTO, STANDARD, STILL, Scaling
-from aggro.learners.shared.scaled import unit_of
+from aggro.engine.scaling import AUTO, FAR, MODE, NONE, RMS, ROWS, N, Scaling, of_features
+from aggro.learners.shared.dense_row import inverse_deviations
+from aggro.learners.shared.scaled import divisors, unit_of
 
 
 class NoFormula(ValueError):
-    """What a model answers with cannot be said in numbers alone."""
+    """The model cannot be expressed in numbers alone."""
 
 
 class Scaled(NamedTuple):
-    """Rows scaled with themselves counted, as ``engine.scaling`` says; of features, each an entry of the arrays.
+    """(x − centre)·factor, by column; factor 0 for what has not varied."""
 
-    With t rows counted, n of them not 0, their mean m over all t and their squared deviations from it S::
-
-        g = x − m,   v = (S + g²·t/(t + 1))/(t + 1),   standard: g·t/(t + 1)/√v
-        s = (S + m²t + x²)/(n + 1[x ≠ 0]),             rms: x/√s
-    """
-
-    mode: int  # of ``engine.scaling.Scale``
-    rows: np.ndarray  # t
-    counts: np.ndarray  # n
-    means: np.ndarray
-    squares: np.ndarray  # S
+    centres: np.ndarray
+    factors: np.ndarray
+    unseen: np.ndarray | None = None  # columns that no row learned has had, and whose values are ±1 then
     missing: bool = False  # NaN is a value that is missing: 0 when scaled, and behind all columns one for each says so
-
-    def by_deviation(self) -> np.ndarray:
-        """Features that are standardised whatever the row is."""
-        if self.mode == AUTO:
-            return np.asarray(4.0 * self.counts >= self.rows + 1.0)
-        return np.full(self.counts.shape, self.mode == STANDARD)
-
-    def by_root(self) -> np.ndarray:
-        """Features that are divided by their root mean square whatever the row is."""
-        if self.mode == AUTO:
-            return np.asarray(4.0 * (self.counts + 1.0) < self.rows + 1.0)
-        return ~self.by_deviation()
 
 
 class Linear(NamedTuple):
@@ -113,7 +94,7 @@ class Sigmoids(NamedTuple):
 class Places(NamedTuple):
     """z·W_k, where k is the prototype nearest to the row, and z the row standardised, perhaps of norm 1.
 
-    Distances are in the deviations of the row's features, itself counted.
+    Distances are in the deviations of the features.
     """
 
     scaled: Scaled | None  # how rows are standardised, if they are
@@ -130,52 +111,51 @@ Formula = tuple[Stage, ...]
 
 
 def scaled_by(scaling: Scaling, n: int) -> Scaled:
-    """How the first n features are scaled."""
-    counts, means, squares = scaling.moments[:, :n]
-    rows = np.full(n, float(scaling.facts[1]))
-    share = counts / np.maximum(rows, 1.0)  # 1 to the bit where no row has lacked the feature
-    apart = squares + means * means * counts * (1.0 - share)
-    return Scaled(int(scaling.facts[0]), rows, counts.copy(), means * share, apart)
+    """The stage that scales the first n features as ``scaling`` does."""
+    centres, divided = divisors(scaling, slice(0, n))
+    mode, counts = of_features(int(scaling.facts[MODE])), scaling.moments[N, :n]
+    by_root = np.full(n, mode == RMS) if mode != AUTO else 4.0 * counts < scaling.facts[ROWS]
+    return Scaled(centres, 1.0 / divided, by_root & (counts == 0.0))
+
+
+def scales_rows(scaling: Scaling) -> bool:
+    """Whether features are scaled. Mapped rows, and rows whose targets alone are scaled, may be unscaled."""
+    return bool(of_features(int(scaling.facts[MODE])) != NONE)
 
 
 def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
-    """The stages of scores, between what scales the rows of this state and what scales its targets, if anything."""
+    """Put the stages of scores between those that scale the rows of this state and its targets, where it has any."""
     scaling = getattr(state, "scaling", None)
     if scaling is None:
         return scores
-    target = as_target(unit_of(scaling), scaling.target[1]) if scaling.target.shape[0] else ()
-    before = (scaled_by(scaling, n),) if scaling.facts[0] else ()  # rows that are mapped may be as they come
+    target = as_target(unit_of(scaling.target), scaling.target[1]) if scaling.target.shape[0] else ()
+    before = (scaled_by(scaling, n),) if scales_rows(scaling) else ()
     return (*before, *scores, *target)
 
 
 def as_target(unit: float, mean: float) -> Formula:
-    """From scores to numbers in units of the targets."""
+    """The stage that converts scores to the units of the targets."""
     return (Linear(np.array([[float(unit)]]), np.array([float(mean)])),)
 
 
 def standardised_by(moments: np.ndarray, measured: int, n: int) -> Scaled:
-    """How the first n features are standardised by means and squared deviations over so many rows."""
-    rows = np.full(n, float(measured))
-    return Scaled(STANDARD, rows, rows, moments[0, :n].copy(), moments[1, :n].copy())
+    """The stage that standardises the first n features by means and squared deviations over ``measured`` rows."""
+    return Scaled(moments[0, :n].copy(), inverse_deviations(moments[:, :n], measured))
 
 
 def columns_kept(kept: np.ndarray) -> Formula:
-    """These columns alone; nothing to do where that is all of them."""
+    """The stage that selects columns; no stage if it keeps all of them."""
     return () if kept.all() else (Linear(np.eye(kept.shape[0])[:, kept], np.zeros(int(kept.sum()))),)
 
 
 def scaled_rows(stage: Scaled, X: np.ndarray) -> np.ndarray:
-    """Rows as the stage has them; none of their values is missing."""
-    gaps, rest = X - stage.means, stage.rows / (stage.rows + 1.0)
-    variance = (stage.squares + gaps * gaps * rest) / (stage.rows + 1.0)
-    power = (stage.squares + stage.means**2 * stage.rows + X * X) / np.maximum(stage.counts + (X != 0.0), 1.0)
-    centred = np.where(X != 0.0, ~stage.by_root(), stage.by_deviation())
-    above, square = np.where(centred, gaps * rest, X), np.where(centred, variance, power)
-    return np.where(square > STILL, above / np.sqrt(np.maximum(square, STILL)), 0.0)
+    """Apply a scaling stage to rows without missing values."""
+    Z: np.ndarray = (np.clip(X, -FAR, FAR) - stage.centres) * stage.factors
+    return Z if stage.unseen is None else np.where(stage.unseen, np.sign(X), Z)
 
 
 def joined(formula: Formula) -> Formula:
-    """The same with neighbours that are linear made one."""
+    """Simplify a formula: merge neighbouring linear stages into one."""
     stages: list[Stage] = []
     for stage in formula:
         before = stages[-1] if stages else None

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.frames import check_distinct, column_names, validated
+from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
 from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.bad_values import bad_state as bad_state
 from aggro.learners.shared.bad_values import bad_value as bad_value
@@ -47,34 +49,20 @@ def width_of(X: Rows) -> int:
     return int(X.n_cols if isinstance(X, CSR) else X.shape[1])
 
 
-def column_names(X: Any) -> list[str] | None:
-    """The column names of a frame; None for anything else, or for names that are not text."""
-    if not (hasattr(X, "columns") and hasattr(X, "to_numpy")):
-        return None
-    names = list(X.columns)
-    text = [isinstance(name, str) for name in names]
-    if not names or not any(text):
-        return None
-    if not all(text):
-        kinds = sorted({type(name).__qualname__ for name in names})
-        raise TypeError(
-            "Feature names are only supported if all input features have string names, but your input has "
-            f"{kinds} as feature name / column name types. If you want feature names to be stored and validated, you "
-            "must convert them all to strings, by using X.columns = X.columns.astype(str) for example."
-        )
-    return names
-
-
 def given(X: Any, owner: str, names: Sequence[Any] | None = None, in_stream: bool = False) -> Given:
     """The rows of an array, a sparse matrix or a frame, or those of a chunk whose columns have these names."""
+    own = column_names(X)
     if names is None:
-        columns, rows = column_names(X), as_rows(X, owner, in_stream=in_stream)
+        columns, rows = own, as_rows(X, owner, in_stream=in_stream)
     else:
         columns = list(names)
         rows = as_rows(X, owner, n_cols=len(columns), in_stream=in_stream)
-        if len(set(columns)) != len(columns):
-            twice = next(name for j, name in enumerate(columns) if name in columns[:j])
-            raise ValueError(f"The chunk has two columns named {twice!r}.")
+        check_distinct(columns, "The chunk")
+        if own is not None and own != columns:
+            raise ValueError(
+                f"The chunk's names are {columns[:5]!r}, but the columns of its frame are named {own[:5]!r}. "
+                "Leave the names out, or give the rows without names of their own."
+            )
     return Given(rows, n_rows_of(rows), width_of(rows), columns, names is not None, in_stream)
 
 
@@ -96,6 +84,7 @@ def as_rows(X: Any, owner: str, n_cols: int | None = None, in_stream: bool = Fal
 
 
 def _as_dense(X: Any, owner: str) -> np.ndarray:
+    X = validated(X)
     array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)  # a plain array: subclasses may say anything
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{array}\n")
@@ -195,7 +184,7 @@ def others_may_write(array: np.ndarray) -> bool:
 
 
 def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
-    """The first row with a value that is not finite or below ``low``, or -1; rows of weight 0 are not there."""
+    """The first row with a value that is NaN, too large or below ``low``, or -1; rows of weight 0 are not there."""
     row = int(first_bad(X, 0, low)[0])
     while row >= 0 and weights.shape[0] and weights[row] == 0.0:
         row = int(first_bad(X, row + 1, low)[0])
@@ -205,6 +194,7 @@ def first_bad_row(X: Rows, weights: np.ndarray, low: float = -np.inf) -> int:
 def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
+    y = validated(y)
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
     column = np.asarray(y)
@@ -229,7 +219,7 @@ def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
 
 def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
     """Class labels, one a row."""
-    labels = _as_column(unpacked(y), n, owner)
+    labels = _as_column(unpacked(validated(y)), n, owner)
     if labels.dtype.kind == "f" and not are_plain_floats(labels) and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN." if np.isnan(labels).any() else "Input y contains infinity.")
     if labels.dtype.kind == "O" and not are_texts(labels) and not {*map(type, labels.tolist())} <= {str, int, bool}:
@@ -260,13 +250,20 @@ def as_targets(y: Any, n: int, owner: str) -> np.ndarray:
         row = int(np.argmin(finite))
         what = "NaN" if np.isnan(targets[row]) else "infinity"
         raise ValueError(f"Input y contains {what}: the first is at row {row}.")
+    within = np.abs(targets) <= LARGEST_VALUE
+    if not within.all():
+        row = int(np.argmin(within))
+        raise ValueError(
+            f"Input y contains a value beyond {LARGEST_VALUE:g}: the first is {targets[row]} at row {row}. Scale y."
+        )
     return targets
 
 
 def as_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Weights, one a row; an empty array for «all 1»."""
+    """Weights, one a row; an empty array for «all 1». Those below the lightest are 0."""
     if sample_weight is None:
         return np.empty(0)
+    sample_weight = validated(sample_weight)
     if hasattr(sample_weight, "to_numpy"):
         sample_weight = sample_weight.to_numpy()
     weights = np.asarray(sample_weight)
@@ -287,7 +284,14 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     if not good.all():
         row = int(np.argmin(good))
         raise ValueError(f"sample_weight must be finite and not negative; row {row} has {weights[row]}.")
-    return weights
+    if n and weights.max() > HEAVIEST:
+        row = int(np.argmax(weights > HEAVIEST))
+        raise ValueError(
+            f"sample_weight must be at most {HEAVIEST:g}; row {row} has {weights[row]}. Divide all weights by the same "
+            "number, and multiply C by it."
+        )
+    light = weights < LIGHTEST
+    return np.where(light, 0.0, weights) if light.any() else weights
 
 
 def check_names(owner: str, known: list[Any] | None, given: list[str] | None, fewer_allowed: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the library's other rooms may ask of a learner, beyond what users see.
+"""The parts of a learner that other packages of this library may use, beyond those for users.
 
 Files, commands, theory and checks look inside a learner through these calls, so that names which begin with an
 underscore are the business of ``learners/`` alone. Asked about what was learned, a learner around another one answers
@@ -24,25 +24,25 @@ FIT_ONLY = {"shuffle", "warm_start", "calibration"}  # about the order of rows o
 
 
 def constraints_of(kind: Any) -> Mapping[str, Constraint]:
-    """What each parameter of a learner, or of a class of learners, may be."""
+    """The constraints on each parameter of a learner, or of a class of learners."""
     found: Mapping[str, Constraint] = kind._constraints
     return found
 
 
 def parameters_of(learner: Any) -> dict[str, Any]:
-    """A learner's parameters as they are now."""
+    """The current parameters of a learner, by name."""
     return {name: getattr(learner, name) for name in learner._constraints}
 
 
 def settings_of(learner: Any) -> dict[str, Any]:
-    """All parameters but for the seed, those of a learner inside it too: what copies of a learner have in common."""
+    """All parameters except the seed, with those of a learner inside: what copies of a learner must have in common."""
     inner = innermost(learner)
     around = parameters_of(learner) if inner is not learner else {}
     return {name: value for name, value in {**around, **parameters_of(inner)}.items() if name != "random_state"}
 
 
 def check_params(learner: Any) -> None:
-    """Refuse parameters that cannot be, or not together."""
+    """Refuse invalid parameters, and invalid combinations of them."""
     learner._check_params()
 
 
@@ -57,7 +57,7 @@ def least_value(learner: Any) -> float:
 
 
 def rule_and_params(learner: Any, classes: int) -> tuple[Rule, Any]:
-    """The rule that learns when so many classes have been seen, and the parameters as it reads them."""
+    """The rule that learns when this many classes have been seen, and the parameters in the form that it reads."""
     rule = learner._rule_for(classes)
     return rule, learner._params_for(rule)
 
@@ -85,20 +85,20 @@ def possible_rules(learner: Any, classes: int, room: int) -> Iterator[tuple[Rule
 
 
 def model_of(learner: Any) -> Model | None:
-    """What was learned; None if that is nothing yet."""
+    """The model that a learner has trained; None if it has learned nothing yet."""
     model: Model | None = innermost(learner).__dict__.get("_model")
     return model
 
 
 def innermost(learner: Any) -> Any:
-    """The learner that learns, inside those around it."""
+    """The learner that does the learning, inside those that wrap it."""
     while "estimator_" in learner.__dict__:
         learner = learner.__dict__["estimator_"]
     return learner
 
 
 def task_of(learner: Any) -> str:
-    """What a learner, or the one inside it, is for: "classification", "regression" or "outlier"."""
+    """The task of a learner, or of the one inside it: "classification", "regression" or "outlier"."""
     from aggro.learners.registry import ACTIVE, find
 
     if "estimator" in learner.__dict__:
@@ -109,25 +109,25 @@ def task_of(learner: Any) -> str:
 
 
 def give_model(learner: Any, model: Model) -> None:
-    """Let a learner know all that a model knows, if its parameters fit what was learned."""
+    """Give a trained model to a learner, after checking that its parameters fit what was learned."""
     learner._prepare(model)
     learner._model = model
 
 
 def prepare(learner: Any, model: Model) -> None:
-    """Make a model's settings agree with the learner's parameters, which may have been set meanwhile."""
+    """Update a model's settings to the learner's parameters, which may have changed."""
     model.stale = True  # what a parameter holds may have changed, with nobody setting it
     learner._prepare(model)
 
 
 def losses_of(learner: Any) -> float:
-    """The sum of the losses of all rows, each before it was learned; 0 if there was none."""
+    """The sum of the progressive losses of all rows; 0 if there was none."""
     model = model_of(learner)
     return 0.0 if model is None else float(model.state.tally.loss[0])
 
 
 def begin_pass(learner: Any, number: int) -> None:
-    """Say that the next rows are those of another pass over the same data, ``number`` of which are behind."""
+    """Begin another pass over the same data, after ``number`` of them."""
     model = model_of(learner)
     if model is not None:
         model.begin_pass(number)

@@ -19,6 +19,7 @@ SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
 PLAIN = (str, bool, int, float)
 AS_PLAIN: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}  # bool has no subclasses
 EXACT = 2.0**53  # below this, floats are whole numbers one by one
+TOO_LONG = 10**1000  # Python does not write integers of 4,300 digits, so a model file could not hold them
 LETTERS = 64  # of a label in an array; longer ones are compared as objects
 MANY = 1000  # texts, for which a table pays
 
@@ -274,6 +275,8 @@ def plain_labels(y: np.ndarray) -> list[Any]:
                 raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
             if issubclass(kind, float):
                 check_exact(np.array([label for label in labels if isinstance(label, float)]))
+            if issubclass(kind, int) and any(isinstance(label, int) and abs(label) >= TOO_LONG for label in labels):
+                raise ValueError("A label is an integer of more than 1,000 digits. Give such labels as text.")
         if not kinds.keys() <= set(PLAIN):
             labels = list(map(plain_label, labels))
     return labels

@@ -1,4 +1,4 @@
-"""What all learners share: doors, passes over rows, one-row calls, counters.
+"""The base of all learners: input checks, passes over rows, one-row calls and counters.
 
 A family's file adds three things: which :class:`~aggro.engine.rule.Rule` learns (``_rule_for``), its
 settings as numbers (``_params_for``), and how it explains a score (``_contributions``).
@@ -7,7 +7,7 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from inspect import signature
 from numbers import Real
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from aggro.engine.at_once import NO_TARGETS
 from aggro.engine.passes import layout_of, run, suited
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES, SEEN, Rule, Tally, copy_state
 from aggro.learners.shared import inputs
+from aggro.learners.shared.attributes import Settable
 from aggro.learners.shared.columns import Columns
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.counters import Counted
-from aggro.learners.shared.drifts import telling
+from aggro.learners.shared.drifts import tells
 from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
@@ -61,7 +61,7 @@ ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag
 
 
 class Start(NamedTuple):
-    """What ``fit`` starts from: a model apart from the one in use, and what it is to learn."""
+    """The start of a call of ``fit``: a model that is not in use yet, and the checked rows, targets and weights."""
 
     model: Model
     rows: Any
@@ -69,8 +69,8 @@ class Start(NamedTuple):
     weights: np.ndarray
 
 
-class Learner(OneRow, Columns, Counted):
-    """A learner that goes over rows once, in order, and can be asked at any moment."""
+class Learner(Settable, OneRow, Columns, Counted):
+    """A learner that trains in a single pass over rows in order, and can predict at any moment."""
 
     _constraints: ClassVar[Mapping[str, Constraint]]
     _random: ClassVar[bool] = False  # whether models start at random
@@ -79,8 +79,6 @@ class Learner(OneRow, Columns, Counted):
     _auto_rows: ClassVar[int] = 100_000  # and rows times passes
     contract: ClassVar[Contract] = Contract()  # what is special about it to ``aggro.testing``
     verbose: int = 0  # of pickles that are older than this parameter
-    # Called as on_drift(learner, row) after a call in which the error was seen to rise; no parameter, set it.
-    on_drift: Callable[[Any, int], Any] | None = None
     _model: Model
 
     # What a family adds -------------------------------------------------------------------------
@@ -94,33 +92,34 @@ class Learner(OneRow, Columns, Counted):
         raise NotImplementedError
 
     def _check_together(self) -> None:
-        """Refuse parameters that are each what they may be, but not together."""
+        """Refuse a combination of parameters that are each valid by themselves."""
 
     def _bound(self, model: Model, params: Any) -> Any:
-        """The settings, with what belongs to this model and this process, such as seeds and addresses."""
+        """Complete the settings with what belongs to this model and this process, such as seeds and addresses."""
         return params
 
     def _adopt(self, state: Any, rule: Rule, params: Any, width: int, models: int) -> Any:
-        """The state of one rule as that of the next; needed where ``_rule_for`` changes its mind."""
+        """Convert the state of one rule to that of the next; needed where ``_rule_for`` depends on ``classes``."""
         raise NotImplementedError
 
     def _check_change(self, state: Any) -> None:
-        """Refuse parameters that this state cannot follow; they may have been set after it began to learn."""
+        """Refuse parameters, set after learning began, that do not fit this state."""
 
     def _begin_pass(self, model: Model, epoch: int) -> None:
-        """What is different about one of ``fit``'s passes over the same rows, if anything is."""
+        """Prepare the model for pass number ``epoch`` of ``fit``, if a learner treats its passes differently."""
 
     def _settle(self, model: Model) -> None:
-        """Learn what waits, if anything does: ``fit`` ends with it."""
+        """Learn rows that still wait, such as an incomplete mini-batch; ``fit`` calls it after its last pass."""
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each given feature's part in each score (features, scores), and the scores' intercepts."""
         raise NotImplementedError
 
     def _formula(self, view: View) -> Formula:
-        """The stages from rows to the scores that predict, of a detector to its decisions: for ``aggro.export``.
+        """The formula of the model, for ``aggro.export``: the stages from rows to the scores that predict.
 
-        Where a learner says nothing, and ``_contributions`` are weights times values, these are found out.
+        A detector's formula leads to its decisions. If a learner does not implement this, the formula is found from
+        ``_contributions``, provided these are weights times values.
         """
         raise NotImplementedError
 
@@ -129,14 +128,17 @@ class Learner(OneRow, Columns, Counted):
         return -np.inf
 
     def _check_whole(self, rows: Any) -> None:
-        """Whether these can be all the rows of ``fit``."""
+        """Refuse rows that cannot be all the rows of a call of ``fit``."""
 
     def _common_start(self) -> int:
-        """How many rows are learned before copies of the model learn apart: what they settle must be the same."""
+        """The number of rows to learn before copies of the model learn in parallel.
+
+        These rows settle what must be the same in all copies.
+        """
         return 0
 
     def _learns_at_once(self, state: Any, n: int) -> bool:
-        """Whether a pass over n rows that were looked at before cannot fail, nor be interrupted half-way."""
+        """Whether a pass over n checked rows can neither fail nor be interrupted half-way."""
         return True
 
     # What a task adds (see tasks.py) --------------------------------------------------------------
@@ -145,41 +147,38 @@ class Learner(OneRow, Columns, Counted):
         raise NotImplementedError
 
     def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
-        """Whether ``fit`` has something to learn from."""
+        """Refuse targets from which ``fit`` cannot learn, such as a single class."""
+
+    def _calibrate(self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray) -> None:
+        """Calibrate the probabilities of a model that has made more than one pass over these rows."""
 
     def _encode(
         self, labels: Labels, y: np.ndarray, s: np.ndarray
     ) -> tuple[Labels, np.ndarray, np.ndarray, np.ndarray]:
-        """The labels after these targets, the targets as numbers, weights, and where each class first appears."""
+        """Encode targets: the labels with these among them, targets and weights as numbers, and classes' first rows."""
         return labels, y, s, np.empty(0, np.int64)
 
     def _encode_one(self, labels: Labels, y: Any, weight: float) -> tuple[Labels, float, float]:
-        """The labels after one target, the target as a number, and its weight."""
+        """Encode one target: the labels with it among them, the target as a number, and its weight."""
         raise NotImplementedError
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        """The target as a number, if there is nothing new about it and it has no weight of its own."""
+        """The target as a number; None if it is new or has a weight of its own, and must be encoded the long way."""
         raise NotImplementedError
-
-    def _targets_at_once(self, model: Model) -> int:
-        """What targets are to calls that are made at once (``engine.at_once``), where ``_known_target`` knows them."""
-        return NO_TARGETS
 
     # Parameters -----------------------------------------------------------------------------------
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
-        """Refuse parameters by their name before ``__init__`` does, which could not say what to do."""
+        """Refuse unknown parameters with advice, before ``__init__`` refuses them without."""
         if named:
             check_names(cls, named)
         return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
         model = self.__dict__.get("_model")
         if model is not None and name in self._constraints:
             model.stale = True
-        elif model is not None:
-            model.stir()  # it may be on_drift
 
     def _check_params(self) -> None:
         # A pickle may be older than a parameter: the class says then what it was before.
@@ -191,20 +190,22 @@ class Learner(OneRow, Columns, Counted):
         self._check_together()
 
     def _prepare(self, model: Model) -> None:
-        """Make the model's settings agree with the parameters, which may have been set meanwhile."""
+        """Update the model's settings if the learner's parameters were set since they were made."""
         if model.stale:
-            with model.guard:
-                try:
-                    model.stale = False  # first: what is set while the parameters are read makes it stale again
-                    self._check_params()
-                    self._check_change(model.state)
-                    self._set_up(model, self._params_for(RULES[type(model.state)]))
-                except BaseException:
-                    model.stale = True
-                    raise
+            model.undisturbed(self._bring_up_to_date, model)
+
+    def _bring_up_to_date(self, model: Model) -> None:
+        try:
+            model.stale = False  # first: what is set while the parameters are read makes it stale again
+            self._check_params()
+            self._check_change(model.state)
+            self._set_up(model, self._params_for(RULES[type(model.state)]))
+        except BaseException:
+            model.stale = True
+            raise
 
     def _set_up(self, model: Model, params: Any) -> None:
-        """Make these the model's settings."""
+        """Give the model these settings, and those that follow from the parameters."""
         params = self._bound(model, params)
         model.class_weight = getattr(self, "class_weight", None)
         model.averaged = bool(getattr(self, "average", False))
@@ -212,11 +213,11 @@ class Learner(OneRow, Columns, Counted):
         model.set_together(params=params, pinned=None)
 
     def _models(self, classes: int) -> int:
-        """How many models are kept for this many classes."""
+        """The number of models to make room for, given this many classes."""
         return max(2, classes) if self._has_classes else 1
 
     def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
-        """A model that has learned nothing, with room for this many features, and this seed or one that is drawn."""
+        """A model that has learned nothing, with room for this many features; its seed is drawn if none is given."""
         self._check_params()
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
@@ -230,7 +231,7 @@ class Learner(OneRow, Columns, Counted):
         return model
 
     def _start(self, X: Any, y: Any, sample_weight: Any = None) -> Start:
-        """What ``fit`` starts from: nothing, or with ``warm_start`` a copy of the model; and what came, checked."""
+        """Check the input of ``fit``, and make the model to train: new, or a copy if ``warm_start`` is set."""
         given = inputs.given(X, type(self).__name__)
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
             model = self._model.copy()
@@ -267,7 +268,10 @@ class Learner(OneRow, Columns, Counted):
         return "_model" in self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Parameters that are newer than a pickle are as the class says that it was before, or have their defaults."""
+        """Restore a pickle, which may lack newer parameters.
+
+        Those get the value that the class says older versions had, or their default.
+        """
         parent = getattr(super(), "__setstate__", self.__dict__.update)
         parent(state)
         if missing := [name for name in self._constraints if name not in self.__dict__]:
@@ -311,13 +315,8 @@ class Learner(OneRow, Columns, Counted):
         """
         return self._fit(X, y, sample_weight)
 
+    @tells
     def _fit(self, X: Any, y: Any, sample_weight: Any, route: Any = None) -> Self:
-        if self.on_drift is None:
-            return self._fit_quietly(X, y, sample_weight, route)
-        with telling(self):
-            return self._fit_quietly(X, y, sample_weight, route)
-
-    def _fit_quietly(self, X: Any, y: Any, sample_weight: Any, route: Any) -> Self:
         if "_model" in self.__dict__:
             self._model.check_idle()
         model, rows, targets, weights = self._start(X, y, sample_weight)
@@ -326,23 +325,29 @@ class Learner(OneRow, Columns, Counted):
         self._check_enough(targets, weights)
         watch = Watch.of(self, targets.shape[0], self._most_passes(targets.shape[0], route))
         with watch or nullcontext():
+            anew = not model.state.tally.rows[SEEN]
             self._go_over(model, rows, targets, weights, route, watch)
+            if anew and model.n_iter > 1:
+                self._calibrate(model, rows, targets, weights)
         self._model = model
         return self
 
     def _go_over(
         self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Watch | None
     ) -> None:
-        """The passes of ``fit``."""
+        """Make the passes of ``fit``, until the loss stops improving by ``tol`` or ``max_iter`` is reached."""
+        # The order of each pass follows from the seed and the number of the pass, so a fit can be repeated.
         best = np.inf
         model.n_iter = 0
         shuffles, seed = self._shuffles(model, route)
         for epoch in range(self._most_passes(targets.shape[0], route)):
+            # The tally adds up over passes; the loss of this one is a difference.
             tally: Tally = model.state.tally
             loss_before, seen_before = tally.loss[0], tally.rows[SEEN]
             order = NO_ORDER
             if shuffles:
                 order = permutation(targets.shape[0], seed + np.uint64(epoch))
+            # Only in the first pass are rows new to the model, so only its scores count for probabilities and drift.
             model.begin_pass(epoch)
             self._begin_pass(model, epoch)
             if watch is not None:
@@ -353,19 +358,21 @@ class Learner(OneRow, Columns, Counted):
             if not seen_before:  # the first row of all was predicted from nothing: its loss says what units y has
                 loss_before, seen_before = tally.history[0, 1], 1
             loss = (tally.loss[0] - loss_before) / max(tally.rows[SEEN] - seen_before, 1)
+            # Stop when the loss no longer improves; "auto" does so without a tolerance, too: it may make many passes.
             tol = self.__dict__["tol"]
             if tol is None and self.__dict__["max_iter"] == "auto" and epoch:
                 tol = HARDLY * best
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
+        # Rows that are learned after ``fit`` come for the first time again.
         model.begin_pass(0)
         self._settle(model)
 
     def _most_passes(self, n: int, route: Any) -> int:
-        """How many passes ``fit`` makes over n rows at most.
+        """The most passes that ``fit`` makes over n rows.
 
-        "auto": few over many rows, which need no more; and one by a route of its own, which may ask for labels.
+        "auto" makes fewer over more rows, which need no more, and one by a route of its own, which may ask for labels.
         """
         given = self.__dict__["max_iter"]
         if given != "auto":
@@ -373,10 +380,10 @@ class Learner(OneRow, Columns, Counted):
         return 1 if route is not None else max(1, min(self._auto_passes, self._auto_rows // max(n, 1)))
 
     def _shuffles(self, model: Model, route: Any) -> tuple[bool, np.uint64]:
-        """Whether the passes of ``fit`` are in random order, and its seed.
+        """Whether the passes of ``fit`` are in random order, and the seed of that order.
 
-        "auto" is True unless a half-life says that their order is that of time, or there is a route, which goes over a
-        stream. Without a seed it is always the same.
+        "auto" shuffles, unless there is a half-life, which means that the order of rows is that of time, or a route,
+        which goes over a stream. Its seed is 0 without a ``random_state``, so that the order is always the same.
         """
         given = self.__dict__["shuffle"]
         if given == "auto":
@@ -393,6 +400,7 @@ class Learner(OneRow, Columns, Counted):
         """
         return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names, in_stream=True)
 
+    @tells
     def _partial_fit(
         self,
         X: Any,
@@ -403,13 +411,6 @@ class Learner(OneRow, Columns, Counted):
         in_stream: bool = False,
         route: Any = None,
     ) -> Self:
-        if self.on_drift is None:
-            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
-        with telling(self):
-            return self._go_on(X, y, sample_weight, classes, names, in_stream, route)
-
-    def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool, route: Any) -> Self:
-        """Go on learning; nobody is told of drift."""
         if "_model" not in self.__dict__:
             with FIRST.lock:
                 if "_model" not in self.__dict__:
@@ -419,49 +420,60 @@ class Learner(OneRow, Columns, Counted):
                     self._model = model
                     return self
         model = self._model
-        model.check_idle()
-        with model.learning:
-            self._prepare(model)
-            moment = model.moment()
-            try:
-                given = inputs.given(X, type(self).__name__, names, in_stream)
-                self._learn_chunk(model, given, y, sample_weight, classes, route)
-            except BaseException:
-                model.go_back(moment)
-                raise
-            finally:
-                model.may_go_back = False
+        model.in_turn(self._learn_more, model, X, y, sample_weight, classes, names, in_stream, route)
         return self
+
+    def _learn_more(
+        self, model: Model, X: Any, y: Any, sample_weight: Any, classes: Any, names: Any, in_stream: bool, route: Any
+    ) -> None:
+        """Learn rows, all or none of them: if the call fails, the model is as before. Needs ``learning``."""
+        self._prepare(model)
+        moment = model.moment()
+        try:
+            given = inputs.given(X, type(self).__name__, names, in_stream)
+            self._learn_chunk(model, given, y, sample_weight, classes, route)
+        except BaseException:
+            model.go_back(moment)
+            raise
+        finally:
+            model.may_go_back = False
 
     def _learn_chunk(
         self, model: Model, given: inputs.Given, y: Any, sample_weight: Any, classes: Any, route: Any
     ) -> None:
+        # All checks of the input come before anything is learned.
         labels = model.labels if classes is None else model.labels.reserving(classes)
         rows = self._rows_to_learn(model, given)
         targets = self._check_targets(y, given.n)
         weights = inputs.as_weights(sample_weight, given.n)
+        # Few rows are learned in place. They are searched for bad values first, so that the pass cannot fail half-way.
         small = size_of(rows) < size_of(model.state) and (route is None or route.at_once)
         if small and self._learns_at_once(model.state, given.n):  # cheaper to look first than to work on a copy
             bad = inputs.first_bad_row(rows, weights, self._least())
             if bad >= 0:
                 raise inputs.bad_value(rows, bad, model.features.names, self._least())
-            with model.guard:
-                if not model.readers[0]:
-                    model.begin()
-                    self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels, route)
-                    return
+            if model.undisturbed(self._learn_in_place, model, rows, targets, weights, labels, route):
+                return
+        # Many rows are learned into a copy, while others read the state in use; a pass that fails leaves no trace.
         watch = Watch.of(self, given.n)
         try:
-            with model.guard:
-                model.busy = True
-                model.begin()
-                state = copy_state(model.state)
+            state = model.undisturbed(model.begin_beside)
             with watch or nullcontext():
                 if watch is not None:
                     watch.begin(0, state.tally)
                 self._learn(model, rows, targets, weights, NO_ORDER, state, labels, route, watch)
         finally:
             model.busy = False
+
+    def _learn_in_place(
+        self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray, labels: Any, route: Any
+    ) -> bool:
+        """Learn rows into the state in use; return False, and learn nothing, if anyone reads it. Needs the guard."""
+        if model.readers[0]:
+            return False
+        model.begin()
+        self._learn(model, rows, targets, weights, NO_ORDER, model.state, labels, route)
+        return True
 
     def _learn(
         self,
@@ -475,32 +487,37 @@ class Learner(OneRow, Columns, Counted):
         route: Any = None,
         watch: Watch | None = None,
     ) -> None:
-        """One pass over rows that came through the doors, into ``state``, which then is the model's.
+        """Make one pass over checked rows into ``state``, which then becomes the model's.
 
-        The rule may change at the row where a class first appears; the pass stops there and goes on with the
-        next rule. ``route`` says which rows are learned, and by which compiled loop: see ``shared.routes``. A
-        ``watch`` is told how it goes.
+        The rule may change at the row where a class first appears: the pass stops there, and goes on with the next
+        rule. ``route`` decides which rows are learned, and by which compiled loop (``shared.routes``). ``watch``
+        reports progress.
         """
+        # Weights as given are kept for the search for a bad row; those of classes are multiplied in below.
         route = route or EveryRow()
         given, before = s, model.params
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
         route.begin(X, order, s)
+        # Labels come first: the state must have room for a class before its first row is learned.
         after, targets, s, firsts = self._encode(labels, y, s)
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params
         stretches = route.stretches(self, labels, after, y, targets, firsts)
         for learn_rows, rule, targets, start, stop, labels in stretches:
+            # A new class may need another rule, and so another type of state: the loop is chosen only after that.
             state, params = self._with_room(state, params, rule, model.width, len(labels.codes))
             if learn_rows is run:
                 learn_rows = suited(run, layout_of(state, params))
             if rule.hold is not None:
                 state = rule.hold(state, X)
+            # A rule whose ``look`` writes the scores of the mean needs no second scoring: ``averaged`` is off for it.
             arguments = X, frozen(targets), s, order, start, stop
             flags = model.costs(labels), model.averaged and not rule.judges_mean, model.tend_at()
             looked_on = {} if watch is None else {"watch": watch}
             state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
+            # Name the bad value in the rows as the user gave them: the pass may have seen another order or weights.
             if row >= 0 and not route.stops_at(row):
                 first = inputs.first_bad_row(X, given, self._least())
                 raise inputs.bad_value(X, first, model.features.names, self._least())
@@ -508,12 +525,12 @@ class Learner(OneRow, Columns, Counted):
         self._end_pass(model, before, state, params, labels)
 
     def _own_state(self, model: Model, state: Any, labels: Labels) -> Any:
-        """The state to learn into: a copy, if what all see would have to learn rows before it has their labels."""
+        """The state to learn into: a copy of the one in use, if that would learn new classes without their labels."""
         public = state is model.state and model is self.__dict__.get("_model")
         return copy_state(state) if public and labels is not model.labels else state
 
     def _end_pass(self, model: Model, before: Any, state: Any, params: Any, labels: Labels) -> None:
-        """Show what a pass has learned that began with the settings ``before``."""
+        """Publish the result of a pass that began with the settings ``before``."""
         with model.guard:
             model.stale |= model.params is not before  # others were made meanwhile
             model.swap(state, params, labels, model.width)
@@ -521,8 +538,10 @@ class Learner(OneRow, Columns, Counted):
     def _pass(
         self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
     ) -> tuple[Any, int]:
-        """Learn rows into ``state``; the state that was learned into, and -1 or the first row that is not finite."""
+        """Learn rows into ``state``; return the state learned into, and -1 or the first row that is not finite."""
         X, y, s, order, start, stop, *flags = rest
+        # Single-precision rows are converted block by block, unless the rule reads them; dense rows in random order are
+        # copied block by block, which is faster than reading them out of order. A watch reports between its pieces.
         double = is_single(X) and not RULES[type(state)].single
         for first, last in [(start, stop)] if watch is None else watch.pieces(start, stop):
             if double or (order.shape[0] and isinstance(X, np.ndarray)):
@@ -536,7 +555,7 @@ class Learner(OneRow, Columns, Counted):
         return state, -1
 
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
-        """The state, of this rule and with room for the classes, and the rule's settings."""
+        """Convert or enlarge a state for this rule and this many classes; return it and the rule's settings."""
         models = self._models(classes)
         if type(state) is not rule.state:
             params = self._params_for(rule)

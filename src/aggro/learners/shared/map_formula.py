@@ -1,4 +1,4 @@
-"""What a map of rows does, as the stages of a formula: see ``engine.feature_maps``."""
+"""A feature map as the stages of a formula (``engine.feature_maps``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aggro.learners.shared.formula import Cosines, Formula, KernelValues, Linear
 
 
 def map_formula(map_: FeatureMap, n: int, weights: np.ndarray, intercepts: np.ndarray) -> Formula:
-    """From n scaled features, by the features of the map, to scores; ``weights`` are of all of the latter."""
+    """The stages from n scaled features, through the map, to scores; ``weights`` are those of all mapped features."""
     gamma = float(map_.numbers[GAMMA])
     if not gamma:
         raise NoFormula(f"gamma='auto' is settled after {WARM} rows, and there were fewer. Learn more rows.")

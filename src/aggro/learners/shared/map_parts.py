@@ -1,4 +1,4 @@
-"""What each feature of a row has to do with a score, where a map stands before the learner.
+"""Contributions of features to a score, where a feature map stands before the learner.
 
 The score is a function f of the scaled row x that is not linear. It is followed along the line from a row of zeros
 (every feature as it is on average, where it is centred) to x, and what it changes by is shared out by the features that
@@ -22,7 +22,7 @@ STEPS = 64
 
 
 def settled_gamma(map_: FeatureMap, x: np.ndarray) -> float:
-    """γ for a row that is scored: ``engine.feature_maps.parts.gamma_of`` in Python."""
+    """The γ for a row that is scored, as ``engine.feature_maps.parts.gamma_of`` computes it, in Python."""
     if map_.numbers[GAMMA]:
         return float(map_.numbers[GAMMA])
     mean = (map_.numbers[SQUARES] + float(x @ x)) / min(int(map_.facts[COUNTED]) + 1, WARM)
@@ -32,7 +32,7 @@ def settled_gamma(map_: FeatureMap, x: np.ndarray) -> float:
 def parts_of_features(
     map_: FeatureMap, which: np.ndarray, values: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The parts (features, scores) of these features with these scaled values, and f(0), by the mapped weights."""
+    """The parts (features, scores) of features with these scaled values, and f(0), from the mapped weights."""
     x = np.where(map_.met[which] == 1, values, 0.0)
     gamma, table = settled_gamma(map_, x), map_.table[which]
     if map_.facts[KIND] == NYSTROEM:
@@ -50,7 +50,10 @@ def parts_of_features(
 def of_landmarks(
     map_: FeatureMap, gamma: float, which: np.ndarray, x: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same for Nyström features."""
+    """The parts of features with scaled values x in each score, and f(0), for Nyström features.
+
+    Takes the integral over ``STEPS`` points; the remainder is shared out in proportion, so parts sum to f(x) − f(0).
+    """
     n = int(map_.facts[LANDMARKS])
     beta = map_.mix[:n, :n] @ weights[:n]  # of the landmarks: f = Σ β_i k(x, l_i)
     rows, norms = map_.table[which][:, :n], map_.sizes[:n]

@@ -37,7 +37,7 @@ FEATURES: dict[str, Constraint] = {
 
 
 def map_params(features: str | None, n_components: int, gamma: Any) -> MapParams:
-    """The parameters of a map as numbers; cosines and sines come in pairs."""
+    """The parameters of a map as numbers; in a Fourier map two components share a frequency, a cosine and a sine."""
     if features is None:
         return MapParams()
     kind, n = Map[features.upper()], int(n_components)
@@ -45,17 +45,17 @@ def map_params(features: str | None, n_components: int, gamma: Any) -> MapParams
 
 
 def params_of(map_: FeatureMap) -> MapParams:
-    """The same, of a map that is there."""
+    """The parameters of an existing map, as ``map_params`` gives them for a new one."""
     return MapParams(int(map_.facts[KIND]), int(map_.facts[SIZE]), float(map_.numbers[GIVEN]))
 
 
 def sow(map_: FeatureMap, seed: int) -> None:
-    """Let random numbers be those of this seed."""
+    """Seed the random numbers of a map."""
     map_.facts[SEED] = int(seed) % COUNTED
 
 
 def mapped(rule: Rule, module: str) -> Rule:
-    """The rule of mapped rows. Its state is to be found in this module, under its name."""
+    """Make the rule that learns from mapped rows. The caller's module must bind the new state class to its name."""
     hints = get_type_hints(rule.state, vars(sys.modules[rule.state.__module__]), include_extras=True)
     parts: list[tuple[str, Any]] = [*hints.items(), ("scaling", Scaling), ("map", FeatureMap)]
     made: Any = NamedTuple(f"Mapped{rule.state.__name__}", parts)  # type: ignore[misc]
@@ -81,5 +81,5 @@ def mapped(rule: Rule, module: str) -> Rule:
 
 
 def without_map(rule: Rule, state: Any) -> Any:
-    """The state of the rule itself."""
+    """The part of a mapped state that belongs to the rule itself."""
     return rule.state(*state[:-2])

@@ -2,8 +2,7 @@
 
 A group of n rows asks for the smallest move of the weights that gets all of them right. Its solution is Σβ_k x̃_k, with
 β as in ``engine.solve.box_qp``, whose words are used here. A row should have the score ``aim``: a number within ε, or
-±margin, where only one side of it is a loss. Where a row was divided by m (see ``engine.rows``), its aim, ε and score
-are those of the divided row, and its β is limited by C·m (pa1) or softened by 1/(2C m²) (pa2 and ls).
+±margin, where only one side of it is a loss. Its β is limited by C (pa1) or softened by 1/(2C) (pa2 and ls).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, inline, python_too
-from aggro.engine.rows import over_squared
 from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
 from aggro.engine.steps import LS, PA1
 
@@ -61,10 +59,10 @@ def wanted(is_number, y, edge, column, alone):
 
 
 @exact
-def limits(step, sign, C, m):
-    """The ridge, the least and the largest β of a row divided by m; C is multiplied by the row's weight."""
-    ridge = 0.0 if step == PA1 else over_squared(0.5 / C, m)
-    cap = C * m if step == PA1 else np.inf
+def limits(step, sign, C):
+    """The ridge, the least and the largest β of a row; C is multiplied by the row's weight."""
+    ridge = 0.0 if step == PA1 else 0.5 / C
+    cap = C if step == PA1 else np.inf
     return ridge, -cap if sign <= 0.0 or step == LS else 0.0, cap if sign >= 0.0 or step == LS else 0.0
 
 
@@ -75,10 +73,10 @@ def at_margin(step, r, size, edge):
 
 
 @exact
-def ask(posed, k, step, r, size, edge, sign, C, m):
+def ask(posed, k, step, r, size, edge, sign, C):
     """Row k lacks r of the score that it should have."""
     posed.edge[k] = edge
-    posed.ridge[k], posed.lo[k], posed.hi[k] = limits(step, sign, C, m)
+    posed.ridge[k], posed.lo[k], posed.hi[k] = limits(step, sign, C)
     if at_margin(step, r, size, edge):
         r = edge if r > 0.0 else -edge
     posed.r[k] = r

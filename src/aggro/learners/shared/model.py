@@ -1,19 +1,16 @@
-"""What a learner has learned: a State, the labels and the features it knows, and its counters.
+"""A trained model: a State, the labels and the features it knows, and its counters.
 
 A model is used by many threads at once like this. ``learning`` is held while many rows are learned, so
 such passes take turns; ``busy`` says that one is under way, and one-row learning waits for it. ``guard``
-is held for moments: to swap in a new state, to take a :class:`View`, or to change the state in place. A
-state that is being read is never changed in place, so every prediction sees a whole model and none waits
-for a long pass.
+is held for moments: to swap in a new state, to take a :class:`View`, or to change the state in place. Both are
+ordinary re-entrant locks. A state that is being read is never changed in place, so every prediction sees a whole model
+and none waits for a long pass.
 
 Three rules keep the kernels safe. Features are added only while the guard is held, and the state gets room
 for them before it is let go. Labels are never changed, only replaced, together with the state. A thread that
 is in the middle of a call does not begin another one: a signal handler, or a method of an object among the data,
-would find a row half packed and a state half grown, so it is refused (``check_free``, ``check_idle``).
-
-A model at which nobody has changed anything for two one-row calls is at rest: the next ones may be made at once, by
-compiled code alone (``engine.at_once``). Whatever is set here ends that, so nothing that those calls rely on may change
-in any other way, but for features that they add themselves.
+would find a row half packed and a state half grown, so it is refused (``alone``, ``in_turn``). Such code may use
+another model.
 
 A call that fails, or is interrupted, leaves nothing behind: see ``moment`` and ``go_back``. For what becomes of the
 locks when the process forks, see ``learners.shared.forks``.
@@ -22,21 +19,20 @@ locks when the process forks, see ``learners.shared.forks``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from threading import get_ident
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from aggro.engine import at_once
 from aggro.engine.calibration import BALANCED
-from aggro.engine.jit.objects import DATA, HELD, IN_TUPLE, ITEMS, word
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
 from aggro.engine.tending import UNTENDED, tend_address
-from aggro.learners.shared.features import Features, Reader, frozen
-from aggro.learners.shared.forks import enlist
+from aggro.learners.shared.features import Features, frozen
+from aggro.learners.shared.forks import NESTED, enlist
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.one_row_code import (
     CODE,
@@ -46,8 +42,6 @@ from aggro.learners.shared.one_row_code import (
     SCORE_DICT,
     SCORE_ROW,
     UNKNOWN,
-    Code,
-    bring_at_once,
     pinned_call,
     place_of,
 )
@@ -57,10 +51,7 @@ NO_WEIGHTS = frozen(np.empty(0))
 BALANCED_COSTS = frozen(np.array([BALANCED]))
 INFINITY = float("inf")
 NO_SHAPE = (-1,)
-NESTED = (
-    "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
-    "parameters, has called it again. Let it return first; nothing was done by the inner call."
-)
+Result = TypeVar("Result")
 
 
 def size_of(rows_or_state: Any) -> int:
@@ -71,7 +62,7 @@ def size_of(rows_or_state: Any) -> int:
 
 
 class View(NamedTuple):
-    """What a prediction needs, all of one moment."""
+    """A consistent snapshot of all that a prediction needs."""
 
     state: Any
     params: Any
@@ -81,7 +72,7 @@ class View(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """All that a call may change, as it was before."""
+    """All that a call may change, saved to go back to if it fails."""
 
     state: Any
     params: Any
@@ -95,8 +86,6 @@ class Moment(NamedTuple):
 class Model:
     """A state and what is needed to read and write it; see the module for how threads share it."""
 
-    record = at_once.new_record()  # of none: each has its own as soon as it can be called
-
     def __init__(self, state: Any, width: int, features: Features, labels: Labels, seed: int) -> None:
         self.state = state
         self.width = width  # allocated; features.n are in use
@@ -106,23 +95,11 @@ class Model:
         self.n_iter = 1
         self._runtime()
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.set_together(**{name: value})
-
     def set_together(self, **parts: Any) -> None:
         """Set several attributes: an interruption finds all of them set, or none."""
-        self.stir()  # an interruption from here on finds a model that is not at rest
         self.__dict__.update(parts)
-        self.stir()  # and so does whoever looked meanwhile, in another thread
-
-    def stir(self) -> None:
-        """Something may have changed: Python has to look at the next rows."""
-        self.record[at_once.STATUS] = at_once.NOTHING
-        self.__dict__["calm"] = 0
 
     def _runtime(self) -> None:
-        self.record = at_once.new_record()
-        self.calm = 0  # one-row calls since something was set, up to two
         self.params: Any = None  # None: never made yet
         self.stale = True  # the learner's parameters were set since these were made
         self.class_weight: Any = None  # costs of the classes, as the learner has them
@@ -132,13 +109,14 @@ class Model:
         self.in_python = False  # rows are made ready before compiled code reads them, dicts too
         self.learning = threading.RLock()
         self.guard = threading.RLock()
-        self.held: Any = self.guard._is_owned  # type: ignore[attr-defined]  # whether this very thread has the guard
+        # The threads that are in the middle of a call, and of learning many rows; 0 if none is. Only whoever holds the
+        # lock sets them, so each thread can ask about itself without it.
+        self.calling_thread = self.learning_thread = 0
         self.busy = False  # a pass is learning into a copy of the state
         self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
-        self.readers = np.zeros(1, np.int64)  # of this very state; a new state comes with a new count
+        self.readers = [0]  # how many there are of this very state; a new state comes with a new count
         self.pinned: Pinned | None = None  # the state as one-row calls read it
         self.layout_number = -1
-        self._outside = False  # the code for it is not this package's
         self.scores_row = np.zeros((1, 1))
         self.dense_shape = NO_SHAPE
         self.dense_row = np.zeros(0)
@@ -151,24 +129,50 @@ class Model:
         enlist(self)
 
     def renew(self) -> None:
-        """Forget a pass of a thread that is not there: that of the process which this one was forked from."""
+        """Forget a pass of a thread that does not exist in this process: it belongs to the one this was forked from."""
         self.learning = threading.RLock()
+        self.learning_thread = 0
         self.busy = False
 
     # One call at a time ------------------------------------------------------------------------------
 
     def check_free(self) -> None:
         """Refuse a call from within another one of this thread."""
-        if self.held():
+        if self.calling_thread == get_ident():
             raise RuntimeError(NESTED)
 
     def check_idle(self) -> None:
-        """The same for calls that learn, which must not begin while this thread learns many rows, either."""
-        if self.held() or self.learning._is_owned():  # type: ignore[attr-defined]
+        """Refuse a call that learns within another call of this thread, or while this thread learns many rows."""
+        if get_ident() in (self.calling_thread, self.learning_thread):
             raise RuntimeError(NESTED)
 
+    def alone(self, work: Callable[..., Result], *args: Any) -> Result:
+        """Call ``work`` with the guard held; refuse that within another call of this thread."""
+        self.check_free()
+        return self.undisturbed(work, *args)
+
+    def undisturbed(self, work: Callable[..., Result], *args: Any) -> Result:
+        """Call ``work`` with the guard held, so that no call can begin within it."""
+        with self.guard:
+            before = self.calling_thread
+            try:
+                self.calling_thread = get_ident()
+                return work(*args)
+            finally:
+                self.calling_thread = before
+
+    def in_turn(self, work: Callable[..., Result], *args: Any) -> Result:
+        """Call ``work`` while nobody else learns many rows; refuse that within another call of this thread."""
+        self.check_idle()
+        with self.learning:
+            try:
+                self.learning_thread = get_ident()
+                return work(*args)
+            finally:
+                self.learning_thread = 0
+
     def moment(self) -> Moment:
-        """What to go back to if a call fails; ``may_go_back`` is to be False when it ends. Needs ``learning``."""
+        """Save what to go back to if a call fails; at its end ``may_go_back`` must become False. Needs ``learning``."""
         with self.guard:
             features = self.features
             names = None if features.names is None else len(features.names)
@@ -178,28 +182,34 @@ class Model:
             return Moment(self.state, self.params, self.labels, self.width, features.n, names, seen)
 
     def begin(self) -> None:
-        """From now on nobody else learns until this call ends. Needs the guard."""
+        """Keep other threads from learning until this call ends. Needs the guard."""
         self.began = int(self.state.tally.rows[SEEN])
 
+    def begin_beside(self) -> Any:
+        """Keep others from learning until this call ends; return a copy of the state to learn into. Needs the guard."""
+        self.busy = True
+        self.begin()
+        return copy_state(self.state)
+
     def go_back(self, moment: Moment) -> None:
-        """Undo what a call did that failed or was interrupted, unless it had learned: then all of it is done.
+        """Undo a call that failed or was interrupted, unless it had learned its rows: then all of it is done.
 
         A state learns in place only when labels, features and room are settled, and in one piece.
         """
-        with self.guard:
-            seen = int(self.state.tally.rows[SEEN])
-            if self.began is None or seen == self.began:
-                self.features.forget_from(moment.n_features, moment.n_names)
-                self.stale |= self.params is not moment.params
-                if seen == moment.seen:  # else other threads learned rows before it began, and those stay
-                    self.swap(moment.state, moment.params, moment.labels, moment.width)
-            self.features.reader = None
-            self.set_together(dense_shape=NO_SHAPE, dense_pinned=None)
+        self.undisturbed(self._go_back, moment)
+
+    def _go_back(self, moment: Moment) -> None:
+        seen = int(self.state.tally.rows[SEEN])
+        if self.began is None or seen == self.began:
+            self.features.forget_from(moment.n_features, moment.n_names)
+            self.stale |= self.params is not moment.params
+            if seen == moment.seen:  # else other threads learned rows before it began, and those stay
+                self.swap(moment.state, moment.params, moment.labels, moment.width)
+        self.features.reader = None
+        self.set_together(dense_shape=NO_SHAPE, dense_pinned=None)
 
     def __getstate__(self) -> dict[str, Any]:
-        self.check_idle()
-        with self.learning, self.guard:
-            return self.parts()
+        return self.in_turn(self.undisturbed, self.parts)
 
     def parts(self) -> dict[str, Any]:
         """Copies of all that was learned. Needs ``learning`` and the guard."""
@@ -224,7 +234,7 @@ class Model:
     # What the pass counts beside learning ---------------------------------------------------------
 
     def costs(self, labels: Labels) -> np.ndarray:
-        """The weights of the classes as the pass takes them: by number, or BALANCED, or none."""
+        """The class weights in the form that the pass reads: by class number, or BALANCED, or none."""
         if self.class_weight is None or not labels.codes:
             return NO_WEIGHTS
         if self.class_weight == "balanced":
@@ -232,11 +242,11 @@ class Model:
         return frozen(np.array([float(self.class_weight.get(label, 1.0)) for label in labels.codes]))
 
     def tend_at(self) -> int:
-        """Where the end of a block of rows is seen to; not where the rows were there before."""
+        """The address of what the pass calls after each block of rows; UNTENDED from the second pass over rows on."""
         return tend_address() if self.honest else UNTENDED
 
     def begin_pass(self, number: int) -> None:
-        """The rows that follow are those of another pass over the same data, ``number`` of which are behind."""
+        """Begin another pass over the same data, after ``number`` of them."""
         with self.guard:
             self.honest = number == 0
             self.pinned = None
@@ -244,12 +254,12 @@ class Model:
     # Reading and swapping -------------------------------------------------------------------------
 
     def view(self) -> View:
-        """The model of this moment. Needs the guard."""
+        """A consistent snapshot of the model. Needs the guard."""
         return View(self.state, self.params, self.labels, self.width, self.features.n)
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """The model of this moment, for reading while others may learn."""
+        """A context with a consistent snapshot of the model, which does not change while others learn."""
         self.check_free()
         with self.guard:
             view, readers = self.view(), self.readers
@@ -261,15 +271,15 @@ class Model:
                 readers[0] -= 1
 
     def swap(self, state: Any, params: Any, labels: Labels, width: int) -> None:
-        """Make this what the model has learned."""
+        """Replace what the model has learned, all at once."""
         with self.guard:
-            readers = self.readers if state is self.state else np.zeros(1, np.int64)
+            readers = self.readers if state is self.state else [0]
             self.set_together(state=state, params=params, labels=labels, width=width, readers=readers, pinned=None)
 
     # One row: all of this needs the guard ---------------------------------------------------------
 
     def pin(self) -> Pinned:
-        """The state and the pass's other arguments, laid out for one-row calls."""
+        """Pack the state and the pass's other arguments for one-row calls."""
         rule = RULES[type(self.state)]
         self._hold = rule.hold
         self._room = self.features.reserved or self.width
@@ -280,8 +290,8 @@ class Model:
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
         call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
-        pinned, number, outside = pinned_call(call)
-        self.set_together(pinned=pinned, layout_number=number, _outside=outside)
+        pinned, number = pinned_call(call)
+        self.set_together(pinned=pinned, layout_number=number)
         return pinned
 
     def score_row(self, row: Pinned) -> float:
@@ -318,12 +328,12 @@ class Model:
         return bool(learned)
 
     def score_dict(self, x: Any) -> float:
-        """The same for a dict; infinity if compiled code does not read it."""
-        if type(x) is not dict or self.pinned is None or self.in_python:
+        """Score a row that is a plain dict, as ``score_row`` does; infinity if compiled code does not read it."""
+        if self.pinned is None or self.in_python:
             return INFINITY
         reader = self.features.reader
         if reader is None or len(x) > reader.room:
-            reader = self._new_reader(len(x))
+            reader = self.features.reader_for(len(x))
             if reader is None:
                 return INFINITY
         if self._score_dict < 0:
@@ -334,15 +344,15 @@ class Model:
         return first
 
     def learn_dict(self, x: Any, target: float, weight: float) -> int:
-        """The same for a dict: 1, or 0 if it is not finite, or -1 if compiled code does not learn it.
+        """Learn a row that is a plain dict: 1, or 0 if it is not finite, or -1 if compiled code does not learn it.
 
         That adds features for which there is room, but not while a call may take back what was added since it began.
         """
-        if type(x) is not dict or self.pinned is None or self.readers[0]:
+        if self.pinned is None or self.readers[0]:
             return -1
         reader = self.features.reader
         if reader is None or len(x) > reader.room:
-            reader = self._new_reader(len(x))
+            reader = self.features.reader_for(len(x))
             if reader is None:
                 return -1
         if self._learn_dict < 0:
@@ -352,79 +362,3 @@ class Model:
         room = 0 if self.may_go_back else self._room
         learned: int = call(self.pinned, reader.pinned, id(x), target, weight, room, code.pass_at, code.row_at)
         return learned
-
-    def _new_reader(self, entries: int) -> Reader | None:
-        """A reader of dicts with this many entries; None where Python has to read them."""
-        self.stir()
-        return self.features.reader_for(entries)
-
-    # At rest ----------------------------------------------------------------------------------------
-
-    def rest(self, learner: Any) -> None:
-        """A one-row call has found nothing new; after two of them the next may be made at once. Needs the guard."""
-        if self.calm < 2:
-            self.__dict__["calm"] += 1
-            if self.calm == 2:
-                self._fill_record(learner)
-
-    def _fill_record(self, learner: Any) -> None:
-        """Write down what calls that are made at once need; see ``engine.at_once``."""
-        pinned, features, labels = self.pinned, self.features, self.labels
-        targets = learner._targets_at_once(self)
-        if pinned is None or self._outside or self.in_python or targets == at_once.NO_TARGETS or not bring_at_once():
-            return
-        reader, dense = features.reader, self.dense_pinned
-        if not features.reserved and (features.names is not None or features.n != self.dense_row.shape[0]):
-            dense = None  # names may be added, and the array would be too short then
-
-        def code(place: int, row: Any) -> Code:
-            return CODE[NEVER_FITS if row is None else max(place, NEVER_FITS)]
-
-        learn_row, score_row = code(self._learn_dense, dense), code(self._score_dense, dense)
-        learn_dict, score_dict = code(self._learn_dict, reader), code(self._score_dict, reader)
-        names: Any = labels.pair
-        columns = n_labels = self.scores_row.shape[1]
-        labels_at = id(names) + IN_TUPLE
-        if columns > 1:
-            names, n_labels = labels.by_code, len(labels.by_code)
-            labels_at = word(id(names) + ITEMS)
-        if self.class_weight is not None or not names or n_labels > columns or (columns > 1 and n_labels < 3):
-            n_labels = 0
-        self.__dict__["_kept"] = (pinned, reader, dense, self.dense_row, labels, self.readers, self.scores_row)
-        self.record[at_once.GUARD : at_once.NO_LABEL] = (
-            id(self.guard) + HELD,
-            word(id(self.readers) + DATA),
-            pinned,
-            targets,
-            self.dense_row.shape[0],
-            dense or 0,
-            word(id(self.dense_row) + DATA),
-            learn_row.at,
-            learn_row.pass_at,
-            score_row.at,
-            score_row.pass_at,
-            reader.pinned if reader else 0,
-            self._room,
-            np.float64(self.least).view(np.int64),
-            learn_dict.at,
-            learn_dict.row_at,
-            learn_dict.pass_at,
-            score_dict.at,
-            score_dict.row_at,
-            score_dict.pass_at,
-            columns,
-            word(id(self.scores_row) + DATA),
-            n_labels,
-            labels_at,
-        )
-        allowed = self.record[at_once.STATUS] = self._allowed(learner)
-        if self._allowed(learner) != allowed:  # others may set something without the guard
-            self.stir()
-
-    def _allowed(self, learner: Any) -> int:
-        """What may be done at once."""
-        if self.stale:
-            return at_once.NOTHING
-        if self.busy or self.may_go_back or self._hold is not None or learner.on_drift is not None:
-            return at_once.SCORES
-        return at_once.LEARNS

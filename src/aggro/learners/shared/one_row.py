@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from threading import get_ident
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from aggro.engine.jit.pinned import Pinned
-from aggro.engine.rows import CSR, HUGE, first_bad
+from aggro.engine.limits import HEAVIEST, HUGE, LIGHTEST
+from aggro.engine.rows import CSR, first_bad
 from aggro.learners.shared import inputs
 from aggro.learners.shared.drifts import telling
 from aggro.learners.shared.features import Features, Ordered, as_float, frozen
-from aggro.learners.shared.forks import Turn
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.model import INFINITY, NESTED, Model, View
-from aggro.learners.shared.one_row_code import AT_ONCE, LEARN
+from aggro.learners.shared.forks import NESTED, Turn
+from aggro.learners.shared.later import TakesLaterLabels
+from aggro.learners.shared.model import INFINITY, Model, View
 
 FLOAT = np.dtype(np.float64)
 FIRST = Turn()  # two threads may bring the first rows to one learner at once
+
+
+class Asked(NamedTuple):
+    """One row, as a matrix of its own that the model can score, and the model of the same moment."""
+
+    view: View
+    row: Any
+    names: list[Any] | None  # of the features
+    scores: np.ndarray  # (1, columns), as the rule writes them
 
 
 class Explanation(dict[Any, float]):
@@ -33,11 +43,11 @@ class Explanation(dict[Any, float]):
 
 
 def as_weight(weight: Any) -> float:
-    """The weight of a row as a number, 0 or more."""
-    number = as_float(weight, "weight")
+    """The weight of a row as a number, 0 or more; 0 if it is below the lightest."""
+    number = as_float(weight, "weight", HEAVIEST)
     if number < 0.0:
         raise ValueError(f"The weight of a row must be finite and not negative, got {weight}.")
-    return number
+    return number if number >= LIGHTEST else 0.0
 
 
 def is_pair(x: Any) -> bool:
@@ -55,7 +65,7 @@ def as_vector(x: Any) -> np.ndarray:
     return row
 
 
-class OneRow:
+class OneRow(TakesLaterLabels):
     """Learning and scoring of single rows: dicts, 1-D arrays, (indices, values)."""
 
     # From the learner ------------------------------------------------------------------------------
@@ -126,25 +136,27 @@ class OneRow:
         except AttributeError:
             self._learn_first(x, y, weight)
             return self
-        if AT_ONCE[LEARN](model.record, x, y, weight):
-            return self
-        if model.held():
-            raise RuntimeError(NESTED)
         if self.on_drift is not None:
+            model.check_idle()
             with telling(self):
                 self._learn_one(model, x, y, weight)
             return self
-        if type(weight) is float and 0.0 < weight < INFINITY:
-            with model.guard:  # nothing new about the row: the common case, kept short
-                if not model.stale and not model.busy:
-                    target = self._known_target(model, y)
-                    if target is not None:
-                        learned = model.learn_dict(x, target, weight) if type(x) is dict else -1
-                        if learned < 0 and (row := self._known_row(model, x)) is not None:
-                            learned = model.learn_row(row, target, weight)
-                        if learned > 0:
-                            model.rest(self)
-                            return self
+        if type(weight) is float and LIGHTEST <= weight <= HEAVIEST:
+            with model.guard:  # as ``model.alone`` does, and nothing new about the row: the common case, kept short
+                if model.calling_thread:
+                    raise RuntimeError(NESTED)
+                try:
+                    model.calling_thread = get_ident()
+                    if not model.stale and not model.busy:
+                        target = self._known_target(model, y)
+                        if target is not None:
+                            learned = model.learn_dict(x, target, weight) if type(x) is dict else -1
+                            if learned < 0 and (row := self._known_row(model, x)) is not None:
+                                learned = model.learn_row(row, target, weight)
+                            if learned > 0:
+                                return self
+                finally:
+                    model.calling_thread = 0
         self._learn_one(model, x, y, weight)
         return self
 
@@ -173,9 +185,7 @@ class OneRow:
         """The long way, for rows that may bring a new feature or class: all or nothing."""
         weight = as_weight(weight)
         if weight:
-            model.check_idle()
-            with model.learning, model.guard:
-                self._learn_new(model, x, y, weight)
+            model.in_turn(model.alone, self._learn_new, model, x, y, weight)
 
     def _learn_new(self, model: Model, x: Any, y: Any, weight: float) -> None:
         """Learn one row of a weight above 0. Needs ``learning`` and the guard."""
@@ -223,36 +233,42 @@ class OneRow:
             raise inputs.bad_value(row.value[0], 0, model.features.names, self._least())
         return first
 
-    def _explain(self, x: Any) -> tuple[Labels, list[Any], np.ndarray, np.ndarray]:
-        """The labels, the names of the row's features, their parts in each score, and the intercepts."""
-        with self._looking_at(x) as (view, row, names):
-            if isinstance(row, CSR):
-                indices, values = row.indices.astype(np.int64), row.data
-            else:
-                indices, values = np.arange(row.shape[1]), row[0]
-            with np.errstate(over="ignore", invalid="ignore"):  # products of numbers near the largest float
-                parts, intercepts = map(finite, self._contributions(view, indices, values))
-            known = names or []  # with n_features there may be more features than names
-            return view.labels, [known[j] if j < len(known) else j for j in indices.tolist()], parts, intercepts
+    def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
+        """The names of the row's features, their parts in each score, and the intercepts. Needs the guard."""
+        row = asked.row
+        if isinstance(row, CSR):
+            indices, values = row.indices.astype(np.int64), row.data
+        else:
+            indices, values = np.arange(row.shape[1]), row[0]
+        with np.errstate(over="ignore", invalid="ignore"):  # products of numbers near the largest float
+            parts, intercepts = map(finite, self._contributions(asked.view, indices, values))
+        known = asked.names or []  # with n_features there may be more features than names
+        return [known[j] if j < len(known) else j for j in indices.tolist()], parts, intercepts
 
     @contextmanager
-    def _looking_at(self, x: Any) -> Iterator[tuple[View, Any, list[Any] | None]]:
-        """The model, one row that it can score as a matrix of its own, and the names of the features."""
+    def _looking_at(self, x: Any) -> Iterator[Asked]:
+        """The model, and one row that it has scored, all of one moment: no other thread learns until the block ends."""
         model = self._fitted()
         model.check_free()
         with model.guard:
-            self._score_one(model, x)  # prepares, and refuses what is not finite
-            (row,) = self._row(model, x, False).value
-            if isinstance(row, CSR):
-                n = int(row.indptr[1])
-                row = row._replace(indices=row.indices[:n].copy(), data=row.data[:n].copy())
-            else:
-                row = row.copy()
-            yield model.view(), row, model.features.names
+            try:  # as ``model.alone`` does
+                model.calling_thread = get_ident()
+                self._score_one(model, x)  # prepares, and refuses what is not finite
+                scores = model.scores_row.copy()
+                (row,) = self._row(model, x, False).value
+                if isinstance(row, CSR):
+                    n = int(row.indptr[1])
+                    row = row._replace(indices=row.indices[:n].copy(), data=row.data[:n].copy())
+                else:
+                    row = row.copy()
+                yield Asked(model.view(), row, model.features.names, scores)
+            finally:
+                model.calling_thread = 0
 
     def _explain_score(self, x: Any) -> Explanation:
         """The explanation of a learner's one score."""
-        _, features, parts, intercepts = self._explain(x)
+        with self._looking_at(x) as asked:
+            features, parts, intercepts = self._explain(asked)
         contributions = dict(zip(features, parts[:, 0].tolist(), strict=True))
         intercept = float(intercepts[0])
         return Explanation(contributions, intercept, intercept + float(parts[:, 0].sum()))

@@ -13,21 +13,19 @@ LEARN_DICT  ``learn_dict``   a reader and the address of a dict  ``learn_row``, 
 SCORE_DICT  ``score_dict``   a reader and the address of a dict  ``score_row``, and that to ``score``
 =========== ================ =================================== ===================================
 
-All that was found is in ``CODE``, and a model keeps places in that list instead of functions: who walks a model, to
+All that was found is in ``CODE``, and a model keeps its keys there instead of functions: who walks a model, to
 weigh it or to copy it, would walk on into Numba.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
-from aggro.engine.at_once import CAN_CALL_AT_ONCE, LATER, label_at_once, learn_at_once, score_at_once
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
-from aggro.engine.jit.objects import AN_OBJECT
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import (
     Layout,
@@ -48,52 +46,51 @@ LEARN_ROW, SCORE_ROW, LEARN_DICT, SCORE_DICT = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A function that can be called at once, and the addresses that it must be given.
+    """A compiled function that can be called directly, and the addresses that it must be given.
 
     No NamedTuple: Python takes that apart in twice the time.
     """
 
     call: Callable[..., Any]
-    at: int  # where it is itself, for compiled code
     pass_at: int  # of the loop over rows
     row_at: int = 0  # of what takes a row: for dicts
 
 
 def never_fits(*_: Any) -> int:
-    """In place of what learns dicts, for rules whose state must be given room first."""
+    """Replace the code that learns dicts, for rules that must make room in the state first; it always returns -1."""
     return -1
 
 
-CODE = [Code(never_fits, 0, 0)]
 NEVER_FITS, UNKNOWN = 0, -1  # places: of the above, and of what is yet to be found
+CODE = {NEVER_FITS: Code(never_fits, 0)}
 PLACES: dict[tuple[int, int, type], int] = {}  # by the layout's number, the job and the type of the row
 LAYOUTS: dict[Layout, int] = {}  # each with a number, which is quicker to look up by
-PLACING = threading.Lock()
+# There is no lock here, which a signal handler that uses a model could wait for: each step below is one call of a dict.
+NUMBERS = count(NEVER_FITS + 1)
 
 
-def pinned_call(call: OneRowCall) -> tuple[Pinned, int, bool]:
-    """A state and what goes with it, laid out for one-row calls; its layout's number, and if that is from outside."""
+def pinned_call(call: OneRowCall) -> tuple[Pinned, int]:
+    """Pack a state and its arguments for one-row calls; return them and the number of their layout."""
     layout = layout_of(call.state, call.params)
-    outside = from_outside(layout)
-    with PLACING:
-        number = LAYOUTS.setdefault(layout, len(LAYOUTS))
-    return Pinned(call, layout, outside=outside), number, outside
+    number = LAYOUTS.get(layout)
+    if number is None:
+        number = LAYOUTS.setdefault(layout, next(NUMBERS))
+    return Pinned(call, layout, outside=from_outside(layout)), number
 
 
 def place_of(job: int, number: int, model: Pinned, row: Pinned) -> int:
-    """Where the code for a job is; ``row`` is a pinned row, or a reader of dicts, which begins with one."""
+    """The key in ``CODE`` of the code for a job; ``row`` is a packed row, or a dict reader, which begins with one."""
     key = (number, job, type(row.value[0]))
     place = PLACES.get(key)
     if place is None:
-        code = compiled(job, model, row)
-        with PLACING:
-            CODE.append(code)
-            place = PLACES[key] = len(CODE) - 1
+        place = next(NUMBERS)
+        CODE[place] = compiled(job, model, row)
+        place = PLACES.setdefault(key, place)
     return place
 
 
 def compiled(job: int, model: Pinned, row: Pinned) -> Code:
-    """The code for a job, compiled or found on disk."""
+    """Compile the code for a job, or load it from the disk cache."""
     one: Any = model.value
     X = row.value[0]
     layout = layout_of(one.state, one.params)
@@ -106,28 +103,8 @@ def compiled(job: int, model: Pinned, row: Pinned) -> Code:
         by_row, by_dict, numbers = suited(score_row, layout), score_dict, ()
         pass_at = address_of(suited(score, layout), one.state, one.params, X, one.scores)
     if job in (LEARN_ROW, SCORE_ROW):
-        given = (model, row, *numbers, 0)
-        return Code(direct(by_row, *given), address_of(by_row, *given), pass_at)
+        return Code(direct(by_row, model, row, *numbers, 0), pass_at)
     # What reads dicts is the same for all states: it takes the model as a plain address, and hands it on.
     row_at = address_of(by_row, model, Pinned((X,), type(X)), *numbers, 0)
     more = (*numbers, 0) if numbers else (0.0,)  # room for names, or the least value that a row may hold
-    taken = (0, row, 0, *more, 0, 0)
-    return Code(direct(by_dict, *taken), address_of(by_dict, *taken), pass_at, row_at)
-
-
-# What ``engine.at_once`` has; before a model was at rest for the first time, and where there is none, Python looks.
-LEARN, SCORE, LABEL = range(3)
-NOT_YET: list[Callable[..., Any]] = [lambda *_: False, lambda *_: float("nan"), lambda *_: LATER]
-AT_ONCE = list(NOT_YET)
-
-
-def bring_at_once() -> bool:
-    """Find the code of calls that are made at once; whether there is any."""
-    if CAN_CALL_AT_ONCE and AT_ONCE == NOT_YET:
-        one = AN_OBJECT
-        AT_ONCE[:] = [
-            direct(learn_at_once, one, one, one, one),
-            direct(score_at_once, one, one),
-            direct(label_at_once, one, one),
-        ]
-    return CAN_CALL_AT_ONCE
+    return Code(direct(by_dict, 0, row, 0, *more, 0, 0), pass_at, row_at)

@@ -1,4 +1,4 @@
-"""What a parameter may be: checks that say what was given, what was expected and what to do.
+"""Constraints on parameters: checks that say what was given, what was expected and what to do.
 
 scikit-learn's own constraint classes are private and cost its import; these few are enough.
 """
@@ -20,7 +20,7 @@ HUGE = sys.float_info.max
 
 
 class Constraint(Protocol):
-    """What a value must be."""
+    """A constraint on the value of a parameter."""
 
     def accepts(self, value: Any) -> bool: ...
 
@@ -52,7 +52,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers, each as it must be."""
+    """A list of numbers that each fulfil a constraint."""
 
     each: Number
 
@@ -78,7 +78,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class StepChoice(Choice):
-    """A built-in step by its name, or one of one's own, itself or by its name."""
+    """A step: a built-in one by its name, or one made by the user, as an object or by its name."""
 
     words: tuple[str, ...] = (*(step.name.lower() for step in PASSIVE_AGGRESSIVE), "auto")
     others: tuple[str, ...] = ("ogd",)  # which the contract does not try with everything
@@ -131,7 +131,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Either:
-    """Any of several."""
+    """A value that fulfils any of several constraints."""
 
     options: tuple[Constraint, ...]
 
@@ -144,7 +144,7 @@ class Either:
 
 
 def check_params(owner: str, constraints: Mapping[str, Constraint], values: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for the first parameter that is not what it must be."""
+    """Raise ``ValueError`` for the first parameter that violates its constraint."""
     for name, constraint in constraints.items():
         value = values[name]
         if constraint.accepts(value):

@@ -18,7 +18,7 @@ from aggro.learners.shared.map_formula import map_formula
 from aggro.learners.shared.map_parts import parts_of_features
 from aggro.learners.shared.mapped import map_params, params_of, sow
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.scaled import divisors, mode_of, scaled_row, unit_of
+from aggro.learners.shared.scaled import divisors, is_of, mode_of, scaled_row, unit_of
 from aggro.learners.shared.weights import Weights
 
 MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
@@ -26,13 +26,14 @@ SETTLED = 64  # rows after which γ and the frequencies of the features that mos
 
 
 class PreparedWeights(Weights):
-    """A learner with weights of prepared rows."""
+    """A learner with weights, whose rows may be scaled or mapped before the rule reads them."""
 
     # Of learners without these parameters, and of files and pickles that are older than they are:
     scale: Any = None
     features: str | None = None
     n_components: int = 400
     gamma: float | str = "auto"
+    fit_intercept: bool
     contract: ClassVar[Contract] = Contract(
         exempt={
             "the order of features does not matter": {
@@ -43,11 +44,11 @@ class PreparedWeights(Weights):
     )
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of these features (features, scores) and intercepts, as they are in the state."""
+        """The weights of these features (features, scores) and the intercepts, in the units of the state."""
         raise NotImplementedError
 
     def _map(self) -> MapParams:
-        """The map as compiled code reads it."""
+        """The parameters of the map, in the form that compiled code reads."""
         return map_params(self.features, self.n_components, self.gamma)
 
     def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
@@ -57,14 +58,21 @@ class PreparedWeights(Weights):
         return model
 
     def _common_start(self) -> int:
-        """Until γ is settled, and of "nystroem" the landmarks are there, which rows unlike those before become."""
+        """The number of rows that copies must share: until γ is settled, and a Nyström map has its landmarks.
+
+        Landmarks are rows that differ from those before, so more rows than landmarks are needed.
+        """
         if self.features is None:
             return 0
         return SETTLED if self.features == "fourier" else SETTLED + 2 * int(self.n_components)
 
+    def _mode(self) -> int:
+        """The number of the mode in which rows are scaled."""
+        return mode_of(self.scale, bool(self.fit_intercept))
+
     def _check_preparation(self, state: Any) -> None:
-        """Refuse another scale or map than the one that has learned."""
-        if mode_of(self.scale) != (int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0):
+        """Refuse a scale or a map other than the one that the state has learned with."""
+        if not is_of(int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0, self.scale):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
         if self._map() != (params_of(state.map) if hasattr(state, "map") else NO_MAP):
             raise ValueError(
@@ -73,11 +81,11 @@ class PreparedWeights(Weights):
             )
 
     def _learns_at_once(self, state: Any, n: int) -> bool:
-        """To map many rows takes longer than to copy the state."""
+        """Whether to learn n rows in place: not if mapping them takes longer than copying the state."""
         return not hasattr(state, "map") or n * state.map.table.shape[1] < MAPPED_AT_ONCE
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The weights in units of the features as they came, by the moments so far; of a map, those of its features."""
+        """The weights in units of the unscaled features, by the moments so far; with a map, of the map's features."""
         if hasattr(view.state, "map"):
             return self._in_units(view, *self._learned(view, real_columns(view.state.map)))
         if not hasattr(view.state, "scaling"):
@@ -89,15 +97,18 @@ class PreparedWeights(Weights):
         return weights[which], intercepts
 
     def _in_units(self, view: View, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights, or parts of scores, and intercepts in units of the numbers to predict."""
+        """Convert weights, or parts of scores, and intercepts to the units of the targets."""
         scaling = view.state.scaling
         if not scaling.target.shape[0]:
             return weights, intercepts
-        unit = unit_of(scaling)
+        unit = unit_of(scaling.target)
         return weights * unit, intercepts * unit + scaling.target[1]
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As the row is scored: scaled with itself counted. What it lacks is part of the intercept."""
+        """The parts of the given features in the scores of the transformed row, and the intercepts.
+
+        The parts of features that the row lacks are added to the intercepts.
+        """
         if not hasattr(view.state, "scaling"):
             return super()._contributions(view, indices, values)
         every, scaled_values = scaled_row(view.state, indices, values)

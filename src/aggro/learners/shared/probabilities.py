@@ -1,4 +1,4 @@
-"""From scores to probabilities and decisions, by what the pass has counted (``engine.calibration``)."""
+"""Convert scores to probabilities and decisions, with the calibration of the pass (``engine.calibration``)."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def agree(shares: np.ndarray, scores: np.ndarray) -> None:
 
 
 def spread_of(tally: Tally) -> float:
-    """What leads are divided by: 1, unless several settings learn side by side."""
+    """The divisor of leads: 1, unless several candidates learn in parallel."""
     return float(tally.sums[SPREAD]) or 1.0
 
 
 def raised(tally: Tally, scores: np.ndarray) -> np.ndarray:
-    """The scores, raised by what the classes cost."""
+    """The scores with the class costs added, so that the highest is that of the predicted class."""
     more = tally.curve[:, RAISED] * spread_of(tally)
     return np.asarray(scores + (more[1] if scores.shape[1] == 1 else more[: scores.shape[1]]))

@@ -65,7 +65,7 @@ class Watch:
             self._show(row, now)
 
     def _mean_loss(self) -> float:
-        """Of the rows of this pass, each before it was learned."""
+        """The mean progressive loss of the rows of this pass."""
         if self._tally is None:
             return 0.0
         return (float(self._tally.loss[0]) - self._loss) / max(int(self._tally.rows[SEEN]) - self._seen, 1)

@@ -32,19 +32,19 @@ Radius = Annotated[np.ndarray, Numbers(0.0)]
 
 
 def new_radius() -> np.ndarray:
-    """Nothing learned yet: the radius is 0."""
+    """The state of a radius that has learned nothing: it is 0."""
     return np.zeros(4)
 
 
 @inline
 def radius_of(known, given):
-    """The radius: the given one, or that which was learned where 0 is given."""
+    """The radius in use: the given one, or the learned one where 0 is given."""
     return given if given > 0.0 else known[RADIUS]
 
 
 @exact
 def learn_radius(known, nu, d):
-    """A step towards the distance that a share ν of the rows exceeds; ``known`` is what ``new_radius`` gave."""
+    """Take a step towards the distance that a share ν of the rows exceeds; ``known`` comes from ``new_radius``."""
     radius = known[RADIUS]
     if radius == 0.0:
         known[RADIUS] = d

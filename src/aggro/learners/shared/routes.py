@@ -1,4 +1,4 @@
-"""Which rows a pass learns, in which stretches, and by which compiled loop.
+"""Routes: the rows that a pass learns, in which stretches, and by which compiled loop.
 
 ``Learner._learn`` goes by a route: every row in order, unless it is handed another, such as that of an active learner.
 """
@@ -30,7 +30,7 @@ class Stretch(NamedTuple):
 
 
 class EveryRow:
-    """The route of an ordinary pass: it learns every row, and a stretch ends where a new class needs another rule.
+    """The route of an ordinary pass. It learns every row; a stretch ends where a new class needs another rule.
 
     ``_learn`` goes by any route that it is handed: an object with these methods.
     """
@@ -41,12 +41,12 @@ class EveryRow:
         self.learn_rows = learn_rows
 
     def begin(self, rows: Any, order: np.ndarray, weights: np.ndarray) -> None:
-        """Hear the rows as they were given, the order of the pass, and the weights in this order; none if all are 1."""
+        """Receive the rows, the order of the pass, and the weights in this order, which are empty if all are 1."""
 
     def stretches(
         self, learner: Any, before: Labels, after: Labels, y: np.ndarray, targets: np.ndarray, firsts: np.ndarray
     ) -> Iterator[Stretch]:
-        """What to learn next, until there is nothing left.
+        """Yield the stretches to learn, in order.
 
         ``before`` are the labels known so far and ``after`` those with the labels of ``y`` among them, ``targets`` are
         their numbers, and ``firsts`` is where each number first appears, -1 for those known before.
@@ -65,7 +65,7 @@ class EveryRow:
         return False
 
     def onward(self, learner: Any, model: Model, state: Any, params: Any) -> tuple[Any, Any]:
-        """The state and settings to go on with after a stretch: those that learned it."""
+        """The state and settings to go on with after a stretch; here those that learned it."""
         return state, params
 
 
@@ -82,9 +82,9 @@ def in_blocks(
     *flags: Any,
     double: bool,
 ) -> int:
-    """Learn rows in another order than they are in, or in another precision: a block of them is copied first.
+    """Learn rows in another order or precision than they are stored in, copying a block of rows at a time.
 
-    The same bits as by ``order``, in about two thirds of the time where there are many.
+    It is bit-for-bit what ``order`` gives, in about two thirds of the time where there are many rows.
     """
     for first, last in blocks(X, start, stop):
         block = slice(first, last)

@@ -14,7 +14,7 @@ BLOCK_BYTES = 2**19  # of rows that are copied
 
 
 def taken(X: Any, order: np.ndarray, a: int, b: int) -> Any:
-    """Rows ``a`` to ``b`` of X, in ``order`` if there is one, in double precision."""
+    """Copy rows ``a`` to ``b`` of X, in ``order`` if there is one, in double precision."""
     if not isinstance(X, CSR):
         return frozen(np.ascontiguousarray(X[order[a:b]] if order.shape[0] else X[a:b], np.float64))
     if not order.shape[0]:
@@ -38,7 +38,7 @@ def is_single(X: Any) -> bool:
 
 
 def blocks(X: Any, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """From row to row, of so many rows as a cache has room for."""
+    """Split the rows from ``start`` to ``stop`` into ranges that fit the cache."""
     width = entries_of(X) // max(1, X.indptr.shape[0] - 1) if isinstance(X, CSR) else X.shape[1]
     size = max(1, BLOCK_BYTES // (8 * max(1, width)))
     for first in range(start, stop, size):
@@ -51,7 +51,7 @@ def entries_of(rows: Any) -> int:
 
 
 def as_matrix(rows: Any, width: int, sparse: bool) -> Any:
-    """Rows of this width as a user's function reads them: an array, or a sparse matrix."""
+    """Convert rows of this width to the form that a user's function reads: an array, or a sparse matrix."""
     from scipy.sparse import csr_matrix, issparse  # most learners do without
 
     if isinstance(rows, CSR):

@@ -13,24 +13,60 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
-from aggro.engine.prepared_rows import Alone, most_entries, scale_sparse
+from aggro.engine.prepared_rows import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule, grown_into
-from aggro.engine.scaling import FAR, MODE, RMS, STANDARD, STILL, Scale, Scaling, new_scaling
+from aggro.engine.scaling import (
+    FAR,
+    MODE,
+    RMS,
+    ROWS,
+    STANDARD,
+    STILL,
+    Scale,
+    Scaling,
+    new_scaling,
+    of_features,
+)
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 
 NONE = Kind(None, "None")
-SCALE: Constraint = Either((Choice(("auto", "standard", "rms")), Flag(), NONE))
-WORDS = {None: Scale.NONE, False: Scale.NONE, True: Scale.STANDARD}
+SCALE: Constraint = Either((Choice(("auto", "standard", "rms", "target")), Flag(), NONE))
+WORDS = {
+    None: Scale.NONE,
+    False: Scale.NONE,
+    True: Scale.STANDARD,
+    "auto": Scale.UNIT,
+    "standard": Scale.STANDARD,
+    "rms": Scale.RMS,
+    "target": Scale.TARGET,
+}
 
 
-def mode_of(scale: Any) -> int:
-    """The parameter ``scale`` as a number."""
-    return int(Scale[scale.upper()] if isinstance(scale, str) else WORDS[scale])
+# Modes of learners without an intercept, where they are not DIVIDED.
+DIVIDED = {Scale.NONE: Scale.NONE, Scale.TARGET: Scale.TARGET_DIVIDED, Scale.UNIT: Scale.UNIT_DIVIDED}
+LATER = {Scale.UNIT: Scale.AUTO, Scale.UNIT_DIVIDED: Scale.DIVIDED}  # modes that others may become
+
+
+def mode_of(scale: Any, centred: bool = True) -> int:
+    """The number of the mode for the parameter ``scale``; without an intercept, features are not ``centred``."""
+    mode = WORDS[scale]
+    return int(mode if centred else DIVIDED.get(mode, Scale.DIVIDED))
+
+
+def scales_features(scale: Any) -> bool:
+    """Whether features are scaled, and not targets alone."""
+    return bool(WORDS[scale] not in (Scale.NONE, Scale.TARGET))
+
+
+def is_of(mode: int, scale: Any) -> bool:
+    """Whether a state of this mode is one that ``scale`` asks for, with or without an intercept."""
+    begins = {Scale(mode_of(scale, centred)) for centred in (True, False)}
+    return mode in begins | {LATER.get(begin, begin) for begin in begins}
 
 
 def scaled(rule: Rule, module: str) -> Rule:
-    """The rule of scaled rows. Its state is to be found in this module, under its name."""
+    """Make the rule that learns from scaled rows. The caller's module must bind the new state class to its name."""
     hints = get_type_hints(rule.state, vars(sys.modules[rule.state.__module__]), include_extras=True)
     made: Any = NamedTuple(f"Scaled{rule.state.__name__}", [*hints.items(), ("scaling", Scaling)])  # type: ignore[misc]
     state: Callable[..., Any] = made
@@ -42,7 +78,7 @@ def scaled(rule: Rule, module: str) -> Rule:
 
     def grow(old: Any, params: Any, width: int, models: int) -> Any:
         plain = rule.grow(without_scaling(rule, old), params, width, models)
-        fresh = new_scaling(int(old.scaling.facts[0]), width, old.scaling.target.shape[0] > 0)
+        fresh = new_scaling(int(old.scaling.facts[MODE]), width, old.scaling.target.shape[0] > 0)
         return state(*plain, grown_into(old.scaling, fresh))
 
     def hold(old: Any, X: Any) -> Any:
@@ -53,12 +89,12 @@ def scaled(rule: Rule, module: str) -> Rule:
 
 
 def without_scaling(rule: Rule, state: Any) -> Any:
-    """The state of the rule itself."""
+    """The part of a scaled state that belongs to the rule itself."""
     return rule.state(*state[:-1])
 
 
 def widest(scaling: Scaling, X: Any) -> Any:
-    """Rows as long as those of X may be when they are scaled."""
+    """Rows as long as those of X may become when they are scaled, for ``hold`` to make room by."""
     if not isinstance(X, CSR):
         return np.empty((0, scaling.moments.shape[1]))
     n = X.indptr.shape[0] - 1
@@ -67,37 +103,39 @@ def widest(scaling: Scaling, X: Any) -> Any:
 
 
 def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One row's features and values as they are scored: those given first, in order, then those that it lacks."""
-    if state.scaling.facts[MODE] == Scale.NONE:
+    """Scale one row as it is scored: features and values, first those given, in order, then those that it lacks."""
+    if of_features(state.scaling.facts[MODE]) == Scale.NONE:
         return indices, np.clip(values, -FAR, FAR)
     alone = Alone(state.scaling)
     order = np.argsort(indices, kind="stable")
     ends, width = np.array([0, indices.shape[0]]), state.scaling.moments.shape[1]
     row = CSR(ends, indices[order].astype(np.uint32), values[order].astype(np.float64), width)
     room = int(most_entries(alone, row))
-    found, numbers, stop = np.zeros(room, np.uint32), np.zeros(room), np.zeros(2, np.int64)
-    scale_sparse(alone, row, stop, found, numbers, False)
-    dense = dict(zip(found[: stop[1]].tolist(), numbers[: stop[1]].tolist(), strict=True))
+    Z = CSR(np.zeros(2, np.int64), np.zeros(room, np.uint32), np.zeros(room), width)
+    scale_many(alone, row, Z, np.zeros(0, np.int64), False)
+    dense = dict(zip(Z.indices[: Z.indptr[1]].tolist(), Z.data[: Z.indptr[1]].tolist(), strict=True))
     given = [dense.pop(j, 0.0) for j in indices.tolist()]
     return np.array([*indices.tolist(), *dense], np.int64), np.array([*given, *dense.values()])
 
 
-def unit_of(scaling: Scaling) -> float:
-    """What a score of 1 is in units of the target: ``engine.scaled_targets.target_unit`` in Python."""
-    n, _, squares = scaling.target
+def unit_of(target: np.ndarray) -> float:
+    """The unit of scores in units of the target, as ``engine.scaled_targets.unit_among`` computes it, in Python."""
+    n, _, squares = target
     v = squares / max(n, 1.0)
     return float(np.sqrt(v)) if v > STILL else 1.0
 
 
 def divisors(scaling: Scaling, which: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What is subtracted from each of these features, and what it is divided by; infinite if it is never learned."""
+    """The centre that is subtracted from each feature, and its divisor; infinite if the feature is never learned."""
     n, mean, squares = scaling.moments[:, which]
-    t = max(int(scaling.facts[1]), 1)
-    mode = int(scaling.facts[0])
+    mode = of_features(int(scaling.facts[MODE]))
+    if mode == Scale.NONE:
+        return np.zeros(n.shape), np.ones(n.shape)
+    t = max(int(scaling.facts[ROWS]), 1)
     lacking = 1.0 - n / t
     centre = mean * (1.0 - lacking)
-    spread = np.sqrt((squares + mean * mean * n * lacking) / t)
-    root = np.sqrt((squares + mean * mean * n) / np.maximum(n, 1.0))
+    variance = (squares + mean * mean * n * lacking) / t
+    power = (squares + mean * mean * n) / np.maximum(n, 1.0)
     centred = np.full(n.shape, mode == STANDARD) if mode in (STANDARD, RMS) else 4.0 * n >= t
-    divided = np.where(centred, spread, root)
-    return np.where(centred, centre, 0.0), np.where(divided > 0.0, divided, np.inf)
+    divided = np.where(centred, variance, power)
+    return np.where(centred, centre, 0.0), np.where(divided > STILL, np.sqrt(divided), np.inf)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Mapping
-from math import isfinite
 from numbers import Real
+from threading import get_ident
 from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.at_once import A_NUMBER, LATER, NO_TARGETS
+from aggro.engine.limits import HEAVIEST, LARGEST_VALUE
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import as_float
+from aggro.learners.shared.forks import NESTED
 from aggro.learners.shared.labels import Labels, all_same
+from aggro.learners.shared.later import predict_for_later
 from aggro.learners.shared.learner import NONE, Learner
-from aggro.learners.shared.model import INFINITY, NESTED, Model
+from aggro.learners.shared.model import INFINITY, Model
 from aggro.learners.shared.one_row import Explanation
-from aggro.learners.shared.one_row_code import AT_ONCE, LABEL, SCORE
 from aggro.learners.shared.params import Choice, Either, Kind
 from aggro.learners.shared.probabilities import by_number, raised
 
-LARGEST = sys.float_info.max
 FLOATS = (float, np.float64)
 CALIBRATION = Choice(("sigmoid", "isotonic"))
 CLASS_WEIGHT = Either((Kind(dict, "an instance of 'dict'"), Choice(("balanced",)), NONE))
@@ -68,13 +67,13 @@ class Classifier(Learner):
         labels : array of shape (n_samples,)
             Only classes that have been seen are predicted, reserved ones are not.
         """
-        view, scores = self._scores(X)
-        return self._name(view.labels, self._decision(view.state, view.labels, scores))
+        with self._scored(X) as (view, scores):
+            return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The label of each row of a chunk; columns that the model does not know are left out."""
-        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
-        return self._name(view.labels, self._decision(view.state, view.labels, scores))
+        with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
+            return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of each row.
@@ -90,13 +89,13 @@ class Classifier(Learner):
             For two classes the score of ``classes_[1]``, else one column a class. With ``class_weight``, scores
             are raised so that the highest is that of the decision of least cost.
         """
-        view, scores = self._scores(X)
-        return self._decision(view.state, view.labels, scores)
+        with self._scored(X) as (view, scores):
+            return self._decision(view.state, view.labels, scores)
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
         """The scores of each row of a chunk, as ``decision_function`` gives them; unknown columns are left out."""
-        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
-        return self._decision(view.state, view.labels, scores)
+        with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
+            return self._decision(view.state, view.labels, scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class for each row.
@@ -114,8 +113,8 @@ class Classifier(Learner):
         shares : array of shape (n_samples, n_classes)
             In the order of ``classes_``; each row sums to 1. A class that is only reserved has 0.
         """
-        view, scores = self._scores(X)
-        return self._probabilities(view.state, view.labels, scores)
+        with self._scored(X) as (view, scores):
+            return self._probabilities(view.state, view.labels, scores)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of ``predict_proba``."""
@@ -124,8 +123,8 @@ class Classifier(Learner):
 
     def proba_chunk(self, chunk: Any) -> np.ndarray:
         """The probabilities of each row of a chunk; columns that the model does not know are left out."""
-        view, scores = self._scores(chunk.X, chunk.names, in_stream=True)
-        return self._probabilities(view.state, view.labels, scores)
+        with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
+            return self._probabilities(view.state, view.labels, scores)
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class seen, for one row; of none if nothing was learned yet."""
@@ -133,44 +132,51 @@ class Classifier(Learner):
         if model is None:
             self._check_first(x)
             return {}
-        model.check_free()
-        with model.guard:
-            self._score_one(model, x)
-            if not model.labels.codes:
-                return {}
-            weighed = self.__dict__["class_weight"] is not None
-            shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration, weighed)
-            return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
+        return model.alone(self._proba_one, model, x)
 
-    def predict_one(self, x: Any) -> Any:
-        """The label of one row; None if nothing was learned yet."""
+    def _proba_one(self, model: Model, x: Any) -> dict[Any, float]:
+        self._score_one(model, x)
+        if not model.labels.codes:
+            return {}
+        weighed = self.__dict__["class_weight"] is not None
+        shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration, weighed)
+        return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
+
+    def predict_one(self, x: Any, id: Any = None) -> Any:
+        """The label of one row; None if nothing was learned yet. With an ``id``, the row waits for ``label(id, y)``."""
+        if id is not None:
+            return predict_for_later(self, x, id)
         try:
             model: Model = self._model
         except AttributeError:
             self._check_first(x)
             return None
-        label = AT_ONCE[LABEL](model.record, x)
-        if label is not LATER:
-            return label
-        if model.held():
-            raise RuntimeError(NESTED)
-        with model.guard:
-            f = self._score_one(model, x)
-            model.rest(self)
-            pair = model.labels.pair
-            if pair is None:
-                return None
-            scores = model.scores_row
-            if model.class_weight is None:
-                if scores.shape[1] == 1:
-                    if f != 0.0:  # at 0 the sorted order decides
-                        return pair[f > 0.0]
-                elif len(by_code := model.labels.by_code) > 2:
-                    values = scores.tolist()[0][: len(by_code)]
-                    highest = max(values)
-                    if values.count(highest) == 1:  # or again the sorted order
-                        return by_code[values.index(highest)]
-            return self._name(model.labels, self._decision(model.state, model.labels, scores)).tolist()[0]
+        with model.guard:  # as ``model.alone`` does, in less time
+            if model.calling_thread:
+                raise RuntimeError(NESTED)
+            try:
+                model.calling_thread = get_ident()
+                f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
+                if not f < INFINITY:
+                    f = self._score_one(model, x)
+                pair = model.labels.pair
+                if f != 0.0 and pair is not None and model.class_weight is None and model.scores_row.shape[1] == 1:
+                    return pair[f > 0.0]
+                return self._label_one(model)
+            finally:
+                model.calling_thread = 0
+
+    def _label_one(self, model: Model) -> Any:
+        """The label of the row that was scored just now; where two classes are equal, by their sorted order."""
+        if model.labels.pair is None:
+            return None
+        scores, by_code = model.scores_row, model.labels.by_code
+        if model.class_weight is None and scores.shape[1] > 1 and len(by_code) > 2:
+            values = scores.tolist()[0][: len(by_code)]
+            highest = max(values)
+            if values.count(highest) == 1:
+                return by_code[values.index(highest)]
+        return self._name(model.labels, self._decision(model.state, model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
         """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
@@ -178,11 +184,12 @@ class Classifier(Learner):
         if model is None:
             self._check_first(x)
             return 0.0
-        model.check_free()
-        with model.guard:
-            self._score_one(model, x)
-            decision = self._decision(model.state, model.labels, model.scores_row)[0]
-            return float(decision) if decision.ndim == 0 else decision.copy()
+        decision = model.alone(self._decide_one, model, x)
+        return float(decision) if decision.ndim == 0 else decision
+
+    def _decide_one(self, model: Model, x: Any) -> Any:
+        self._score_one(model, x)
+        return self._decision(model.state, model.labels, model.scores_row)[0].copy()
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the score of one row.
@@ -190,16 +197,19 @@ class Classifier(Learner):
         That is the score of ``label``. If it is not given, of two classes the score of ``classes_[1]`` is meant, of
         more that of the predicted one.
         """
-        labels, features, parts, intercepts = self._explain(x)
-        self._check_any(labels)
-        parts = self._by_class(labels, parts)
-        intercepts = self._decision(self._model.state, labels, intercepts[None, :])[0]
+        with self._looking_at(x) as asked:
+            state, labels = asked.view.state, asked.view.labels
+            self._check_any(labels)
+            features, parts, intercepts = self._explain(asked)
+            parts = self._by_class(labels, parts)
+            intercepts = self._decision(state, labels, intercepts[None, :])[0]
+            predicted = self._name(labels, self._decision(state, labels, asked.scores)).tolist()[0]
         names = labels.names
         if label is not None and label not in names:
             raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
         if parts.ndim == 2:
             if label is None:
-                label = self.predict_one(x)
+                label = predicted
             column = names.tolist().index(label)
             parts, intercepts = parts[:, column], intercepts[column]
         elif label is None or label == names[-1]:
@@ -232,8 +242,15 @@ class Classifier(Learner):
 
         self._check_class_weight(targets)
 
+    def _calibrate(self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray) -> None:
+        if self.__dict__.get("kernel") == "precomputed":  # a row is its place in the matrix, and has no other half
+            return
+        from aggro.learners.shared.held_out import calibrate_held_out
+
+        calibrate_held_out(self, model, rows, targets, weights)
+
     def _check_class_weight(self, targets: np.ndarray) -> None:
-        """As scikit-learn does, refuse weights of classes that are not there while others have none."""
+        """Refuse weights of unknown classes while known ones have no weight, as scikit-learn does."""
         class_weight = self.__dict__["class_weight"]
         if not isinstance(class_weight, Mapping):
             return
@@ -271,8 +288,7 @@ class Classifier(Learner):
                 self._warn_of_keys(next(iter(after.codes)))
             by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
             by_row = by_code[codes.astype(np.int64)]
-            with np.errstate(over="ignore"):
-                s = by_row if not s.shape[0] else np.minimum(s * by_row, LARGEST)
+            s = by_row if not s.shape[0] else s * by_row
             if not by_code.all():  # rows of such a class are not there at all
                 after, codes, firsts = labels.encode(y, s)
         return after, codes, s, firsts
@@ -284,24 +300,23 @@ class Classifier(Learner):
         if isinstance(class_weight, Mapping):
             if first:
                 self._warn_of_keys(y)
-            weight = min(weight * self._class_weight(class_weight, y), LARGEST)
+            weight *= self._class_weight(class_weight, y)
         return labels, float(code), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        if self.__dict__["class_weight"] not in (None, "balanced"):  # weights by class: the slow way
+        if model.class_weight is not None and model.class_weight != "balanced":  # weights by class: the slow way
             return None
         try:
             return model.labels.codes.get(y)
         except TypeError:  # not hashable: the slow way says what is wrong
             return None
 
-    def _targets_at_once(self, model: Model) -> int:
-        return id(model.labels.codes) if model.class_weight in (None, "balanced") else NO_TARGETS
-
     def _class_weight(self, class_weight: Mapping[Any, float], label: Any) -> float:
         weight = class_weight.get(label, 1.0)
-        if not isinstance(weight, Real) or not 0.0 <= weight <= LARGEST:
-            raise ValueError(f"class_weight[{label!r}] must be a finite number and not negative, got {weight!r}.")
+        if not isinstance(weight, Real) or not 0.0 <= weight <= HEAVIEST:
+            raise ValueError(
+                f"class_weight[{label!r}] must be a number from 0 to {HEAVIEST:g}, not negative, got {weight!r}."
+            )
         return float(weight)
 
     def _decision(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
@@ -402,36 +417,38 @@ class Regressor(Learner):
         values : array of shape (n_samples,)
             The predictions.
         """
-        return self._scores(X)[1][:, 0]
+        return self._scores(X)[:, 0]
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
         """The predicted number of each row of a chunk; columns that the model does not know are left out."""
-        return self._scores(chunk.X, chunk.names, in_stream=True)[1][:, 0]
+        return self._scores(chunk.X, chunk.names, in_stream=True)[:, 0]
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The same as ``predict_chunk``: a regressor's score is its prediction."""
+        """The predicted number of each row of a chunk: a regressor's score is its prediction."""
         return self.predict_chunk(chunk)
 
-    def predict_one(self, x: Any) -> float:
-        """The predicted number of one row; 0.0 if nothing was learned yet."""
+    def predict_one(self, x: Any, id: Any = None) -> Any:
+        """The predicted number of one row, 0.0 if nothing was learned yet; with an ``id``, it waits for ``label``."""
+        if id is not None:
+            return predict_for_later(self, x, id)
         try:
             model: Model = self._model
         except AttributeError:
             self._check_first(x)
             return 0.0
-        f: float = AT_ONCE[SCORE](model.record, x)
-        if f < INFINITY:
-            return f
-        if model.held():
-            raise RuntimeError(NESTED)
-        with model.guard:
-            f = self._score_one(model, x)
-            model.rest(self)
-            return f
+        with model.guard:  # as ``model.alone`` does, in less time
+            if model.calling_thread:
+                raise RuntimeError(NESTED)
+            try:
+                model.calling_thread = get_ident()
+                return self._score_one(model, x)
+            finally:
+                model.calling_thread = 0
 
     def decision_one(self, x: Any) -> float:
-        """The same as ``predict_one``: a regressor's score is its prediction."""
-        return self.predict_one(x)
+        """The predicted number of one row: a regressor's score is its prediction."""
+        score: float = self.predict_one(x)
+        return score
 
     def explain_one(self, x: Any) -> Explanation:
         """Each feature's contribution to the prediction for one row."""
@@ -444,7 +461,4 @@ class Regressor(Learner):
         return labels, as_float(y, "target"), weight
 
     def _known_target(self, model: Model, y: Any) -> float | None:
-        return float(y) if type(y) in FLOATS and isfinite(y) else None
-
-    def _targets_at_once(self, model: Model) -> int:
-        return A_NUMBER
+        return float(y) if type(y) in FLOATS and abs(y) <= LARGEST_VALUE else None

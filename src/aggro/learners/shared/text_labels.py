@@ -1,28 +1,21 @@
 """Labels that are text, numbered by compiled code: those of arrays of letters or of objects, and of pyarrow's columns.
 
-Each known label is an entry of a table, as the words of memory that it is made of. A label is found by a sum over its
-words, each times a number of its own, and then compared word by word. What is not in the table is looked at by Python,
+Objects are looked up in the dict of the labels' numbers, through CPython's documented C API. Letters have a table:
+each known label is an entry, as the words of memory that it is made of. A label is found by a sum over its
+words, each times a number of its own, and then compared word by word. What is not known is looked at by Python,
 which adds it; so the loops stop there, and go on behind it.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggro.engine.jit.compile import inline, kernel, quick
-from aggro.engine.jit.objects import KIND, word_at
-from aggro.engine.jit.text import (
-    CAN_READ_TEXT,
-    FLAGS,
-    FLAGS_MASK,
-    LENGTH,
-    flags_of,
-    head_of,
-    is_as_expected,
-    letters_of,
-)
+from aggro.engine.jit.dicts import CAN_READ_DICTS, PyDict_GetItemWithError, PyLong_AsLongLong, type_of
+from aggro.engine.jit.intrinsics import word_at
 
 u8 = np.uint64
 ENTRIES = 512  # more labels are looked up by Python
@@ -33,6 +26,7 @@ MASK = u8(2**SLOTS_LOG - 1)
 LATELY = 256  # objects that are known by their addresses
 BLOCK = 2**20  # labels, after which other threads may run
 TEXT = id(str)
+CAN_READ_TEXT = CAN_READ_DICTS and sys.byteorder == "little"
 
 
 def odd_numbers(count: int) -> np.ndarray:
@@ -41,21 +35,14 @@ def odd_numbers(count: int) -> np.ndarray:
 
 
 class Table(NamedTuple):
-    """The labels that are known, for compiled code: rows of letters, or texts as they are in memory."""
+    """The labels that are known, for compiled code: rows of letters, or bytes."""
 
     slots: np.ndarray  # by the upper bits of the sum: the number of an entry, -1 for none; then those behind it
     words: np.ndarray  # (entries, words); a word is a letter, or eight bytes
     codes: np.ndarray  # the label's number
-    kinds: np.ndarray  # of each entry: its place in ``forms``
+    lengths: np.ndarray  # of each entry, in bytes
     odd: np.ndarray  # a factor for each word
     columns: np.ndarray  # of letters: how many of them are summed up, and then which
-    # Objects of one length and with the same flags have their letters at the same place, in as many words.
-    forms: np.ndarray  # (forms, 5): length, flags, bytes before the letters, words, mask of the last one
-    lately: np.ndarray  # addresses of objects that came lately, within one call
-    lately_codes: np.ndarray  # and their numbers
-
-
-LENGTH_IS, FLAGS_ARE, HEAD, N_WORDS, LAST = range(5)
 
 
 @inline
@@ -113,63 +100,40 @@ def number_letters(letters, weights, table, codes, start):
 
 @inline
 def place_of(object_):
-    """Where an object would be among those met lately."""
+    """The slot of an object in the cache of objects met recently, by its address."""
     return u8(object_ >> 5) & u8(LATELY - 1)
 
 
 @quick
-def number_objects(address, stride, n, weights, table, n_forms, codes, start, text):
-    """The same for the objects whose addresses are ``stride`` bytes apart; ``text`` is the address of their type.
+def number_objects(address, stride, n, weights, known, lately, lately_codes, codes, start, text):
+    """Number the objects whose addresses are ``stride`` bytes apart; the first that is not known, or the end.
 
+    ``known`` is the address of the dict of numbers, and ``text`` that of the type that all objects must have.
     The same object often comes again, and is known by its address: nobody else runs meanwhile, so it is still there.
     """
-    form = u8(0)
-    table.lately[:] = 0
+    lately[:] = 0
     for i in range(start, n):
         if weights.shape[0] and weights[u8(i)] == 0.0:
             codes[u8(i)] = 0.0
             continue
         found = word_at(address + i * stride)
-        if found != 0 and table.lately[place_of(found)] == found:
-            codes[u8(i)] = table.lately_codes[place_of(found)]
-            continue
-        if found == 0 or word_at(found + KIND) != text:
+        if found == 0:
             return np.int64(i)
-        length, flags = word_at(found + LENGTH), word_at(found + FLAGS) & FLAGS_MASK
-        if not (table.forms[form, LENGTH_IS] == length and table.forms[form, FLAGS_ARE] == flags):
-            form = u8(0)
-            while form < u8(n_forms):
-                if table.forms[form, LENGTH_IS] == length and table.forms[form, FLAGS_ARE] == flags:
-                    break
-                form += u8(1)
-            if form == u8(n_forms):
+        place = place_of(found)
+        if lately[place] != found:
+            if type_of(found) != text:
                 return np.int64(i)
-        head, words = found + table.forms[form, HEAD], u8(table.forms[form, N_WORDS])
-        last = u8(table.forms[form, LAST])
-        total = form
-        for j in range(words):
-            word = u8(word_at(head + 8 * np.int64(j)))
-            total += (word if j + u8(1) < words else word & last) * table.odd[j]
-        slot = (total * table.odd[u8(WORDS)]) >> SHIFT
-        while True:
-            entry = table.slots[slot]
-            if entry < 0:
+            number = PyDict_GetItemWithError(known, found)
+            if number == 0:
                 return np.int64(i)
-            other = u8(table.kinds[u8(entry)]) ^ form
-            for j in range(words):
-                word = u8(word_at(head + 8 * np.int64(j)))
-                other |= (word if j + u8(1) < words else word & last) ^ table.words[u8(entry), j]
-            if other == u8(0):
-                break
-            slot = (slot + u8(1)) & MASK
-        codes[u8(i)] = table.codes[u8(entry)]
-        table.lately[place_of(found)], table.lately_codes[place_of(found)] = found, codes[u8(i)]
+            lately[place], lately_codes[place] = found, np.float64(PyLong_AsLongLong(number))
+        codes[u8(i)] = lately_codes[place]
     return np.int64(n)
 
 
 @inline
 def word_of(letters, address, p, stop):
-    """The next eight bytes of letters[p:stop], which are at an address, as a word; 0 for those behind them."""
+    """The next eight bytes of letters[p:stop], which are at an address, as a word; bytes beyond the end are 0."""
     total, n = u8(0), min(stop - p, u8(8))
     if p + u8(8) <= u8(letters.shape[0]):
         unused = (u8(8) - n) << u8(3)
@@ -182,7 +146,7 @@ def word_of(letters, address, p, stop):
 
 @inline
 def slot_of_bytes(letters, address, p, stop, first, odd):
-    """Where the search for the label letters[p:stop], of which the first word is known, begins."""
+    """The slot at which to search for the label letters[p:stop]; ``first`` is its first word."""
     total, j = stop - p + first * odd[u8(0)], u8(1)
     while p + u8(8) < stop:
         p += u8(8)
@@ -209,7 +173,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
         slot = slot_of_bytes(letters, address, p, stop, first, table.odd)
         entry = table.slots[slot]
         while entry >= 0:
-            other = (u8(table.kinds[u8(entry)]) ^ length) | (table.words[u8(entry), u8(0)] ^ first)
+            other = (u8(table.lengths[u8(entry)]) ^ length) | (table.words[u8(entry), u8(0)] ^ first)
             for j in range(u8(1), (length + u8(7)) >> u8(3)):
                 other |= word_of(letters, address, p + (j << u8(3)), stop) ^ table.words[u8(entry), j]
             if other == u8(0):
@@ -217,8 +181,8 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
             slot = (slot + u8(1)) & MASK
             entry = table.slots[slot]
         if entry < 0:
-            if n_known < table.kinds.shape[0]:
-                table.slots[slot], table.kinds[u8(n_known)] = n_known, np.int64(length)
+            if n_known < table.lengths.shape[0]:
+                table.slots[slot], table.lengths[u8(n_known)] = n_known, np.int64(length)
                 for j in range((length + u8(7)) >> u8(3)):
                     table.words[u8(n_known), j] = word_of(letters, address, p + (j << u8(3)), stop)
             return np.int64(i)
@@ -233,7 +197,7 @@ def first_other(address, stride, start, stop, text, lately):
         found = word_at(address + i * stride)
         if found != 0 and lately[place_of(found)] == found:
             continue
-        if found == 0 or word_at(found + KIND) != text:
+        if found == 0 or type_of(found) != text:
             return np.int64(i)
         lately[place_of(found)] = found
     return np.int64(stop)
@@ -250,12 +214,10 @@ def all_texts(y: np.ndarray) -> bool:
 
 
 class TextTable:
-    """The table, to which Python adds."""
+    """The table of letters, to which Python adds."""
 
     def __init__(self, width: int, letters: bool) -> None:
         self.n = 0
-        self.n_forms = 0
-        self.of: dict[tuple[int, int], int] = {}  # forms by length and flags
         self.arrays = Table(
             np.full(2**SLOTS_LOG, -1, np.int64),
             np.zeros((ENTRIES, width), np.uint32 if letters else np.uint64),
@@ -263,9 +225,6 @@ class TextTable:
             np.zeros(ENTRIES, np.int64),
             ODD,
             np.zeros(width + 1, np.int64),
-            np.full((ENTRIES, 5), -1, np.int64),
-            np.zeros(LATELY, np.int64),
-            np.zeros(LATELY),
         )
 
     def put_letters(self, letters: Any, code: int) -> bool:
@@ -275,29 +234,6 @@ class TextTable:
         self.arrays.words[self.n, : len(letters)] = letters
         self.arrays.codes[self.n] = code
         add_letters(self.arrays, self.n)
-        self.n += 1
-        return True
-
-    def put_object(self, text: str, code: int) -> bool:
-        """Add a label as this text is in memory; False if there is no room, or if it is not as expected."""
-        table, letters, key = self.arrays, letters_of(text), (len(text), flags_of(text))
-        n = -(-len(letters) // 8)
-        form = self.of.get(key)
-        if self.n == ENTRIES or n > WORDS or not is_as_expected(text):
-            return False
-        if form is None:
-            form = self.of[key] = self.n_forms
-            tail = len(letters) % 8 or 8
-            last = np.frombuffer((b"\xff" * tail).ljust(8, b"\0"), np.int64)[0]
-            table.forms[form] = (*key, head_of(text), n, last)
-            self.n_forms += 1
-        words = np.frombuffer(letters.ljust(8 * n, b"\0"), np.uint64)
-        total = sum(int(word) * int(odd) for word, odd in zip(words, ODD, strict=False)) + form
-        slot = (total * int(ODD[WORDS]) & (2**64 - 1)) >> int(SHIFT)
-        while table.slots[slot] >= 0:
-            slot = (slot + 1) & int(MASK)
-        table.words[self.n, :n] = words
-        table.codes[self.n], table.kinds[self.n], table.slots[slot] = code, form, self.n
         self.n += 1
         return True
 
@@ -335,27 +271,25 @@ def number_array(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
 
 
 def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> Numbered | None:
-    """Number an array of objects; None if some are not plain texts, or there are too many labels, or too long ones."""
+    """Number an array of objects; None if some are not plain texts."""
     if not CAN_READ_TEXT or y.ndim != 1 or not y.shape[0]:
         return None
-    table = TextTable(WORDS, False)
     codes, added, firsts = np.empty(y.shape[0]), list[str](), list[int]()
-    numbers = dict(known)
+    numbers, lately, lately_codes = dict(known), np.zeros(LATELY, np.int64), np.zeros(LATELY)
     start, n = 0, y.shape[0]
     while start < n:
         address, stride = y.__array_interface__["data"][0], y.strides[0]
         end = min(start + BLOCK, n)
-        stop = int(number_objects(address, stride, end, weights, table.arrays, table.n_forms, codes, start, TEXT))
+        work = id(numbers), lately, lately_codes, codes, start, TEXT
+        stop = int(number_objects(address, stride, end, weights, *work))
         if stop < end:
             label = y[stop]
             if type(label) is not str:
                 return None
-            if label not in numbers:
+            if label not in numbers:  # else it was put there by another thread
                 numbers[label] = len(numbers)
                 added.append(label)
                 firsts.append(stop)
-            if not table.put_object(label, numbers[label]):  # perhaps one more way to write the same text
-                return None
         start = stop
     return Numbered(codes, added, firsts)
 

@@ -24,21 +24,24 @@ class WaitingRows(Learner):
         """
         model: Model | None = self.__dict__.get("_model")
         if model is not None:
-            model.check_idle()
-            with model.learning:
-                self._prepare(model)
-                self._settle(model)
+            model.in_turn(self._flush, model)
         return self
 
+    def _flush(self, model: Model) -> None:
+        self._prepare(model)
+        self._settle(model)
+
     def _settle(self, model: Model) -> None:
-        with model.guard:
-            if self._waits(model):
-                state = copy_state(model.state)
-                rows = state.tally.rows
-                rows[SEEN] -= 1  # as if the group had ended with the last row
-                rows[UPDATES] += self._learn_waiting(state, model.params)
-                rows[SEEN] += 1
-                model.swap(state, model.params, model.labels, model.width)
+        model.undisturbed(self._end_group, model)
+
+    def _end_group(self, model: Model) -> None:
+        if self._waits(model):
+            state = copy_state(model.state)
+            rows = state.tally.rows
+            rows[SEEN] -= 1  # as if the group had ended with the last row
+            rows[UPDATES] += self._learn_waiting(state, model.params)
+            rows[SEEN] += 1
+            model.swap(state, model.params, model.labels, model.width)
 
     def _waits(self, model: Model) -> bool:
         """Whether rows wait."""

@@ -19,13 +19,13 @@ class Weights(Learner):
         raise NotImplementedError
 
     def _formula(self, view: View) -> Formula:
-        """The weights; those of scaled rows are found out, where a family does not say them."""
+        """One linear stage of the weights; learners whose rows are scaled must give a formula of their own."""
         if hasattr(view.state, "scaling"):
             raise NotImplementedError
         return (Linear(*self._predicting(view, slice(0, view.n_features))),)
 
     def _weights(self) -> tuple[View, np.ndarray, np.ndarray]:
-        """The same for all features, by order of appearance, with what they were read from."""
+        """A view of the model, and the weights and intercepts of all its features, in order of their appearance."""
         model = self._attribute()
         self._prepare(model)
         with model.reading() as view:
@@ -37,7 +37,7 @@ class Weights(Learner):
 
 
 class ClassWeights(Weights):
-    """Of classes."""
+    """The weights and intercepts of a classifier, as users see them."""
 
     _by_class: Any
     _decision: Any
@@ -57,7 +57,7 @@ class ClassWeights(Weights):
 
 
 class NumberWeights(Weights):
-    """Of a number."""
+    """The weights and intercept of a regressor, as users see them."""
 
     @property
     def coef_(self) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import HUGE, MOST, add
+from aggro.engine.rows import add
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.distance import distance_from
@@ -35,7 +35,6 @@ Facts = Annotated[
 ]
 SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
 SMALL_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel
-FAR = 1e150  # rows beyond are too large for the quick way
 
 u8 = np.uint64
 
@@ -63,22 +62,13 @@ def end_of(state):
 
 @inline
 def distance(state, X, i, p, r):
-    """‖x − c‖ for the centre c = p·w + r·u, cut at HUGE; NaN if the row is not finite."""
+    """‖x − c‖ for the centre c = p·w + r·u; NaN if the row is not allowed."""
     facts = state.facts
     norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
     return distance_from(X, i, state.w, state.u, p, r, end_of(state), norm)
 
 
 # Moves ----------------------------------------------------------------------------------------------
-
-
-@exact_part
-def cut_back(w, u, top):
-    """Make numbers of what is none: a centre is cut where a mean of two would overflow, and a sum begins anew."""
-    for j in range(top):
-        w[j] = min(max(w[j], -MOST / 4.0), MOST / 4.0)
-        if u.shape[0] > 0 and not abs(u[j]) <= MOST / 2.0:
-            u[j] = 0.0  # the mean is that of the centres from now on
 
 
 @exact
@@ -104,12 +94,7 @@ def sum_up(state):
         for k in range(top):
             wu += w[k] * u[k]
             uu += u[k] * u[k]
-    ww = a0 + a1 + (a2 + a3)
-    if not ww + uu < HUGE:
-        cut_back(w, u, top)
-        ww = uu = MOST
-        wu = 0.0
-    facts[WW] = ww
+    facts[WW] = a0 + a1 + (a2 + a3)
     facts[WU] = wu
     facts[UU] = uu
     facts[SINCE] = 0.0
@@ -183,16 +168,16 @@ def move_some(state, X, i, eta):
     facts[UU] += uu
     facts[SINCE] += entries
     reach(state, X, i)
-    if 4.0 * facts[SINCE] >= facts[TOP] or not abs(facts[WW]) + abs(facts[WU]) + abs(facts[UU]) < HUGE:
+    if 4.0 * facts[SINCE] >= facts[TOP]:
         sum_up(state)
 
 
 @inline
-def move(state, X, i, eta, d):
+def move(state, X, i, eta):
     """centre ← (1 − η)·centre + ηx."""
     if hasattr(X, "indptr"):
         small = SMALL_MEAN if state.u.shape[0] else SMALL
-        if d < FAR and state.scale[0] * (1.0 - eta) > small and state.facts[WW] < HUGE:
+        if state.scale[0] * (1.0 - eta) > small:
             move_some(state, X, i, eta)
             return
     move_all(state, X, i, eta)

@@ -38,7 +38,8 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.rows import HUGE, TINY, entry, stored
+from aggro.engine.limits import HUGE, TINY
+from aggro.engine.rows import entry, stored
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.distance import point
@@ -48,7 +49,6 @@ FEW = 256  # columns up to which "auto" measures them together,
 MANY = 2**14  # and each by itself; beyond, rows are sparse and cost their entries
 MOST_TOGETHER = 2**10  # columns that "whiten" measures together
 LEAST_SHRINKAGE = 0.1
-FAR = 1e140  # gaps beyond count as this: their squares can be summed
 
 # The sums: N; N when σ and L were found; the row after which they are found anew; where columns begin that were always
 # as the centre.
@@ -87,15 +87,13 @@ def are_together(state):
 
 @exact_part
 def write_gaps(state, X, i, p, r, out, at):
-    """x − c over the whole width, for the centre c = p·w + r·u; cut at FAR."""
+    """x − c over the whole width, for the centre c = p·w + r·u."""
     for j in range(u8(state.w.shape[0])):
         out[at + j] = -point(state.w, state.u, p, r, j)
     first, last = stored(X, i)
     for k in range(first, last):
         j, x = entry(X, i, k)
         out[at + j] += x
-    for j in range(u8(state.w.shape[0])):
-        out[at + j] = min(max(out[at + j], -FAR), FAR)
 
 
 @exact_part
@@ -239,7 +237,6 @@ def parts_of_length(
     """−(x_j − w_j)g_j/d of each feature of a row, with g = G(x − w), and what is left of ε − d."""
     gaps = -centre
     gaps[indices] += values
-    gaps = gaps.clip(-FAR, FAR)
     width, met, few = state.columns.shape[1], int(state.sums[MET]), state.scatter.shape[0]
     scales = np.zeros(gaps.shape[0])
     scales[:width] = state.columns[1]

@@ -34,7 +34,7 @@ import numpy as np
 
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.rows import largest
+from aggro.engine.rows import is_allowed, norm
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
 from aggro.learners.shared.average import mean_of
@@ -140,7 +140,7 @@ def room(state):
 def distance_of(state, X, i, p, r, out, at):
     """How far a row is from the centre p·w + r·u; NaN if it is not finite. In a metric, gaps are written at ``at``."""
     if is_measured(state):
-        if not largest(X, i) < np.inf:
+        if not is_allowed(X, i, norm(X, i)):
             return np.nan
         write_gaps(state, X, i, p, r, out, at)
         return length(state, out, at, GAPS + u8(2) * u8(state.w.shape[0]))
@@ -153,7 +153,7 @@ def measure(state, params, X, i, p, r, radius, out):
     if state.tally.rows[SEEN] == 0:
         out[0] = 0.0
         out[1] = 0.0
-        return 1.0 if largest(X, i) < np.inf else np.nan
+        return 1.0 if is_allowed(X, i, norm(X, i)) else np.nan
     d = distance_of(state, X, i, p, r, out, GAPS)
     out[0] = -d
     out[1] = -radius
@@ -207,7 +207,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     if is_measured(state):
         move_by_gaps(state, out, GAPS, eta)
     else:
-        move(state, X, i, eta, d)
+        move(state, X, i, eta)
     return True
 
 

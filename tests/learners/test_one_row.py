@@ -1,4 +1,4 @@
-"""One-row calls that compiled code makes alone: the same bits as by the long way, and Python looks when it has to."""
+"""One-row calls that find nothing new about a row give the same bits as the long way, and what is new is seen."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pandas as pd
 import pytest
 
 import aggro
-from aggro.engine import at_once
-from aggro.engine.at_once import CAN_CALL_AT_ONCE
 from aggro.engine.rule import SEEN
-from aggro.learners.shared import model
+from aggro.learners.shared.model import INFINITY, Model
+from aggro.learners.shared.one_row import OneRow
 from aggro.published import PAClassifier, PARegressor, PAUniclass
 
-pytestmark = pytest.mark.skipif(not CAN_CALL_AT_ONCE, reason="Python looks at all rows here")
 NAMES = [f"feature {j}" for j in range(5)]
 
 
 @pytest.fixture
 def long_way(monkeypatch):
-    """Lets no model be at rest from now on."""
-    return lambda: monkeypatch.setattr(model, "bring_at_once", lambda: False)
+    """Python reads and checks each row from now on."""
 
+    def begin():
+        monkeypatch.setattr(Model, "score_dict", lambda *_: INFINITY)
+        monkeypatch.setattr(Model, "learn_dict", lambda *_: -1)
+        monkeypatch.setattr(OneRow, "_known_row", lambda *_: None)
 
-def status(learner):
-    return learner._model.record[at_once.STATUS]
+    return begin
 
 
 def rows(n=60, seed=0):
@@ -38,13 +38,12 @@ def as_dicts(X):
     return [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
 
 
-def at_rest(make=PAClassifier, form=list, labels=("no", "yes")):
-    """A learner that is at rest, and rows for it with their labels."""
+def learned(make=PAClassifier, form=list, labels=("no", "yes")):
+    """A learner that knows all about rows like these, and rows for it with their labels."""
     X = rows()
     learner, y = make(), [labels[int(np.argmax(x[: len(labels)]))] for x in X]
     for x, label in zip(form(X), y, strict=True):
         learner.learn_one(x, label).predict_one(x)
-    assert status(learner) == at_once.LEARNS
     return learner, form(rows(seed=1)), y
 
 
@@ -82,17 +81,15 @@ def test_what_is_learned_and_predicted_is_the_same_to_the_bit(kind, form, long_w
             learner.learn_one(x, y, weight)
         return learner, told, everything(learner)
 
-    quick, told, known = story()
-    assert status(quick) == at_once.LEARNS
+    _, told, known = story()
     long_way()
-    slow, told_slowly, known_slowly = story()
-    assert status(slow) == at_once.NOTHING
+    _, told_slowly, known_slowly = story()
     assert told == told_slowly
     assert known == known_slowly
     assert [type(one) for one in told] == [type(one) for one in told_slowly]
 
 
-def test_new_words_are_added_at_once_and_there_is_room_for_them(long_way):
+def test_new_words_are_added_and_there_is_room_for_them(long_way):
     X = [{f"word {k}": 1.0 for k in np.random.default_rng(i).choice(300, 6)} for i in range(200)]
 
     def story():
@@ -109,7 +106,7 @@ def test_new_words_are_added_at_once_and_there_is_room_for_them(long_way):
 
 @pytest.mark.parametrize("form", [list, as_dicts])
 def test_what_is_wrong_is_said_and_nothing_is_learned(form):
-    learner, X, _ = at_rest(form=form)
+    learner, X, _ = learned(form=form)
     before = everything(learner)
     bad = form(np.full((1, 5), np.nan))[0]
     for _ in range(3):
@@ -130,13 +127,13 @@ def test_what_is_wrong_is_said_and_nothing_is_learned(form):
 
 
 def test_a_new_class_is_learned():
-    learner, X, _ = at_rest()
+    learner, X, _ = learned()
     learner.learn_one(X[0], "perhaps")
     assert learner.classes_.tolist() == ["no", "perhaps", "yes"]
 
 
 def test_parameters_that_are_set_are_heeded():
-    learner, X, _ = at_rest(PARegressor, labels=(0.0, 1.0))
+    learner, X, _ = learned(PARegressor, labels=(0.0, 1.0))
     learner.C = -1.0
     with pytest.raises(ValueError, match="C"):
         learner.learn_one(X[0], 1.0)
@@ -147,7 +144,7 @@ def test_parameters_that_are_set_are_heeded():
 
 
 def test_whoever_asks_to_be_told_of_drift_is_told():
-    learner, _, _ = at_rest()
+    learner, _, _ = learned()
     told = []
     learner.on_drift = lambda *args: told.append(args)
     for turn in range(2):
@@ -158,7 +155,7 @@ def test_whoever_asks_to_be_told_of_drift_is_told():
 
 @pytest.mark.parametrize("form", [list, as_dicts])
 def test_calls_wait_for_whoever_holds_the_guard(form):
-    learner, X, y = at_rest(form=form)
+    learner, X, y = learned(form=form)
     seen = int(learner._model.state.tally.rows[SEEN])
     calls = (lambda: learner.learn_one(X[0], y[0]), lambda: learner.predict_one(X[0]))
     threads = [threading.Thread(target=call) for call in calls]
@@ -169,34 +166,19 @@ def test_calls_wait_for_whoever_holds_the_guard(form):
             thread.join(0.2)
             assert thread.is_alive()
         assert int(learner._model.state.tally.rows[SEEN]) == seen
-        for call in calls:
-            with pytest.raises(RuntimeError, match="in the middle of a call"):
-                call()
     for thread in threads:
         thread.join()
     assert int(learner._model.state.tally.rows[SEEN]) == seen + 1
 
 
 def test_a_state_that_is_read_is_not_changed():
-    learner, X, y = at_rest()
+    learner, X, y = learned()
     with learner._model.reading() as view:
         before = pickle.dumps(view.state)
         learner.learn_one(X[0], y[0])
         learner.learn_one(X[1], y[1])
         assert pickle.dumps(view.state) == before
         assert learner._model.state is not view.state
-
-
-def test_whatever_is_set_sends_the_next_call_the_long_way():
-    learner, _, _ = at_rest()
-    for name in ("stale", "busy", "pinned", "labels", "state"):
-        learner, X, y = at_rest()
-        setattr(learner._model, name, getattr(learner._model, name))
-        assert status(learner) == at_once.NOTHING
-    learner.learn_one(X[0], y[0])
-    assert status(learner) == at_once.NOTHING
-    learner.learn_one(X[1], y[1])
-    assert status(learner) == at_once.LEARNS
 
 
 def test_an_array_is_too_short_once_names_were_added():
@@ -212,19 +194,17 @@ def test_an_array_is_too_short_once_names_were_added():
         learner.predict_one(array)
 
 
-def test_copies_and_pickles_are_at_rest_by_themselves():
-    learner, X, y = at_rest()
+def test_copies_and_pickles_learn_by_themselves():
+    learner, X, y = learned()
     for other in (pickle.loads(pickle.dumps(learner)), learner.__copy__()):
-        assert status(other) == at_once.NOTHING
         before = everything(learner)
         for x, label in zip(X, y, strict=True):
             other.learn_one(x, label)
-        assert status(other) == at_once.LEARNS
         assert everything(learner) == before
 
 
-def test_threads_that_learn_at_once_lose_no_row():
-    learner, X, y = at_rest(form=as_dicts)
+def test_threads_that_learn_rows_lose_none():
+    learner, X, y = learned(form=as_dicts)
     seen, table = learner.n_seen_, pd.DataFrame(np.zeros((2, 5)), columns=NAMES)
 
     def learn():

@@ -18,9 +18,9 @@ import numpy as np
 
 from aggro.engine.calibration import MANY
 from aggro.engine.drift import SPREAD
+from aggro.engine.tending import calibrate
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES
-from aggro.engine.tending import calibrate
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.row_blocks import blocks, taken
 
@@ -38,7 +38,9 @@ def calibrate_held_out(learner: Any, model: Model, rows: Any, targets: np.ndarra
     enough = np.bincount(codes[learned], minlength=1) > 1
     if learned.shape[0] < FEWEST or enough.sum() < 2:
         return  # the pairs of the first pass are all there is
-    mixed = learned[permutation(learned.shape[0], np.uint64(model.seed))]
+    # Without a ``random_state`` the halves are always the same, as the order of rows is: a fit can be repeated.
+    seed = 0 if learner.random_state is None else model.seed
+    mixed = learned[permutation(learned.shape[0], np.uint64(seed))]
     mixed = mixed[np.argsort(codes[mixed], kind="stable")]
     halves = mixed[::2], mixed[1::2]
     turns = (halves, halves[::-1]) if learned.shape[0] < MANY else (halves,)

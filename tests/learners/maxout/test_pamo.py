@@ -218,7 +218,7 @@ def test_each_step_solves_its_problem():
         sign = 1.0 if c == 1 else -1.0
         z, w, u = model.transform(x[None])[0], model.weights_[0], model.pieces_
         twin = twin_of(model, X.shape[1])
-        twin.rows = list(X[: model.n_seen_])
+        twin.known = list(X[: model.n_seen_])
         row = np.roll(twin.entries(x), -1)  # the constant last
         loss = max(0.0, 1.0 - sign * (w @ z))
         model.learn_one(x, c)

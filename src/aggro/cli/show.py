@@ -57,7 +57,7 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     from aggro.learners.registry import learners
 
     header, seen = contents.header, max(contents.n_seen, 1)
-    task = next((entry.task for entry in learners() if entry.name == header.learner), "")
+    task = next((entry.task for entry in learners() if entry.name == header.entry), "")
     classifies, detects = task == "classification", task == "outlier"
     position = header.position if isinstance(header.position, dict) else None
     return {

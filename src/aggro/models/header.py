@@ -13,6 +13,7 @@ from aggro.models.errors import UPGRADE, Flaw
 FORMAT = 3  # raised when an older aggro could not read the file; the container and this key stay
 WITHOUT = 1  # the format of files without records and kept rows, which older ones can read
 RECORDS = 2  # that of files with these, and without rows that wait for labels
+PUBLISHED = "published."
 PARTS = ("active", "records", "later")  # of what is around a learner; absent where there is no such thing
 
 
@@ -21,7 +22,7 @@ class Header:
     """What a model file says of its model."""
 
     aggro: str  # version of the library that wrote it
-    learner: str  # name in the registry
+    learner: str  # name in the registry, after PUBLISHED for a class of ``aggro.published``
     parameters: dict[str, Any]
     classes: list[Any]  # in order of first appearance
     reserved_classes: list[Any]
@@ -37,6 +38,11 @@ class Header:
     records: Any = None  # of a learner inside a RecordLearner: see ``models.record_header``; else absent
 
     later: Any = None  # rows that wait for their labels: see ``models.later_header``; else absent
+
+    @property
+    def entry(self) -> str:
+        """The learner's name in the registry."""
+        return self.learner.removeprefix(PUBLISHED)
 
     @property
     def format(self) -> int:

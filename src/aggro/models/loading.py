@@ -88,10 +88,10 @@ def load_checkpoint(path: Path, *, shell: bool = True) -> tuple[Any, Any]:
 def build(container: Container, header: Header, shell: bool, bare: bool = False) -> Any:
     """The learner in an open file; ``bare`` without those that are around it."""
     try:
-        entry = find(header.learner)
+        entry = find(header.entry)
     except ValueError as error:
         raise Flaw(str(error).rstrip("."), PLUGIN) from error
-    learner = _learner(entry, header.parameters, shell)
+    learner = _learner(entry, header, shell)
     labels = _labels(entry, header)
     features = _features(container, header)
     apart = () if header.records is None else RECORDS_ARRAYS
@@ -166,8 +166,14 @@ def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray
     return {f"tally.{name}": fresh[name] for name in LATER}
 
 
-def _learner(entry: Entry, parameters: dict[str, Any], shell: bool) -> Any:
-    kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
+def _learner(entry: Entry, header: Header, shell: bool) -> Any:
+    parameters = header.parameters
+    if header.learner != entry.name:
+        kind = getattr(import_module("aggro.published"), entry.name, None)
+        if kind is None:
+            raise Flaw(f"aggro.published has no {entry.name}", UPGRADE)
+    else:
+        kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
     constraints = constraints_of(kind)
     unknown = sorted(set(parameters) - set(constraints))
     if unknown:

@@ -14,7 +14,7 @@ from aggro.learners.shared.later import waiting_in
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
-from aggro.models.header import Header
+from aggro.models.header import PUBLISHED, Header
 from aggro.models.names import NAMES, packed_names
 from aggro.models.state_check import check_state, flatten, mould, specs_of
 
@@ -123,7 +123,7 @@ def _described(
         arrays[NAMES] = packed_names(features.names)
     header = Header(
         aggro=aggro.__version__,
-        learner=type(learner).__name__,
+        learner=PUBLISHED * type(learner).__module__.startswith("aggro.published") + type(learner).__name__,
         parameters=parameters,
         classes=list(labels.codes),
         reserved_classes=list(labels.reserved),

@@ -24,7 +24,12 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER + rb")*\s*(#.*)?")
 
-VW_LINE = re.compile(rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)")
+VW_NAMESPACE = rb"\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)"
+VW_LINE = re.compile(
+    rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?" + VW_NAMESPACE
+    # Numbers and a tag that touches the bar; a table with bars has others without a space before them.
+    + rb"|" + NUMBER + rb"(\s+" + NUMBER + rb"){0,2}\s+'?[^|,;\s\"{]+" + VW_NAMESPACE + rb"[^|]*(\s\|[^|]*)*$"
+)  # fmt: skip
 
 
 class Format(NamedTuple):
@@ -91,11 +96,13 @@ def _table(module: str, function: str) -> Callable[..., Any]:
 
     def call(stream: Stream, *more: Any) -> Any:
         try:
-            return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream, *more)
+            import pyarrow  # noqa: F401  # now: what reads may be a generator, which would find out later
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "pyarrow":
+            if error.name != "pyarrow":
                 raise
-            raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
+            said = f"Reading {stream.format} files needs pyarrow. Install it with: pip install 'aggro[files]'"
+            raise ImportError(said) from error
+        return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream, *more)
 
     return call
 

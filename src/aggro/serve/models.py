@@ -19,11 +19,11 @@ from aggro.serve.board import Board
 from aggro.serve.journal import Damaged
 from aggro.serve.limits import Limits
 from aggro.serve.model import Model
-from aggro.serve.problems import Problem, short
+from aggro.serve.problems import Problem, one_line, short
 from aggro.serve.recovery import OutOfReach
 from aggro.serve.shapes import check_name
 from aggro.serve.snapshots import Snapshots
-from aggro.serve.store import Store
+from aggro.serve.store import Store, StoreError
 
 LOG = logging.getLogger("aggro.serve")
 DEFAULT = "default"
@@ -58,7 +58,7 @@ class Models:
             try:
                 self._models[name] = self._model(number, name, json.loads(spec))
             except (OutOfReach, Damaged, Problem) as error:
-                self.failed[name] = learners.one_line(error)
+                self.failed[name] = one_line(error)
                 self.notes.append(f"{name}: {self.failed[name]}")
                 LOG.error("%s cannot be brought back: %s", name, self.failed[name])
         try:
@@ -103,7 +103,7 @@ class Models:
                     learner, position = learners.read(file)
                     board = Board.from_json(position["board"])
                 except Exception as error:
-                    LOG.error("%s cannot be used: %s", file, learners.one_line(error))
+                    LOG.error("%s cannot be used: %s", file, one_line(error))
                     continue
                 number = int(folder.name)
                 spec = {**described["spec"], "uploaded": True}
@@ -176,17 +176,19 @@ class Models:
 
         number = self.store.write(insert)
         folder = self.folder / MODELS / str(number)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
         try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
             if learner is not None:
                 board = Board(learners.task_of(learner))
                 board.rows = learners.rows_learned(learner)
                 board.classes = {learners.spelled(label): [0, 0] for label in learners.classes_of(learner)}
                 Snapshots(self.store, number, folder).take(learner, board, 0)
             model = self._model(number, name, spec)
-        except BaseException:
+        except BaseException as error:
             self._forget(number)
+            if isinstance(error, OSError):
+                raise StoreError(f"The model {name} could not be written: {error}.") from error
             raise
         self._models[name] = model
         return model

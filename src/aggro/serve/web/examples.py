@@ -19,6 +19,7 @@ from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_
 from aggro.serve.web.service import Service
 
 PREDICTING = ("record", "id", "probabilities", "reasons", "store")
+FEW = 100  # records that are predicted at once; more would let other requests wait
 LEARNING = ("record", "label", "id", "weight")
 
 
@@ -37,11 +38,12 @@ async def predict(service: Service, request: Request) -> Response:
         return await predict_lines(service, request, model)
     body = await json_of(service, request)
     examples = read_examples(body, service.limits, PREDICTING)
-    wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
-    if not any(wanted.values()) and not examples.ids:  # most requests
-        predictions = await predicted(service, model, examples)
-        return Json({"prediction": predictions[0]} if examples.one else {"predictions": predictions})
-    return Json(await predict_more(service, request, model, examples, wanted))
+    if len(body) > 1:  # not the records alone
+        wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
+        if any(wanted.values()) or examples.ids:
+            return Json(await predict_more(service, request, model, examples, wanted))
+    predictions = await predicted(service, model, examples)
+    return Json({"prediction": predictions[0]} if examples.one else {"predictions": predictions})
 
 
 def flag(body: dict[str, Any], name: str) -> bool:
@@ -54,7 +56,7 @@ def flag(body: dict[str, Any], name: str) -> bool:
 async def predicted(service: Service, model: Model, examples: Examples) -> list[Any]:
     """The predictions; what may take long, or may have to be compiled, is done off the event loop."""
     with model.replicas.reading() as side:
-        if side.ready and len(examples.records) <= 10:
+        if side.ready and len(examples.records) <= FEW:
             return model.predict(examples, side)
         return await service.in_thread(lambda: model.predict(examples, side))
 
@@ -281,11 +283,14 @@ async def question(service: Service, request: Request) -> Response:
     """The next example for a person to label. Nobody else gets the same one."""
     model, body = model_of(service, request), await json_of(service, request)
     person = body.get("person") if isinstance(body, dict) else None
-    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() != {"person"}:
+    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() - {"person", "id"}:
         raise Problem(422, "no_person", 'Expected {"person": "..."}: any name that tells people apart.')
+    wanted = body.get("id")
+    if wanted is not None:
+        check_id(wanted, service.limits)
 
     def find() -> dict[str, Any]:
-        found = service.leases.next(model, person)
+        found = service.leases.next(model, person, wanted)
         waiting, asked = model.waiting.counts()
         board = model.board_now()
         progress = {

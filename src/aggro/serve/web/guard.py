@@ -1,7 +1,7 @@
 """The door: whom the server calls itself, which pages may call it, who may do what, and how often.
 
-Everything is checked before a body is read. Every answer carries headers that keep browsers from framing it, guessing
-its type or loading anything from elsewhere.
+Everything is checked before a body is read. Every answer carries ``HEADERS``, which keep browsers from framing it,
+guessing its type or loading anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from aggro.serve.problems import Problem
 from aggro.serve.tokens import Token
@@ -29,12 +29,16 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain
 BROWSERS = {b"origin", b"sec-fetch-site", b"cookie"}  # a request with one of these comes from a browser
 KNOWN = 1_000
 CLIENTS = 10_000  # whose rates are remembered
-HEADERS = [
+HEADERS = [  # of every answer
     (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
+PAGE_HEADERS = [  # of the pages, which a browser is to show
+    *HEADERS[:-1],
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -44,40 +48,16 @@ HEADERS = [
 
 
 class Guard:
-    """An ASGI application around another."""
+    """What is checked of every request before its body is read."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self.hosts = LOCAL | {host.lower() for host in service.hosts}
         self.rates = Rates(service.limits.rate)
         self.known: set[bytes] = set()  # Host headers that were found good
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request, pass it on, and put the headers on its answer."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
-            await send(message)
-
-        try:
-            self._check(scope)
-        except Problem as problem:
-            await answer_of(problem)(scope, receive, sending)
-        else:
-            await self.app(scope, receive, sending)
-        name = scope.get("operation", "other")
-        counts = self.service.requests
-        counts[name, status] = counts.get((name, status), 0) + 1
-        self.service.seconds[name] = self.service.seconds.get(name, 0.0) + time.perf_counter() - began
-
-    def _check(self, scope: Scope) -> None:
+    def check(self, scope: Scope) -> None:
+        """Refuse a request, or note its headers and its sender's token."""
         headers: dict[bytes, bytes] = {}
         hosts = 0
         for name, value in scope["headers"]:
@@ -188,8 +168,8 @@ class Rates:
         self._clients[client] = (left - 1.0, now)
 
 
-def answer_of(problem: Problem) -> Json:
-    """A problem as an answer."""
+def answer_of(problem: Problem, plainly: bool = False) -> Json:
+    """A problem as an answer; ``plainly`` with its message alone, as the Open Inference Protocol has it."""
     headers: dict[str, Any] = {}
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -199,4 +179,4 @@ def answer_of(problem: Problem) -> Json:
         headers["Retry-After"] = str(problem.details["retry_after"])
     if problem.status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
-    return Json(problem.body(), problem.status, headers)
+    return Json({"error": problem.message} if plainly else problem.body(), problem.status, headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -17,14 +18,18 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aggro.serve import learners
-from aggro.serve.web.app import application
+from aggro.serve.limits import Limits
+from aggro.serve.problems import Problem, one_line
+from aggro.serve.strict_json import dump
+from aggro.serve.web.app import Application
 from aggro.serve.web.service import Service
 
 LOG = logging.getLogger("aggro.serve")
 BACKLOG = 2_048
 SWITCH = 0.001  # seconds until a thread that computes lets another run; 5 ms by default, which predictions would wait
 END = 10  # seconds for requests in progress when the server stops
-FILES = 4_096  # open at once, where the system allows it
+JOINED = 65_536  # bytes that are joined at most
+FILES = 16_384  # open at once, where the system allows it
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
@@ -32,15 +37,62 @@ except ImportError:  # it is faster, and not needed
     Protocol = H11Protocol  # type: ignore[assignment,misc]
 
 
-def protocol_of(idle: float) -> type[asyncio.Protocol]:
-    """A connection that is closed if no request begins on it for so many seconds."""
+class Joining:
+    """An asyncio transport that sends all that is written within one step of the event loop as one packet.
+
+    uvicorn writes the head of an answer and its body one after the other: two calls of the system, and the client wakes
+    up twice.
+    """
+
+    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self.inner, self.loop = inner, loop
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)  # all but the methods below
+
+    def write(self, data: Any) -> None:
+        """Send data soon; at once if they are many, since the transport must say when it is full."""
+        if not self.parts:
+            self.loop.call_soon(self.flush)
+        self.parts.append(bytes(data))
+        self.size += len(data)
+        if self.size > JOINED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        if self.parts:
+            data, self.parts, self.size = b"".join(self.parts), [], 0
+            self.inner.write(data)
+
+    def close(self) -> None:
+        """Close the connection, after all that was written."""
+        self.flush()
+        self.inner.close()
+
+
+def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
+    """A connection that is closed if no request begins on it for some time, or if there are too many of them."""
+    open_now: set[Any] = set()
 
     class Patient(Protocol):  # type: ignore[misc,valid-type]
-        """uvicorn's, with a bound on the wait for the first request."""
+        """uvicorn's, with bounds."""
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self.first = self.loop.call_later(idle, self.nothing_came)
+            super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
+            self.surplus = len(open_now) >= limits.connections
+            if not self.surplus:
+                open_now.add(self)
+            self.first = self.loop.call_later(1.0 if self.surplus else limits.idle_timeout, self.nothing_came)
+
+        def data_received(self, data: bytes) -> None:
+            if self.surplus:  # now that its request is read, the answer will reach the client
+                self.transport.write(FULL)
+                self.transport.close()
+            else:
+                super().data_received(data)
 
         def nothing_came(self) -> None:
             if getattr(self, "cycle", None) is None:
@@ -48,9 +100,20 @@ def protocol_of(idle: float) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.first.cancel()
+            open_now.discard(self)
             super().connection_lost(exc)
 
     return Patient
+
+
+def too_many_connections() -> bytes:
+    """The whole answer to a request on a connection too many."""
+    body = dump(Problem(503, "too_many_connections", "Too many connections are open. Try again.").body())
+    head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close"
+    return f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+FULL = too_many_connections()
 
 
 class Server(uvicorn.Server):
@@ -100,22 +163,26 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     sys.setswitchinterval(SWITCH)
     warnings.filterwarnings("ignore", "The table lacks", UserWarning)  # columns that lack count as missing
     allow_files(FILES)
-    limits = service.limits
+    threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
+    server_of(service, listening).run(sockets=[sock])
+
+
+def server_of(service: Service, listening: Callable[[], None]) -> Server:
+    """The server of a service, which does not run yet."""
     config = uvicorn.Config(
-        application(service),
-        http=protocol_of(limits.idle_timeout),
+        Application(service),
+        proxy_headers=False,  # anybody may send them
+        http=protocol_of(service.limits),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=END,
         backlog=BACKLOG,
     )
-    threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
-    Server(config, listening).run(sockets=[sock])
+    return Server(config, listening)
 
 
 def warm(service: Service) -> None:
@@ -125,12 +192,14 @@ def warm(service: Service) -> None:
             try:
                 learners.warm_up(spec)
             except Exception as error:  # requests will compile what they need
-                LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), learners.one_line(error))
+                LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), one_line(error))
     for model in service.models:
         try:
             model.warm()
         except Exception as error:
-            LOG.warning("%s: not compiled: %s", model.name, learners.one_line(error))
+            LOG.warning("%s: not compiled: %s", model.name, one_line(error))
+    gc.collect()
+    gc.freeze()  # what is there now stays: the collector need not go over it again and again
     service.warm = True
 
 

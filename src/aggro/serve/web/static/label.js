@@ -18,12 +18,12 @@ function recall() {
 }
 
 function person() {
-  let name = place("person").value.trim();
-  if (!name) {
-    name = sessionStorage.getItem("aggro-person") || `person-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
-  }
-  sessionStorage.setItem("aggro-person", name);
-  return name;
+  const name = place("person").value.trim();
+  localStorage.setItem("aggro-person", name); // so that who comes back has it, and goes on where it was
+  if (name) return name;
+  const made = sessionStorage.getItem("aggro-tab") || `person-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
+  sessionStorage.setItem("aggro-tab", made);
+  return made;
 }
 
 function keys() {
@@ -53,7 +53,7 @@ function show(question) {
   current = question;
   place("question").dataset.id = question ? question.id : "";
   if (!question) {
-    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Programs send them with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
+    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Send some with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
     place("guess").textContent = "";
     buttons();
     return;
@@ -64,7 +64,7 @@ function show(question) {
     Object.entries(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
   const sure = question.probabilities && question.guess !== null ? question.probabilities[String(question.guess)] : undefined;
   place("guess").textContent = question.guess === null ? "The model has no guess yet." :
-    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Because of: ${aggro.reasons(reasons)}`;
+    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons)}`;
   for (const name of question.classes || []) if (!classes.includes(name)) classes.push(name);
   buttons();
 }
@@ -80,11 +80,13 @@ function buttons() {
 }
 
 function progress(found) {
+  const [help, why] = found.more_labels_help.split(": ");
   const fact = (name, value) => aggro.make("div", {}, aggro.make("dt", {}, name), aggro.make("dd", {}, value));
   aggro.replace(place("progress"),
-    fact("labels", aggro.number(found.labels)), fact("examples that wait", aggro.number(found.waiting)),
-    fact("estimated error", aggro.share(found.estimated_error)), fact("more labels?", found.more_labels_help));
-  const gain = found.gain;
+    fact("labels", aggro.number(found.labels)), fact("examples waiting", aggro.number(found.waiting)),
+    fact("estimated error", aggro.share(found.estimated_error)), fact("would more labels help?", help));
+  place("help").textContent = why ? `${why[0].toUpperCase()}${why.slice(1)}.` : "";
+  const gain = found.gain.filter((one) => one[0] > found.answered / 20); // the first few say little
   if (gain.length < 2) return aggro.replace(place("gain"));
   const width = 360, height = 120, most = Math.max(...gain.map((one) => one[1])) || 1, last = gain[gain.length - 1][0];
   const line = gain.map(([n, error], i) => `${i ? "L" : "M"}${(38 + (312 * n) / last).toFixed(1)} ${(100 - (86 * error) / most).toFixed(1)}`).join("");
@@ -94,8 +96,8 @@ function progress(found) {
     aggro.draw("path", { class: "recent", d: line })));
 }
 
-async function next(message) {
-  const found = await aggro.post(`${aggro.path(model())}/question`, { person: person() });
+async function next(message, id) {
+  const found = await aggro.post(`${aggro.path(model())}/question`, { person: person(), id });
   show(found.question);
   progress(found.progress);
   if (message !== undefined) place("message").textContent = message;
@@ -133,10 +135,11 @@ const skip = () => once(async () => {
 
 const undo = () => once(async () => {
   if (!given.length) return;
-  const found = await aggro.post(`${aggro.path(model())}/undo`, { id: given[given.length - 1] });
+  const id = given[given.length - 1];
+  const found = await aggro.post(`${aggro.path(model())}/undo`, { id });
   given.pop();
   remember();
-  await next(`Taken back: ${found.label}.`);
+  await next(`Taken back: ${found.label}.`, id);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -168,7 +171,7 @@ async function begin() {
     const wanted = new URLSearchParams(location.search).get("model");
     const classifiers = models.filter((one) => one.task === "classification");
     aggro.replace(place("model"), classifiers.map((one) => aggro.make("option", { selected: one.name === wanted }, one.name)));
-    place("person").value = sessionStorage.getItem("aggro-person") || "";
+    place("person").value = localStorage.getItem("aggro-person") || "";
     place("person").onchange = () => once(() => next());
     place("model").onchange = () => once(async () => { classes = []; recall(); await next(""); });
     recall();

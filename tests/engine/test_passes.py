@@ -8,9 +8,9 @@ from helpers.tiny_rule import TinyParams, learned, tiny
 
 from aggro.engine import passes
 from aggro.engine.calibration import BALANCED
+from aggro.engine.monitors import observer
 from aggro.engine.passes import from_outside, layout_of, suited
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
-from aggro.engine.tending import tend_address
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.features import frozen
 
@@ -30,7 +30,7 @@ def targets(*values):
 
 def go(state, params, X, y, s=NONE, order=NO_ORDER, start=0, stop=None, costs=NONE, averaged=False):
     stop = y.shape[0] if stop is None else stop
-    return run(state, params, X, y, s, order, start, stop, costs, averaged, tend_address())
+    return run(state, params, X, y, s, order, start, stop, costs, averaged, observer(True))
 
 
 @pytest.mark.parametrize("params", [GENERAL, STEADY])

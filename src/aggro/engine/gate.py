@@ -203,7 +203,7 @@ def asks(gate, live, gap):
 
 
 @kernel
-def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, gate, columns, known, pass_at):
+def attend(state, params, X, y, s, order, start, stop, costs, averaged, observer, gate, columns, known, pass_at):
     """Ask about the rows ``start`` to ``stop``, and learn those asked about by the pass at ``pass_at``.
 
     The arguments are those of the pass, and ``columns`` the number of scores. Returns -1, or the row where it stopped:
@@ -224,7 +224,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
             row = np.int64(t)
-            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, tend_at))
+            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, observer))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
 

@@ -181,7 +181,7 @@ class KernelLearner(KernelSettings):
         state, params = model.state, model.params
         if self._is_given():
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
-            rest = y, s, NO_ORDER, 0, 1, model.costs(model.labels), False, model.tend_at()
+            rest = y, s, NO_ORDER, 0, 1, model.costs(model.labels), False, model.observer()
             state, bad = self._pass(model, run, copy_state(state), params, rows, *rest)
             if bad >= 0:
                 raise inputs.bad_state()

@@ -514,7 +514,7 @@ class Learner(Settable, OneRow, Columns, Counted):
                 state = rule.hold(state, X)
             # A rule whose ``look`` writes the scores of the mean needs no second scoring: ``averaged`` is off for it.
             arguments = X, frozen(targets), s, order, start, stop
-            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.tend_at()
+            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.observer()
             looked_on = {} if watch is None else {"watch": watch}
             state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
             # Name the bad value in the rows as the user gave them: the pass may have seen another order or weights.

@@ -28,9 +28,9 @@ import numpy as np
 
 from aggro.engine.calibration import BALANCED
 from aggro.engine.jit.pinned import Pinned
+from aggro.engine.monitors import Observer, observer
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
-from aggro.engine.tending import UNTENDED, tend_address
 from aggro.learners.shared.features import Features, frozen
 from aggro.learners.shared.forks import NESTED, enlist
 from aggro.learners.shared.labels import Labels
@@ -241,9 +241,9 @@ class Model:
             return BALANCED_COSTS
         return frozen(np.array([float(self.class_weight.get(label, 1.0)) for label in labels.codes]))
 
-    def tend_at(self) -> int:
-        """The address of what the pass calls after each block of rows; UNTENDED from the second pass over rows on."""
-        return tend_address() if self.honest else UNTENDED
+    def observer(self) -> Observer:
+        """What a pass hands its scores and losses to; from the second pass over the same rows on, they are not new."""
+        return observer(self.honest)
 
     def begin_pass(self, number: int) -> None:
         """Begin another pass over the same data, after ``number`` of them."""
@@ -289,7 +289,7 @@ class Model:
         target, weight = np.zeros(1), np.zeros(1)
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
-        call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
+        call = OneRowCall(self.state, self.params, *rest, self.observer(), self.scores_row)
         pinned, number = pinned_call(call)
         self.set_together(pinned=pinned, layout_number=number)
         return pinned

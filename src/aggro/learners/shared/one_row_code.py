@@ -97,7 +97,7 @@ def compiled(job: int, model: Pinned, row: Pinned) -> Code:
     numbers: tuple[float, ...]
     if job in (LEARN_ROW, LEARN_DICT):
         by_row, by_dict, numbers = suited(learn_row, layout), learn_dict, (0.0, 1.0)  # target and weight
-        rest = (one.targets, one.weights, one.order, 0, 1, one.costs, one.averaged, one.tend_at)
+        rest = (one.targets, one.weights, one.order, 0, 1, one.costs, one.averaged, one.observer)
         pass_at = address_of(suited(run, layout), one.state, one.params, X, *rest)
     else:
         by_row, by_dict, numbers = suited(score_row, layout), score_dict, ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aggro.engine.monitors import end_block
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from aggro.engine.calibration import BINS, EFFECTIVE, HEIGHT, MANY, MIDDLES, RAISED, SLOPE, isotonic
+from aggro.engine.monitors import end_block
 from aggro.engine.rule import new_tally
 from aggro.learners.shared.features import frozen
 from aggro.published import PAClassifier

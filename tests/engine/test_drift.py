@@ -6,7 +6,6 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from aggro.engine.monitors import end_block
 
 from aggro import ActiveLearner, AROWRegressor, KernelPARegressor, PAClassifier, PARegressor, RecordLearner
 from aggro.engine.drift import (
@@ -25,6 +24,7 @@ from aggro.engine.drift import (
     SQUARES,
     WRONG,
 )
+from aggro.engine.monitors import end_block
 from aggro.engine.rule import SEEN, new_tally
 from aggro.learners.shared.drifts import drifts_in
 from aggro.learners.shared.features import frozen

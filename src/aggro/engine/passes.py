@@ -22,7 +22,20 @@ from aggro.engine.limits import HUGE, LARGEST_VALUE
 from aggro.engine.monitors import Block, Observer, rows_left
 from aggro.engine.prepared_rows import ready_for, transform, transform_again
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import LIVE, SEEN, UPDATES, columns, glance, judge, learn, look, nudge, peek, room, steady
+from aggro.engine.rule import (
+    LIVE,
+    SEEN,
+    UPDATES,
+    can_use_fast_path,
+    columns,
+    fast_score,
+    fast_update,
+    loss_of,
+    score,
+    score_averaged,
+    update,
+    workspace_size,
+)
 from aggro.engine.scaled_targets import count_target, predicted, scales_targets, target_unit, wanted
 
 u8 = np.uint64
@@ -85,14 +98,14 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, plain, out, block
         k, again = transform(state, X, t, Z, marks, True)
         if again or not plain:
             break
-        q = glance(state, params, Z, k, out)
+        q = fast_score(state, params, Z, k, out)
         if q != q:
             break
         block.scores[n, 0], block.targets[n] = out[0], y[t]
         if has_candidates(params):
             block.candidates[n] = np.float64(candidate_of(state, params))
-        loss, mistake = judge(state, params, y[t], out)
-        moved = nudge(state, params, Z, k, y[t], 1.0, out, q)
+        loss, mistake = loss_of(state, params, y[t], out)
+        moved = fast_update(state, params, Z, k, y[t], 1.0, out, q)
         if moved < 0:
             break
         block.losses[n] = loss
@@ -111,7 +124,7 @@ def judge_row(state, params, y, scores, known, costs, block, n):
     block.targets[n] = y
     if has_candidates(params):
         block.candidates[n] = np.float64(candidate_of(state, params))
-    loss, mistake = judge(state, params, wanted(state, y), scores)
+    loss, mistake = loss_of(state, params, wanted(state, y), scores)
     block.losses[n] = min(loss * target_unit(state), HUGE)
     if state.tally.classes.shape[0] > 1:
         c = np.int64(y)
@@ -137,14 +150,20 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
     """
     tally, rows, classes = state.tally, state.tally.rows, state.tally.classes.shape[0]
     Z, marks = ready_for(state, X, start, stop)
-    needed = u8(room(state))
+    needed = u8(workspace_size(state))
     space = np.empty(needed + (needed if averaged else u8(0)))
     out, mean = space[:needed], space[needed:]  # the scores of the last iterate, and of the average
     most = u8(min(stop - start, LARGEST))
     candidates = np.empty(most if has_candidates(params) else u8(0))
     block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), candidates)
     # The fast path is for rows in order, unweighted, of two classes that were both seen, or without classes.
-    simple = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and costs.shape[0] == 0 and steady(state, params)
+    simple = (
+        classes <= 2
+        and s.shape[0] == 0
+        and order.shape[0] == 0
+        and costs.shape[0] == 0
+        and can_use_fast_path(state, params)
+    )
     simple = simple and not scales_targets(state)
     bad, t = np.int64(-1), u8(start)
     while t < u8(stop) and bad < 0:
@@ -170,11 +189,11 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
                     break
                 i = t
             # Score a row of any kind. One that is not finite ends the pass before anything is counted.
-            q = look(state, params, Z, k, out)
+            q = score(state, params, Z, k, out)
             if q != q:
                 bad = np.int64(t)
                 break
-            # Its class is live from here on, since ``judge`` and ``learn`` go over the live classes.
+            # Its class is live from here on, since ``loss_of`` and ``update`` go over the live classes.
             is_first = classes > 1 and tally.classes[u8(np.int64(y[t]))] == 0.0
             if classes > 1:
                 rows[LIVE] = max(rows[LIVE], np.int64(y[t]) + 1)
@@ -182,7 +201,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
                 weight = weight_among_classes(tally, np.int64(y[t]), weight)
             # Judge it before it is learned, by the model that predicts: this is progressive validation.
             if averaged:
-                peek(state, params, Z, k, mean)
+                score_averaged(state, params, Z, k, mean)
             mistakes += judge_row(state, params, y[t], mean if averaged else out, known, costs, block, n)
             # What is learned may be another row: this one with itself counted, or one that stands beside it.
             beside = u8(order[u8(y.shape[0]) + t]) if order.shape[0] > y.shape[0] else k
@@ -191,9 +210,9 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
                     transform_again(state, X, i, Z, marks)
                 else:
                     k = beside
-                q = look(state, params, Z, k, out)
+                q = score(state, params, Z, k, out)
             count_target(state, y[t])  # a target too is scaled with itself counted
-            rows[UPDATES] += learn(state, params, Z, k, wanted(state, y[t]), weight, out, q)
+            rows[UPDATES] += update(state, params, Z, k, wanted(state, y[t]), weight, out, q)
             rows[SEEN] += 1
             n, t = n + u8(1), t + u8(1)
             if costs.shape[0] or is_first:
@@ -205,14 +224,14 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
 
 
 @kernel
-def score(state, params, X, scores):
+def score_rows(state, params, X, scores):
     """Score every row with the model that predicts; return -1, or the first row that is not finite."""
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     models = u8(scores.shape[1])
     n = np.int64(n_rows(X))
     Z, marks = ready_for(state, X, np.int64(0), n)
     for i in range(u8(n)):
-        q = peek(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
+        q = score_averaged(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(i)
         for k in range(models):

@@ -10,7 +10,7 @@ import numpy as np
 from aggro.engine.jit.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import UPDATES, judge, look, room
+from aggro.engine.rule import UPDATES, loss_of, score, workspace_size
 
 u8 = np.uint64
 
@@ -24,13 +24,13 @@ def trace(state, params, X, y, s, order, start, stop, costs, averaged, observer,
     """
     tally = state.tally
     total = tally.loss[0]
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     bad = np.int64(-1)
     for t in range(start, stop):
         tally.loss[0] = 0.0  # so that the loss of this row is there as it was judged, not as a difference of sums
         i = u8(order[t]) if order.shape[0] else u8(t)
-        look(state, params, X, i, out)
-        _, mistakes[t] = judge(state, params, y[t], out)
+        score(state, params, X, i, out)
+        _, mistakes[t] = loss_of(state, params, y[t], out)
         bad = run(state, params, X, y, s, order, t, t + 1, costs, averaged, observer)
         if bad >= 0:
             break
@@ -55,14 +55,14 @@ def cycle(state, params, X, y, none, order, floor, most, observer):
     Returns how many were, whether any of them moved the weights, and -1 or the first row that is not finite.
     ``none`` and ``order`` are empty.
     """
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     learned = 0
     moved = False
     for i in range(u8(n_rows(X))):
-        q = look(state, params, X, i, out)
+        q = score(state, params, X, i, out)
         if q != q:
             return learned, moved, np.int64(i)
-        loss, _ = judge(state, params, y[i], out)
+        loss, _ = loss_of(state, params, y[i], out)
         if loss * loss > floor:
             if learned == most:
                 break
@@ -74,14 +74,14 @@ def cycle(state, params, X, y, none, order, floor, most, observer):
 @kernel
 def worst(state, params, X, y):
     """The row with the largest loss (the first of equals), that loss, and -1 or the first row that is not finite."""
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     row = u8(0)
     top = -1.0
     for i in range(u8(n_rows(X))):
-        q = look(state, params, X, i, out)
+        q = score(state, params, X, i, out)
         if q != q:
             return row, top, np.int64(i)
-        loss, _ = judge(state, params, y[i], out)
+        loss, _ = loss_of(state, params, y[i], out)
         if loss > top:
             row, top = i, loss
     return row, top, np.int64(-1)

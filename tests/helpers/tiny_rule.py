@@ -24,7 +24,7 @@ class Tiny(NamedTuple):
 
 
 class TinyParams(NamedTuple):
-    can_use_fast_path: bool  # whether ordinary rows are told apart
+    steady: bool  # whether ordinary rows are told apart
 
 
 @inline

@@ -85,18 +85,18 @@ def weight_among_classes(tally, c, weight):
 
 
 @inline
-def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, plain, out, block, n):
-    """The fast path: learn rows from t on, at most to ``end``, until one of them is not ordinary.
+def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n):
+    """The fast path: learn rows from the t-th on, which is row i of X, to ``end`` or a row that is not ordinary.
 
-    Whatever is not ordinary ends the loop before anything of the row is counted. Its one lasting effect is
-    ``transform``, which must run once a row. So it returns how far it came (t and n), the updates and mistakes, and
-    where the next row lies that was transformed: k, and whether it is to be transformed again.
+    Such a row ends the loop before anything of it is counted. The one lasting effect is that of ``transform``, which
+    must run once a row. So this returns how far it came (t and n), the updates and mistakes, and which row of X was
+    transformed last: i, where it lies in Z, and whether it is to be transformed again.
     """
     updates = mistakes = np.int64(0)
-    k, again = t, False
+    k, again = i, False
     while t < end:
-        k, again = transform(state, X, t, Z, marks, True)
-        if again or not plain:
+        k, again = transform(state, X, i, Z, marks, True)
+        if again or not are_ordinary:
             break
         q = fast_score(state, params, Z, k, out)
         if q != q:
@@ -113,7 +113,8 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, plain, out, block
         mistakes += mistake
         state.tally.rows[SEEN] += 1
         n, t = n + u8(1), t + u8(1)
-    return t, n, updates, mistakes, k, again
+        i = t
+    return t, n, updates, mistakes, i, k, again
 
 
 @inline
@@ -157,37 +158,27 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
     candidates = np.empty(most if has_candidates(params) else u8(0))
     block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), candidates)
     # The fast path is for rows in order, unweighted, of two classes that were both seen, or without classes.
-    simple = (
-        classes <= 2
-        and s.shape[0] == 0
-        and order.shape[0] == 0
-        and costs.shape[0] == 0
-        and can_use_fast_path(state, params)
-    )
-    simple = simple and not scales_targets(state)
+    may_be_ordinary = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and costs.shape[0] == 0
+    may_be_ordinary = may_be_ordinary and can_use_fast_path(state, params) and not scales_targets(state)
     bad, t = np.int64(-1), u8(start)
     while t < u8(stop) and bad < 0:
         # A block ends where the observer has something to do, and after the first row of a class.
         known = rows[LIVE] if classes > 1 else np.int64(0)
-        plain = simple and (classes < 2 or known == 2)
+        are_ordinary = may_be_ordinary and (classes < 2 or known == 2)
         left, n, mistakes = u8(rows_left(tally)), u8(0), np.int64(0)
         while n < left and t < u8(stop):
-            weight, i = s[t] if s.shape[0] else 1.0, u8(order[t]) if order.shape[0] else t
+            weight = s[t] if s.shape[0] else 1.0
             if weight == 0.0:
                 t += u8(1)
                 continue
-            if order.shape[0]:
-                k, again = transform(state, X, i, Z, marks, True)
-            else:
-                end = min(t + left - n, u8(stop))
-                t, n, moved, wrong, k, again = learn_ordinary_rows(
-                    state, params, X, Z, marks, y, t, end, plain, out, block, n
-                )
-                rows[UPDATES] += moved
-                mistakes += wrong
-                if t == end:
-                    break
-                i = t
+            end, i = min(t + left - n, u8(stop)), u8(order[t]) if order.shape[0] else t
+            t, n, moved, wrong, i, k, again = learn_ordinary_rows(
+                state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n
+            )
+            rows[UPDATES] += moved
+            mistakes += wrong
+            if t == end:
+                break
             # Score a row of any kind. One that is not finite ends the pass before anything is counted.
             q = score(state, params, Z, k, out)
             if q != q:

@@ -207,7 +207,10 @@ def within(epsilon, target, x):
 
 
 def test_each_step_solves_its_problem():
-    """The three problems of a row, by a general solver; of the first 64, what is learned is scaled with itself counted."""
+    """The three problems of a row, by a general solver.
+
+    Rows from the 65th on: those before are learned with themselves counted in their scaling.
+    """
     X, y = rows(n=80)
     codes, _ = by_appearance(y)
     C, C_r, alpha, epsilon = 0.3, 0.08, 0.4, 0.01

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import aggro
+from aggro.engine.monitors import observer
 from aggro.engine.passes import run, score_rows
 from aggro.engine.steps import Step
 from aggro.learners.linear.bank import GRID, BankParams
@@ -41,7 +42,7 @@ def read_outside(kernel: str, rule: str) -> None:
     if kernel == "score":
         score_rows(state, params, X, np.zeros((1, 1)))
     else:
-        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, -1)
+        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, observer(False))
 
 
 @pytest.mark.parametrize(("kernel", "rule"), [("run", "line"), ("score", "grid")])

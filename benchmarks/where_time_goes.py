@@ -31,9 +31,9 @@ def least(jobs: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def passes() -> None:
+    from aggro.engine.monitors import Observer, observer
     from aggro.engine.passes import run
     from aggro.engine.rows import index_order
-    from aggro.engine.tending import UNTENDED, tend_address
     from aggro.learners.linear.vector import LINE, LineParams
     from aggro.learners.shared.features import frozen
     from aggro.learners.shared.inputs import as_rows
@@ -53,20 +53,20 @@ def passes() -> None:
         rows, targets = as_rows(X, "benchmark"), frozen(y.astype(np.float64))
         n, d = X.shape
 
-        def learn(margin: float, tend_at: int) -> float:
+        def learn(margin: float, watch: Observer) -> float:
             params = LineParams(0, 1, 1.0, margin, 1.0, 0, 1.0)
             state = LINE.init(params, d, 2)  # noqa: B023
-            rest = NO_WEIGHTS, NO_ORDER, 0, n, NO_WEIGHTS, False, tend_at  # noqa: B023
+            rest = NO_WEIGHTS, NO_ORDER, 0, n, NO_WEIGHTS, False, watch  # noqa: B023
             run(state, params, rows, targets, *rest)  # noqa: B023
             return float(state.tally.rows[1]) / n  # noqa: B023
 
-        moved = learn(1.0, UNTENDED)
+        moved = learn(1.0, observer(False))
         jobs: dict[str, Callable[[], Any]] = {
             "fit": lambda: PAClassifier().fit(X, y),  # noqa: B023
-            "counted": lambda: learn(1.0, tend_address()),
-            "alone": lambda: learn(1.0, UNTENDED),
-            "never": lambda: learn(-FAR, UNTENDED),
-            "always": lambda: learn(FAR, UNTENDED),
+            "counted": lambda: learn(1.0, observer(True)),
+            "alone": lambda: learn(1.0, observer(False)),
+            "never": lambda: learn(-FAR, observer(False)),
+            "always": lambda: learn(FAR, observer(False)),
         }
         if hasattr(rows, "indptr"):
             jobs["indices"] = lambda: index_order(rows.indptr, rows.indices)  # noqa: B023

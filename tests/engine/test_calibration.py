@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from aggro.engine.calibration import BINS, EFFECTIVE, HEIGHT, MANY, MIDDLES, RAISED, SLOPE, isotonic
+from aggro.engine.monitors import end_block
 from aggro.engine.rule import new_tally
-from aggro.engine.tending import tend
 from aggro.learners.shared.features import frozen
 from aggro.published import PAClassifier
 
@@ -101,7 +101,7 @@ def test_the_curve_has_the_least_loss_whatever_came_before(seed):
             tally.pairs[1, twin_bin(d), int(hit)] += n * n / EFFECTIVE  # each pair counts as one
         if rng.random() < 0.3:
             tally.curve[1, SLOPE] *= 1e4
-        tend(tally, NONE)
+        end_block(tally, NONE)
         a, b, _ = tally.curve[1]
         others, own = tally.pairs[1].T * EFFECTIVE / n**2
         high, low = (own.sum() + 1) / (own.sum() + 2), 1 / (others.sum() + 2)
@@ -127,7 +127,7 @@ def test_a_sigmoid_is_the_one_of_least_log_loss(separable):
     if separable:
         hits = leads > 0.0
     tally = tally_of(leads, hits)
-    tend(tally, NONE)
+    end_block(tally, NONE)
     np.testing.assert_allclose(tally.curve[1, [SLOPE, HEIGHT]], twin_curve(tally, len(leads)), rtol=0.02, atol=0.02)
     assert tally.curve[1, RAISED] == 0.0
 
@@ -135,20 +135,20 @@ def test_a_sigmoid_is_the_one_of_least_log_loss(separable):
 def test_scores_that_say_the_opposite_have_a_flat_curve():
     leads, hits = some_pairs()
     tally = tally_of(-leads, hits)
-    tend(tally, NONE)
+    end_block(tally, NONE)
     assert tally.curve[1, SLOPE] == 0.0
     assert tally.curve[1, HEIGHT] < 0.0  # the second class is the rarer one
 
 
 def test_costs_move_the_decision_to_where_they_are_equal():
     tally = tally_of(*some_pairs())
-    tend(tally, frozen(np.array([1.0, 5.0])))
+    end_block(tally, frozen(np.array([1.0, 5.0])))
     a, b, raised = tally.curve[1]
     d = -2.0 * raised  # f + δ = 0 with d = 2f
     p = 1.0 / (1.0 + np.exp(-a * d - b))
     assert 5.0 * p == pytest.approx(1.0 * (1.0 - p))
     assert tally.curve[0, RAISED] == pytest.approx(-raised)
-    tend(tally, frozen(np.array([3.0, 3.0])))
+    end_block(tally, frozen(np.array([3.0, 3.0])))
     assert not tally.curve[:, RAISED].any()
 
 

@@ -24,8 +24,8 @@ from aggro.engine.drift import (
     SQUARES,
     WRONG,
 )
+from aggro.engine.monitors import end_block
 from aggro.engine.rule import SEEN, new_tally
-from aggro.engine.tending import tend
 from aggro.learners.shared.drifts import drifts_in
 from aggro.learners.shared.features import frozen
 
@@ -106,7 +106,7 @@ def fed(errors):
         tally.rows[SEEN] = tally.marks[0] = seen
         tally.marks[FILLED] = len(block)
         tally.sums[WRONG], tally.sums[SQUARES] = sum(block), sum(u * u for u in block)
-        tend(tally, NONE)
+        end_block(tally, NONE)
         twin.add(seen, block)
         assert tally.marks[PLACE] == twin.count % 32
     return tally, twin

@@ -13,6 +13,7 @@ from aggro.engine import gate as module
 from aggro.engine import passes
 from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate, Strategy, first_asked
 from aggro.engine.jit.jumps import address_of
+from aggro.engine.monitors import observer
 from aggro.engine.passes import layout_of, suited
 from aggro.learners.shared.features import frozen
 
@@ -115,7 +116,7 @@ def test_how_a_stream_is_cut_does_not_matter():
 def attend(state, gate, values, y, known):
     params, X, y = TinyParams(False), frozen(np.array(values, float)[:, None]), frozen(np.array(y, float))
     layout = layout_of(state, params)
-    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), NONE, False, -1)
+    arguments = (state, params, X, y, NONE, NO_ORDER, 0, len(y), NONE, False, observer(False))
     pass_at = address_of(suited(passes.run, layout), *arguments)
     return suited(module.attend, layout)(*arguments, gate, 1, known, pass_at)
 

@@ -8,16 +8,16 @@ from helpers.tiny_rule import TinyParams, learned, tiny
 
 from aggro.engine import passes
 from aggro.engine.calibration import BALANCED
+from aggro.engine.monitors import observer
 from aggro.engine.passes import from_outside, layout_of, suited
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
-from aggro.engine.tending import tend_address
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.features import frozen
 
 NONE, NO_ORDER = frozen(np.empty(0)), frozen(np.empty(0, np.int64))
 GENERAL, STEADY = TinyParams(False), TinyParams(True)
 LAYOUT = layout_of(tiny(), GENERAL)
-run, score = suited(passes.run, LAYOUT), suited(passes.score, LAYOUT)
+run, score_rows = suited(passes.run, LAYOUT), suited(passes.score_rows, LAYOUT)
 
 
 def rows(*values):
@@ -30,7 +30,7 @@ def targets(*values):
 
 def go(state, params, X, y, s=NONE, order=NO_ORDER, start=0, stop=None, costs=NONE, averaged=False):
     stop = y.shape[0] if stop is None else stop
-    return run(state, params, X, y, s, order, start, stop, costs, averaged, tend_address())
+    return run(state, params, X, y, s, order, start, stop, costs, averaged, observer(True))
 
 
 @pytest.mark.parametrize("params", [GENERAL, STEADY])
@@ -58,7 +58,7 @@ def test_a_pass_stops_before_a_row_that_is_not_finite(params):
     state = tiny()
     assert go(state, params, rows(1, np.inf, 3), targets(1, 1, 1)) == 1
     assert state.tally.rows[SEEN] == len(learned(state)) == 1
-    assert score(state, params, rows(1, 2, np.nan), np.zeros((3, 1))) == 2
+    assert score_rows(state, params, rows(1, 2, np.nan), np.zeros((3, 1))) == 2
 
 
 def test_rows_that_are_not_ordinary_are_taken_one_by_one_and_then_the_quick_loop_goes_on():
@@ -70,7 +70,7 @@ def test_rows_that_are_not_ordinary_are_taken_one_by_one_and_then_the_quick_loop
 def test_scores_and_counted_losses_are_those_of_the_model_that_predicts():
     scores = np.zeros((2, 1))
     state = tiny()
-    assert score(state, GENERAL, rows(1, -2), scores) == -1
+    assert score_rows(state, GENERAL, rows(1, -2), scores) == -1
     assert scores.tolist() == [[-1], [2]]
     go(state, GENERAL, rows(1), targets(1), averaged=True)
     assert state.tally.loss[0] == 2.0

@@ -33,19 +33,19 @@ def square(X, i):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     out[u8(0)] = 2.0 * X[i, u8(0)]
     return square(X, i)
 
 
 @inline
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     out[u8(0)] = -X[i, u8(0)]
     return square(X, i)
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     return abs(y - out[u8(0)]), (out[u8(0)] > 0.0) != (y > 0.0)
 
 
@@ -60,23 +60,23 @@ def write(state, X, i, y, s, ordinary):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     write(state, X, i, y, s, 0.0)
     return q > 0.0
 
 
 @inline
-def steady(state, params):
+def can_use_fast_path(state, params):
     return params.steady
 
 
 @inline
-def glance(state, params, X, i, out):
-    return look(state, params, X, i, out) if X[i, u8(0)] <= 100.0 else np.nan
+def fast_score(state, params, X, i, out):
+    return score(state, params, X, i, out) if X[i, u8(0)] <= 100.0 else np.nan
 
 
 @inline
-def nudge(state, params, X, i, y, s, out, q):
+def fast_update(state, params, X, i, y, s, out, q):
     if y == 77.0:  # a step that is not ordinary
         return -1
     write(state, X, i, y, s, 1.0)
@@ -96,12 +96,12 @@ TINY = Rule(
     state=Tiny,
     init=lambda params, width, models: tiny(models),
     grow=lambda state, params, width, models: state,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: 1,
-    steady=steady,
-    glance=glance,
-    nudge=nudge,
+    can_use_fast_path=can_use_fast_path,
+    fast_score=fast_score,
+    fast_update=fast_update,
 )

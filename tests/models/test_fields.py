@@ -170,7 +170,7 @@ class Silent(NamedTuple):
 
 
 def rule_of(kind, **more):
-    names = ("init", "grow", "look", "judge", "learn", "peek", "columns")
+    names = ("init", "grow", "score", "loss_of", "update", "score_averaged", "columns")
     return Rule(state=kind, **dict.fromkeys(names, lambda *_: None), **more)
 
 

@@ -95,11 +95,11 @@ def test_a_learner_that_breaks_the_contract_is_told_what_it_breaks(mine, monkeyp
     class Hasty(mine.Metric):
         pass
 
-    def look(state, params, X, i, out):
-        q = mine.look(state, params, X, i, out)
+    def score(state, params, X, i, out):
+        q = mine.score(state, params, X, i, out)
         return 1.0 if q != q else q
 
-    def learn(state, params, X, i, y, s, out, q):
+    def update(state, params, X, i, y, s, out, q):
         for j in range(state.w.shape[0]):
             state.w[j] += 1e-3 * s
         return True
@@ -107,14 +107,14 @@ def test_a_learner_that_breaks_the_contract_is_told_what_it_breaks(mine, monkeyp
     from aggro.engine.jit.compile import inline
 
     kinds = {"init": lambda *given: Hasty(*mine.init(*given)), "grow": lambda *given: Hasty(*mine.grow(*given))}
-    hasty_look = inline(look)
+    hasty_score = inline(score)
     rule = Rule(
         state=Hasty,
         **kinds,
-        look=hasty_look,
-        peek=hasty_look,
-        judge=mine.judge,
-        learn=inline(learn),
+        score=hasty_score,
+        score_averaged=hasty_score,
+        loss_of=mine.loss_of,
+        update=inline(update),
         columns=lambda state: 1,
     )
 
@@ -235,7 +235,7 @@ def test_a_class_that_lacks_something_is_told_so(mine, make, said):
 def test_a_state_has_one_rule():
     rule = RULES[Line]
     with pytest.raises(ValueError, match="Line has a rule already"):
-        Rule(Line, rule.init, rule.grow, rule.look, rule.judge, rule.learn, rule.peek, rule.columns)
+        Rule(Line, rule.init, rule.grow, rule.score, rule.loss_of, rule.learn, rule.score_averaged, rule.columns)
     assert RULES[Line] is rule
 
 

@@ -33,7 +33,6 @@ from aggro.encoding.cells import (
     Columns,
     Ready,
     Strings,
-    Texts,
     as_moments,
     as_numbers,
     as_strings,
@@ -47,11 +46,11 @@ from aggro.encoding.cells import (
 )
 from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
 from aggro.encoding.layout import PARTS, SIDES, Layout, Slot, key_of_text, layout_of, seed_of_column
+from aggro.encoding.one_record import OneRecord
 from aggro.encoding.rows import Cells, encode_rows, room_needed
 from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
 from aggro.engine.column_moments import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
-from aggro.streams.parse.words64 import PADDING
 from aggro.streams.tables.flatten import flat
 from aggro.streams.tables.roles import (
     ISO,
@@ -70,6 +69,7 @@ from aggro.streams.tables.written_numbers import has_bounds
 
 LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
 
+FEWEST_LETTERS = 256  # that there is room for in the memory for one record
 MOST_COLUMNS = 2**16
 
 u8 = np.uint64
@@ -136,6 +136,7 @@ class Encoder:
         self.counts = Counts()
         self.sample: dict[str, list[Any]] = {}  # the first cells of columns whose roles may change
         self._layout: Layout | None = None
+        self._one: OneRecord | None = None  # the memory for one record; made when one comes
         self._shared = False  # whether a mark has the same containers of columns: then they are copied before a change
 
     def flat(self, columns: Any) -> Any:
@@ -409,13 +410,20 @@ class Encoder:
     def _encode_one(self, record: Mapping[str, Any], learning: bool) -> tuple[np.ndarray, np.ndarray]:
         """Encode one record as (features, values), without the tables that ``_encode`` needs for many rows."""
         layout, na = self.layout(), self.na
-        numbers, parts = layout.blank.copy(), layout.no_parts.copy()
+        cells = [record.get(name) for name in layout.strings]
+        texts = [(cell if type(cell) is str else spelled(cell)).encode("utf-8", "replace") for cell in cells]
+        one = self._one_record(layout, sum(map(len, texts)))
+        one.write(texts)
+        row, parts = one.numbers, one.parts
+        row[:], parts[:] = one.blank, one.no_parts
         strays: dict[str, int] = {}
-        row = numbers[0]
         sides: dict[str, int] = {}
         # Numbers: plain floats and integers, by far the most common, skip the test for words that mean «missing».
         for name, at, pattern in layout.numbers:
             cell = record.get(name)
+            if type(cell) is float and cell - cell == 0.0:  # finite
+                row[at] = cell
+                continue
             if cell is None or (type(cell) is not float and type(cell) is not int and is_missing(cell, na)):
                 continue
             if type(cell) is str:
@@ -431,7 +439,7 @@ class Encoder:
         # Bounds are rare, so their places are looked for only if there is one.
         if sides:
             for k, (name, below, above) in enumerate(layout.bounds, PARTS * len(layout.dates)):
-                parts[0, k] = {-1: below, 1: above}.get(sides.get(name, 0), -1)
+                parts[k] = {-1: below, 1: above}.get(sides.get(name, 0), -1)
         # Dates, with the same numbers and choices as in a table: a model must not depend on how its rows came.
         for k, (name, at, first) in enumerate(layout.dates):
             cell = record.get(name)
@@ -440,21 +448,26 @@ class Encoder:
                 if found is None:
                     strays[name] = 1
                     continue
-                row[at : at + len(NUMBERS)] = found[0]
-                parts[0, PARTS * k : PARTS * (k + 1)] = [place + first if place >= 0 else -1 for place in found[1]]
-        # Strings: a missing one is an empty text, which the compiled loop takes for missing.
-        texts = [spelled(record.get(name)).encode("utf-8", "replace") for name in layout.strings]
-        lengths = np.array([len(text) for text in texts], np.int64).reshape(len(texts), 1)
-        ends = np.cumsum(lengths, axis=0)
+                for place, number in enumerate(found[0], at):
+                    row[place] = number
+                for place, choice in enumerate(found[1], PARTS * k):
+                    parts[place] = choice + first if choice >= 0 else -1
         # Learn only after every cell was read: a record with a cell that raises an error is not half learned.
         if learning and strays:
             self._count_strays(strays)
-        letters = np.frombuffer(bytearray(b"".join((*texts, bytes(PADDING)))), np.uint8)
-        absent = np.zeros((len(texts), 1), bool)
-        joint = Texts(letters, ends - lengths, ends, absent)
-        cells = layout.cells(self._scaled(numbers, learning), parts, joint)
-        _, features, values, _ = self._sparse(cells, 1, learning)
-        return features, values
+        scale, presence = self.options.scale, self.options.words == "presence"
+        while (n := one.encode(learning, scale, presence)) < 0:
+            self._make_room(one.cells, 0)
+            one = one.with_table(self.vocabulary.table)
+            self._one = one
+        return one.indices[:n].copy(), one.data[:n].copy()
+
+    def _one_record(self, layout: Layout, letters: int) -> OneRecord:
+        """The memory for a record with so many letters."""
+        one, table = self._one, self.vocabulary.table
+        if one is None or not one.fits(layout, table, self.moments, letters):
+            self._one = one = OneRecord(layout, table, self.moments, max(2 * letters, FEWEST_LETTERS))
+        return one
 
     def _sparse(self, cells: Cells, n: int, learning: bool) -> tuple[np.ndarray, ...]:
         """Write cells as sparse rows: (row pointers, features, values, counts), features ascending in each row."""
@@ -522,10 +535,10 @@ class Encoder:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if not isinstance(value, Layout)}
+        return {name: value for name, value in self.__dict__.items() if not isinstance(value, Layout | OneRecord)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._layout = None
+        self._layout = self._one = None
         self.__dict__.update(state)  # arrays that come from elsewhere may be read-only
         self.vocabulary, self.moments = self.vocabulary.copy(), self.moments.copy()
 

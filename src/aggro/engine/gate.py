@@ -45,7 +45,7 @@ from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.prepared_rows import ready_for, transform
 from aggro.engine.random import uniform
-from aggro.engine.rule import LIVE, MISTAKES, peek, room
+from aggro.engine.rule import LIVE, MISTAKES, score_averaged, workspace_size
 
 u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
@@ -203,20 +203,20 @@ def asks(gate, live, gap):
 
 
 @kernel
-def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, gate, columns, known, pass_at):
+def attend(state, params, X, y, s, order, start, stop, costs, averaged, observer, gate, columns, known, pass_at):
     """Ask about the rows ``start`` to ``stop``, and learn those asked about by the pass at ``pass_at``.
 
     The arguments are those of the pass, and ``columns`` the number of scores. Returns -1, or the row where it stopped:
     one that is not finite, or one that was asked about and has a target of ``known`` or more; and whether it is that.
     """
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     rows = state.tally.rows
     Z, marks = ready_for(state, X, start, stop)
     for t in range(u8(start), u8(stop)):
         if s.shape[0] and s[t] == 0.0:
             continue
         i = u8(order[t]) if order.shape[0] else t
-        q = peek(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
+        q = score_averaged(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(t), False
         if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == CONFIDENCE)):
@@ -224,7 +224,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, tend_at,
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
             row = np.int64(t)
-            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, tend_at))
+            jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, observer))
             answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
 

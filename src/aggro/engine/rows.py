@@ -8,7 +8,7 @@ memory per non-zero.
 Indices are unsigned on purpose: a signed index makes Numba emit Python's wrap-around for negative
 numbers, which spoils vectorisation.
 
-No value is so large that a square or a product of two would not be a float: see ``engine.limits``. A rule's ``look``
+No value is so large that a square or a product of two would not be a float: see ``engine.limits``. A rule's ``score``
 returns NaN for a row that is not ``is_allowed``, and that row is refused.
 """
 

@@ -7,28 +7,28 @@ a model all work on those arrays, so a new learner gets them for free.
 
 A rule has these functions, for row ``i`` of ``X`` (dense or CSR):
 
-``look(state, params, X, i, out) -> q``
+``score(state, params, X, i, out) -> q``
     score: write the scores of the last iterate into ``out``; return the squared norm of the row, NaN
     if it holds a value that is NaN or beyond the limits (``engine.rows.is_allowed``)
-``peek(state, params, X, i, out) -> q``
-    score with the model that predicts, the average if there is one: it writes and returns what ``look`` does
-``judge(state, params, y, out) -> (loss, mistake)``
+``score_averaged(state, params, X, i, out) -> q``
+    score with the model that predicts, the average if there is one: it writes and returns what ``score`` does
+``loss_of(state, params, y, out) -> (loss, mistake)``
     loss: of the scores in ``out``, before the label is learned
-``learn(state, params, X, i, y, s, out, q) -> updated``
+``update(state, params, X, i, y, s, out, q) -> updated``
     update: move the state in place, with weight s > 0; return whether it moved
 
 Three optional functions make a fast path. Nearly all rows are ordinary: they are neither refused nor too short for a
 step. The pass handles those in a loop that contains no code for other rows:
 
-``steady(state, params) -> bool``
-    whether the fast path may be used: what learns is what predicts, and nothing but ``nudge`` changes it
-``glance(state, params, X, i, out) -> q``
-    score as ``look`` does; return NaN for every row that is not ordinary
-``nudge(state, params, X, i, y, s, out, q) -> 1, 0 or -1``
-    update as ``learn`` does; return -1, and change nothing, if the step is not ordinary
+``can_use_fast_path(state, params) -> bool``
+    whether the fast path may be used: what learns is what predicts, and nothing but ``fast_update`` changes it
+``fast_score(state, params, X, i, out) -> q``
+    score as ``score`` does; return NaN for every row that is not ordinary
+``fast_update(state, params, X, i, y, s, out, q) -> 1, 0 or -1``
+    update as ``update`` does; return -1, and change nothing, if the step is not ordinary
 
-``room(state) -> int``, also optional, is the size of the workspace ``out``, for rules that need more than two numbers
-per class.
+``workspace_size(state) -> int``, also optional, is the size of the workspace ``out``, for rules that need more than
+two numbers per class.
 
 The pass selects these functions by the type of the state at compile time. So a rule runs as fast as a hand-written
 loop, and the compiled pass can still be cached on disk.
@@ -243,22 +243,23 @@ class Rule:
     state: type[Any]
     init: Callable[..., Any]  # (params, width, models) -> State
     grow: Callable[..., Any]  # (state, params, width, models) -> State, not smaller
-    look: Callable[..., Any]
-    judge: Callable[..., Any]
-    learn: Callable[..., Any]
-    peek: Callable[..., Any]
-    columns: Callable[[Any], int]  # how many scores look and peek write
+    score: Callable[..., Any]
+    loss_of: Callable[..., Any]
+    update: Callable[..., Any]
+    score_averaged: Callable[..., Any]
+    columns: Callable[[Any], int]  # how many scores score and score_averaged write
     # What compiled code could not bear in a state from a file, or "", if the state's fields do not say it. The whole
     # numbers of fields that say nothing are then believed to be looked at here.
     flaw: Callable[[Any], str] | None = None
-    judges_mean: bool = False  # look writes the scores that judge needs in front, those of the average if there is one
+    # Whether ``score`` writes the scores that ``loss_of`` needs in front: those of the average, if there is one.
+    judges_mean: bool = False
     # What the arrays beside the tally must be in a file, for states with capacities beside width and models:
     # (params, width, models, specs) -> {name: (dtype, shape)}
     shapes: Callable[..., Any] | None = None
-    room: Callable[..., Any] | None = None
-    steady: Callable[..., Any] | None = None
-    glance: Callable[..., Any] | None = None
-    nudge: Callable[..., Any] | None = None
+    workspace_size: Callable[..., Any] | None = None
+    can_use_fast_path: Callable[..., Any] | None = None
+    fast_score: Callable[..., Any] | None = None
+    fast_update: Callable[..., Any] | None = None
     hold: Callable[[Any, Any], Any] | None = None  # (state, X) -> State that has room to keep any row of X
     # Arrays that states of earlier versions lack, each with how it begins: parts (what has a shape, by name) -> the
     # name of the array that it begins as, or an array that it begins as, or None if it is empty.
@@ -290,16 +291,21 @@ def never(state, params):
 
 
 @inline
-def no_glance(state, params, X, i, out):
+def no_fast_score(state, params, X, i, out):
     return np.nan
 
 
 @inline
-def no_nudge(state, params, X, i, y, s, out, q):
+def no_fast_update(state, params, X, i, y, s, out, q):
     return -1
 
 
-DEFAULTS = {"room": two_a_class, "steady": never, "glance": no_glance, "nudge": no_nudge}
+DEFAULTS = {
+    "workspace_size": two_a_class,
+    "can_use_fast_path": never,
+    "fast_score": no_fast_score,
+    "fast_update": no_fast_update,
+}
 
 
 def of_rule(name: str) -> Callable[..., Any]:
@@ -307,8 +313,8 @@ def of_rule(name: str) -> Callable[..., Any]:
     return chosen_by_type(name, lambda kind: getattr(RULES[kind], name) or DEFAULTS[name])
 
 
-look, peek, judge, learn = map(of_rule, ("look", "peek", "judge", "learn"))
-room, steady, glance, nudge = map(of_rule, DEFAULTS)
+score, score_averaged, loss_of, update = map(of_rule, ("score", "score_averaged", "loss_of", "update"))
+workspace_size, can_use_fast_path, fast_score, fast_update = map(of_rule, DEFAULTS)
 
 
 @cache

@@ -10,14 +10,13 @@ import numpy as np
 from aggro.engine.jit.compile import kernel
 from aggro.engine.passes import run
 from aggro.engine.rows import n_rows
-from aggro.engine.rule import UPDATES, judge, look, room
-from aggro.engine.tending import UNTENDED
+from aggro.engine.rule import UPDATES, loss_of, score, workspace_size
 
 u8 = np.uint64
 
 
 @kernel
-def trace(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, losses, mistakes):
+def trace(state, params, X, y, s, order, start, stop, costs, averaged, observer, losses, mistakes):
     """``run``, and the loss of each row and the rule's own judgement of it before it was learned.
 
     The history's losses are not kept. A judgement is by the scores alone: the pass itself counts as mistakes what would
@@ -25,14 +24,14 @@ def trace(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, 
     """
     tally = state.tally
     total = tally.loss[0]
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     bad = np.int64(-1)
     for t in range(start, stop):
         tally.loss[0] = 0.0  # so that the loss of this row is there as it was judged, not as a difference of sums
         i = u8(order[t]) if order.shape[0] else u8(t)
-        look(state, params, X, i, out)
-        _, mistakes[t] = judge(state, params, y[t], out)
-        bad = run(state, params, X, y, s, order, t, t + 1, costs, averaged, tend_at)
+        score(state, params, X, i, out)
+        _, mistakes[t] = loss_of(state, params, y[t], out)
+        bad = run(state, params, X, y, s, order, t, t + 1, costs, averaged, observer)
         if bad >= 0:
             break
         losses[t] = tally.loss[0]
@@ -42,32 +41,32 @@ def trace(state, params, X, y, s, order, start, stop, costs, averaged, tend_at, 
 
 
 @kernel
-def present(state, params, X, y, none, order, i):
+def present(state, params, X, y, none, order, i, observer):
     """Learn row i; whether it moved the weights."""
     before = state.tally.rows[UPDATES]
-    run(state, params, X, y, none, order, np.int64(i), np.int64(i) + 1, none, False, UNTENDED)
+    run(state, params, X, y, none, order, np.int64(i), np.int64(i) + 1, none, False, observer)
     return state.tally.rows[UPDATES] > before
 
 
 @kernel
-def cycle(state, params, X, y, none, order, floor, most):
+def cycle(state, params, X, y, none, order, floor, most, observer):
     """One pass in which rows with ℓ² > ``floor`` are learned, at most ``most`` of them.
 
     Returns how many were, whether any of them moved the weights, and -1 or the first row that is not finite.
     ``none`` and ``order`` are empty.
     """
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     learned = 0
     moved = False
     for i in range(u8(n_rows(X))):
-        q = look(state, params, X, i, out)
+        q = score(state, params, X, i, out)
         if q != q:
             return learned, moved, np.int64(i)
-        loss, _ = judge(state, params, y[i], out)
+        loss, _ = loss_of(state, params, y[i], out)
         if loss * loss > floor:
             if learned == most:
                 break
-            moved |= present(state, params, X, y, none, order, i)
+            moved |= present(state, params, X, y, none, order, i, observer)
             learned += 1
     return learned, moved, np.int64(-1)
 
@@ -75,21 +74,21 @@ def cycle(state, params, X, y, none, order, floor, most):
 @kernel
 def worst(state, params, X, y):
     """The row with the largest loss (the first of equals), that loss, and -1 or the first row that is not finite."""
-    out = np.empty(room(state))
+    out = np.empty(workspace_size(state))
     row = u8(0)
     top = -1.0
     for i in range(u8(n_rows(X))):
-        q = look(state, params, X, i, out)
+        q = score(state, params, X, i, out)
         if q != q:
             return row, top, np.int64(i)
-        loss, _ = judge(state, params, y[i], out)
+        loss, _ = loss_of(state, params, y[i], out)
         if loss > top:
             row, top = i, loss
     return row, top, np.int64(-1)
 
 
 @kernel
-def largest_first(state, params, X, y, none, order, floor, most):
+def largest_first(state, params, X, y, none, order, floor, most, observer):
     """Learn the row with the largest loss, as long as its ℓ² > ``floor``, at most ``most`` times.
 
     Returns as ``cycle`` does. Each update costs one scoring of all rows.
@@ -101,7 +100,7 @@ def largest_first(state, params, X, y, none, order, floor, most):
         if bad >= 0 or not loss * loss > floor:
             return learned, moved, bad
         learned += 1
-        if not present(state, params, X, y, none, order, row):
+        if not present(state, params, X, y, none, order, row, observer):
             break
         moved = True
     return learned, moved, np.int64(-1)

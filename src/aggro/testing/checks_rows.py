@@ -245,7 +245,7 @@ def a_row_without_loss_changes_no_bit(variant: Variant) -> None:
         for row, target in zip(rows, y, strict=True):
             for _ in range(10):
                 model.set_params(**strict)
-                for _ in range(30):  # a short step needs many; with the joint one, another class becomes the rival
+                for _ in range(30):  # a short step needs many; with the joint one, another class becomes the runner_up
                     model.learn_one(row, target)
                 model.set_params(**lax)
                 before, updates = learned(model), model.n_updates_

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.monitors import observer
 from aggro.engine.passes import run
 from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
-from aggro.engine.tending import UNTENDED
 from aggro.engine.watched_passes import cycle, largest_first, worst
 from aggro.learners.registry import OWN
 from aggro.learners.shared.entered import check_rows, entered, state_with_room
@@ -153,7 +153,7 @@ def fit_until(
     codes = frozen(given.codes)
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
         # The first row is the first centre.
-        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, NO_WEIGHTS, False, UNTENDED)
+        run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, NO_WEIGHTS, False, observer(False))
     before = int(state.tally.rows[UPDATES])
     model.n_iter = present(state, params, rows, codes, delta, order, most)
     row, left, _ = worst(state, params, rows, codes)
@@ -237,11 +237,13 @@ def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float,
     a_call = max(1, BYTES_A_CALL // max(1, size_of(rows)))
     while left:
         if order == "cyclic":
-            learned, moved, _ = cycle(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, left)
+            learned, moved, _ = cycle(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, left, observer(False))
             looks, done = looks + 1, learned == 0
         else:
             room = min(left, a_call)
-            learned, moved, _ = largest_first(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, room)
+            learned, moved, _ = largest_first(
+                state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, room, observer(False)
+            )
             looks, done = looks + int(learned) + (learned < room), learned < room
         left -= int(learned)
         if done or not moved:

@@ -47,9 +47,9 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
         return trace(*arguments, losses, mistakes)
 
     def run_and_look(*arguments: Any) -> Any:
-        *before, start, stop, costs, averaged, tend_at = arguments
+        *before, start, stop, costs, averaged, observer = arguments
         for t in range(start, stop):
-            bad = run(*before, t, t + 1, costs, averaged, tend_at)
+            bad = run(*before, t, t + 1, costs, averaged, observer)
             if bad >= 0:
                 return bad
             moved[t] = np.linalg.norm(vector(before[0], setting.problem, setting.sign) - setting.start)

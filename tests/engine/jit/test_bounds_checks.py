@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.engine.passes import run, score
+from aggro.engine.monitors import observer
+from aggro.engine.passes import run, score_rows
 from aggro.engine.steps import Step
 from aggro.learners.linear.bank import GRID, BankParams
 from aggro.learners.linear.grid import Problem, members_table
@@ -39,9 +40,9 @@ def read_outside(kernel: str, rule: str) -> None:
         state = GRID.init(params, 2, 1)
     X, y = frozen(np.ones((1, 5))), frozen(np.ones(1))
     if kernel == "score":
-        score(state, params, X, np.zeros((1, 1)))
+        score_rows(state, params, X, np.zeros((1, 1)))
     else:
-        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, -1)
+        run(state, params, X, y, frozen(np.empty(0)), NO_ORDER, 0, 1, frozen(np.empty(0)), False, observer(False))
 
 
 @pytest.mark.parametrize(("kernel", "rule"), [("run", "line"), ("score", "grid")])

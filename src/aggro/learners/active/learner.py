@@ -512,11 +512,9 @@ class ActiveLearner(Around):
         turn = turn_of(self)
         turn.check_free()
         with turn.lock:
-            try:
-                turn.thread = get_ident()
+            turn.thread = get_ident()
+            with turn.in_call:
                 yield self._begun()
-            finally:
-                turn.thread = 0
 
     def _begun(self) -> Any:
         """The learner inside, with the gate as the parameters are now."""

@@ -37,8 +37,8 @@ from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.limits import FAR
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
-from aggro.learners.shared.contest import is_mistaken, rival
 from aggro.learners.shared.dense_row import CUT, MOMENTS, count_row, standardise, write_down
+from aggro.learners.shared.margins import is_mistaken, runner_up
 
 UNITS, MET, MEASURED = (np.uint64(k) for k in range(3))
 SIGMOID, RBF = 0, 1
@@ -125,7 +125,7 @@ class Work(NamedTuple):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return state.B.shape[0] - 1 + 2 * state.P.shape[0] + 3 * state.order.shape[0]
 
 
@@ -192,23 +192,23 @@ def score_row(state, params, out):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     width = u8(state.order.shape[0])
-    q = write_down(X, i, out, u8(room(state)) - u8(3) * width, width)
+    q = write_down(X, i, out, u8(workspace_size(state)) - u8(3) * width, width)
     if q == q:
         jump(params.score_at, np.int64(0), (state, params, out))
     return q
 
 
 @exact_part
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     """The mean of the squared errors of the classes."""
     c, live = np.int64(y), state.tally.rows[LIVE]
     loss, known = 0.0, max(live, 2)
     for k in range(known):
         error = (1.0 if k == c else -1.0) - out[u8(k)]
         loss += error * error
-    return loss / known, is_mistaken(state, c, rival(known, c, out) if live > 1 else -1, out)
+    return loss / known, is_mistaken(state, c, runner_up(known, c, out) if live > 1 else -1, out)
 
 
 # Learning ---------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def learn_row(state, params, out, y, s):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     return jump(params.learn_at, np.int64(0), (state, params, out, y, s)) != 0
 
 
@@ -313,10 +313,10 @@ HIDDEN = Rule(
     state=Hidden,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=look,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score,
     columns=lambda state: state.B.shape[0] - 1,
-    room=room,
+    workspace_size=workspace_size,
 )

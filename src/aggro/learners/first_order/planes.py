@@ -50,8 +50,8 @@ from aggro.learners.first_order.corrections import (
     is_corrected,
     squared_length,
 )
-from aggro.learners.shared.contest import is_mistaken, rival
 from aggro.learners.shared.mapped import mapped
+from aggro.learners.shared.margins import is_mistaken, runner_up
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
@@ -130,7 +130,7 @@ def grow(state: Plane, params: PlaneParams, width: int, models: int) -> Plane:
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return 3 * state.W.shape[1] + 1
 
 
@@ -174,17 +174,17 @@ def length(state, params, k):
 
 
 @inline
-def look(state, params, X, i, out):
-    return score(state, params, X, i, out, False)
+def score(state, params, X, i, out):
+    return score_planes(state, params, X, i, out, False)
 
 
 @inline
-def peek(state, params, X, i, out):
-    return score(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
+def score_averaged(state, params, X, i, out):
+    return score_planes(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
 
 
 @exact_part
-def score(state, params, X, i, out, mean):
+def score_planes(state, params, X, i, out, mean):
     """The scores of the last iterates, or of their means; ‖x‖², NaN if the row is not finite."""
     columns = u8(state.W.shape[1])
     sums = columns + u8(1)
@@ -209,7 +209,7 @@ def score(state, params, X, i, out, mean):
 
 
 @exact
-def loss_of(state, params, k, sign, out):
+def loss_of_plane(state, params, k, sign, out):
     """What the score of column k costs."""
     columns = u8(state.W.shape[1])
     margin = sign * out[columns + u8(1) + k]
@@ -220,15 +220,15 @@ def loss_of(state, params, k, sign, out):
 
 
 @exact_part
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     c, live, columns = np.int64(y), state.tally.rows[LIVE], state.W.shape[1]
     if columns == 1 or live <= 2:  # one vector, or two that mirror each other
         k, sign = u8(columns > 1), 2.0 * y - 1.0
-        return loss_of(state, params, k, sign, out), sign * out[k] <= 0.0
+        return loss_of_plane(state, params, k, sign, out), sign * out[k] <= 0.0
     loss = 0.0
     for k in range(live):
-        loss += loss_of(state, params, u8(k), 1.0 if k == c else -1.0, out)
-    return loss, is_mistaken(state, c, rival(live, c, out), out)
+        loss += loss_of_plane(state, params, u8(k), 1.0 if k == c else -1.0, out)
+    return loss, is_mistaken(state, c, runner_up(live, c, out), out)
 
 
 # Learning ---------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def move(X, i, bias, out, start, W, b, which):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     if not q > TINY:  # a row of zeros
         return False
     columns = u8(state.W.shape[1])
@@ -334,12 +334,12 @@ PLANE = Rule(
     state=Plane,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.W.shape[1],
-    room=room,
+    workspace_size=workspace_size,
 )
 SCALED_PLANE = scaled(PLANE, __name__)
 MAPPED_PLANE = mapped(PLANE, __name__)

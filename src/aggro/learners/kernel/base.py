@@ -12,7 +12,7 @@ import numpy as np
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
 from aggro.engine.limits import HUGE
-from aggro.engine.passes import run, score
+from aggro.engine.passes import run, score_rows
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state, seen
 from aggro.learners.kernel.formula import support_formula
@@ -181,7 +181,7 @@ class KernelLearner(KernelSettings):
         state, params = model.state, model.params
         if self._is_given():
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
-            rest = y, s, NO_ORDER, 0, 1, model.costs(model.labels), False, model.tend_at()
+            rest = y, s, NO_ORDER, 0, 1, model.costs(model.labels), False, model.observer()
             state, bad = self._pass(model, run, copy_state(state), params, rows, *rest)
             if bad >= 0:
                 raise inputs.bad_state()
@@ -218,7 +218,7 @@ class KernelLearner(KernelSettings):
             if callable(self.kernel):
                 bad = called_scores(self.kernel, view.state, view.params, block, scores[a:b])
             else:
-                bad = score(view.state, self._ahead(view.state, view.params, block, asked), block, scores[a:b])
+                bad = score_rows(view.state, self._ahead(view.state, view.params, block, asked), block, scores[a:b])
             if bad >= 0:
                 return a + int(bad)
         return -1
@@ -235,7 +235,7 @@ class KernelLearner(KernelSettings):
         if bad < 0 and callable(self.kernel):
             bad = called_scores(self.kernel, state, params, rows, model.scores_row)
         elif bad < 0:
-            bad = score(state, params, rows, model.scores_row)
+            bad = score_rows(state, params, rows, model.scores_row)
         return float("nan") if bad >= 0 else float(model.scores_row[0, 0])
 
     def _begin_pass(self, model: Model, epoch: int) -> None:

@@ -49,8 +49,8 @@ from aggro.learners.kernel.support_set import (
     problems_of,
     sparse_product,
 )
-from aggro.learners.shared.contest import rival
 from aggro.learners.shared.features import frozen
+from aggro.learners.shared.margins import runner_up
 
 u8 = np.uint64
 MUCH = 0.5 * HUGE  # mistakes, less than those of members that have left
@@ -140,7 +140,7 @@ def cost(state, params, y, scores, m):
         margin = (2.0 * y - 1.0) * (scores[m] if problems_of(state) == 1 else scores[members + m])
         return max(params.edge - margin, 0.0), margin <= 0.0
     c = np.int64(y)
-    r = rival(live, c, scores, m, members)
+    r = runner_up(live, c, scores, m, members)
     loss = 0.0
     for k in range(u8(live)):
         f = scores[k * members + m]

@@ -43,7 +43,7 @@ from aggro.learners.kernel.support_set import (
     shapes,
 )
 from aggro.learners.kernel.target import deviation, standard_target
-from aggro.learners.shared.contest import judge_number, judge_one_vs_rest, judge_outlier, judge_two_classes
+from aggro.learners.shared.margins import loss_of_number, loss_of_one_vs_rest, loss_of_outlier, loss_of_two_classes
 
 u8 = np.uint64
 
@@ -86,7 +86,7 @@ class KernelParams(NamedTuple):
 
 
 @exact_part
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     """Scores, and q = k̃(x, x), the squared norm in the space of the kernel."""
     work = work_of(state, out)
     if not evaluate(state, params, X, i, all_members(state), work):
@@ -98,7 +98,7 @@ def look(state, params, X, i, out):
 
 
 @exact_part
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     """Scores alone: a row that is only scored need not have its own column in a given matrix."""
     work = work_of(state, out)
     if not evaluate(state, params, X, i, only(chosen(state)), work):
@@ -109,16 +109,16 @@ def peek(state, params, X, i, out):
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     if params.task == OUTLIER:
-        return judge_outlier(state, params, y, out)
+        return loss_of_outlier(state, params, y, out)
     if params.task == NUMBER:
-        return judge_number(params.edge * deviation(state), y, out[0])
+        return loss_of_number(params.edge * deviation(state), y, out[0])
     if problems_of(state) == 1:
-        return judge_two_classes(params.edge, y, out[0])
+        return loss_of_two_classes(params.edge, y, out[0])
     if state.tally.rows[LIVE] <= 2:  # the two mirror each other: still one problem
-        return judge_two_classes(params.edge, y, out[1])
-    return judge_one_vs_rest(state, params.edge, y, out)
+        return loss_of_two_classes(params.edge, y, out[1])
+    return loss_of_one_vs_rest(state, params.edge, y, out)
 
 
 @exact
@@ -148,7 +148,7 @@ def coefficient(params, y, s, f, q):
 
 
 @exact_part
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     work = work_of(state, out)
     if params.task == OUTLIER:
         if params.gamma == 0.0:
@@ -158,7 +158,7 @@ def learn(state, params, X, i, y, s, out, q):
         return moved
     y = standard_target(state, y)
     if params.counts and (state.losses.shape[0] or state.recent.shape[0]):
-        judge_members(state, params, y, s, work)
+        loss_of_members(state, params, y, s, work)
     if params.gamma == 0.0:
         set_gamma(state, params, row_norm(X, i))
     if params.batch > 1:
@@ -174,7 +174,7 @@ def learn(state, params, X, i, y, s, out, q):
 
 
 @exact_part
-def judge_members(state, params, y, s, work):
+def loss_of_members(state, params, y, s, work):
     """Count what the row costs, by the scores that would have predicted, before it is learned."""
     by_mean = params.average > 0 and predicts_mean(state, params)
     if state.recent.shape[0]:
@@ -216,7 +216,7 @@ def step(state, params, X, i, y, s, work, q):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return max(room_to_score(state), group_space(state.gram.shape[0], state.coef.shape[1]))
 
 
@@ -224,12 +224,12 @@ EXPANSION = Rule(
     state=Support,
     init=new_support,
     grow=grow_support,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=scores_of,
-    room=room,
+    workspace_size=workspace_size,
     shapes=shapes,
     added=ADDED,
     judges_mean=True,

@@ -73,14 +73,14 @@ def entries_when_scaled(state: Support, rows: Any) -> int:
 
 
 @kernel
-def learn_scaled(state, alone, params, X, Z, order, rows, y, s, ordered, costs, averaged, tend_at, pass_at):
+def learn_scaled(state, alone, params, X, Z, order, rows, y, s, ordered, costs, averaged, observer, pass_at):
     """Scale the one row of X into Z, count it and learn it, as one; -1, or 0 if it is not finite.
 
     ``alone`` is what scales, arrays of the state; ``rows`` and ``ordered`` are Z and ``order`` as the pass reads them.
     """
     if scale_rows(alone, X, Z, order, True) < 0:
         return START
-    return jump(pass_at, START, (state, params, rows, y, s, ordered, START, STOP, costs, averaged, tend_at))
+    return jump(pass_at, START, (state, params, rows, y, s, ordered, START, STOP, costs, averaged, observer))
 
 
 def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool:
@@ -92,6 +92,6 @@ def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool
     else:
         rows = frozen(Z)
     rest = frozen(np.array([target])), frozen(np.array([weight])), frozen(order)
-    flags = model.costs(model.labels), False, model.tend_at()
+    flags = model.costs(model.labels), False, model.observer()
     at = address_of(run, state, params, rows, *rest, 0, 1, *flags)
     return int(learn_scaled(state, alone, params, row, Z, order, rows, *rest, *flags, at)) < 0

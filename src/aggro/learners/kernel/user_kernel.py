@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.passes import score
+from aggro.engine.passes import score_rows
 from aggro.engine.rows import CSR, first_bad
 from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, WIDTH, Support, support_rows
 from aggro.learners.shared.features import frozen
@@ -113,5 +113,5 @@ def called_scores(kernel: Any, state: Support, params: Any, rows: Any, scores: n
             params = params._replace(own=np.full(X.shape[0], values.shape[1]))
             values = np.column_stack([values, own])
         by_slot = state._replace(column=np.arange(state.column.shape[0]))
-        score(by_slot, params, frozen(np.ascontiguousarray(values)), scores)
+        score_rows(by_slot, params, frozen(np.ascontiguousarray(values)), scores)
     return bad

@@ -69,7 +69,13 @@ from aggro.learners.linear.grid import (
     suffer_more,
     tau,
 )
-from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes, rival
+from aggro.learners.shared.margins import (
+    loss_of_joint,
+    loss_of_number,
+    loss_of_one_vs_rest,
+    loss_of_two_classes,
+    runner_up,
+)
 
 u8 = np.uint64
 
@@ -181,7 +187,7 @@ def lags_of(state):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return (2 + state.b.shape[0]) * state.W.shape[1] + LANES
 
 
@@ -222,7 +228,7 @@ def chosen(state, params):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     columns = u8(state.W.shape[1])
     scores = out[front(state, params) :]  # and those of the means behind: two views would take a tenth longer
     q = norm(X, i) + params.bias
@@ -282,10 +288,10 @@ def look_at_mean(state, params, X, i, lag, scores):
 
 
 @part
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     """Score a row with the model that predicts: of several members, only with the one selected."""
     if params.span == 1:
-        return look(state, params, X, i, out)
+        return score(state, params, X, i, out)
     q = norm(X, i) + params.bias
     ordinary = is_allowed(X, i, q)
     kind, g = chosen(state, params)
@@ -311,14 +317,14 @@ def of_mean(state, params, f, u, kind):
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     if params.problem == NUMBER:
-        return judge_number(params.edge, y, out[0])
+        return loss_of_number(params.edge, y, out[0])
     if params.problem == TWO_CLASSES:
-        return judge_two_classes(params.edge, y, out[0])
+        return loss_of_two_classes(params.edge, y, out[0])
     if params.problem == JOINT:
-        return judge_joint(state, params.edge, y, out)
-    return judge_one_vs_rest(state, params.edge, y, out)
+        return loss_of_joint(state, params.edge, y, out)
+    return loss_of_one_vs_rest(state, params.edge, y, out)
 
 
 # Learning ---------------------------------------------------------------------------------------------
@@ -350,7 +356,7 @@ def joint_moves(state, params, y, s, scores, left, q, moves):
     for g in range(u8(0), u8(state.W.shape[1])):
         moves[g] = 0.0
     for g in range(span):
-        r = rival(state.tally.rows[LIVE], c, scores, g, span)
+        r = runner_up(state.tally.rows[LIVE], c, scores, g, span)
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
             gap = params.members[EDGE, g] - (scores[k] - scores[other]) * left
@@ -374,7 +380,7 @@ def own_moves(state, params, s, scores, left, q, moves):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     columns = u8(state.W.shape[1])
     space = space_of(state, params, out)
     scores, moves = space.scores, space.moves
@@ -445,12 +451,12 @@ BANK = Rule(
     state=Bank,
     init=init_bank,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.tally.classes.shape[0],
-    room=room,
+    workspace_size=workspace_size,
     judges_mean=True,
 )
 
@@ -459,7 +465,7 @@ BANK = Rule(
 
 
 @inline
-def steady(state, params):
+def can_use_fast_path(state, params):
     """Whether the fast path applies: the steps are built-in, at most one mean is kept, and only judgements fade."""
     if hasattr(params.step, "hinge"):
         return False
@@ -469,8 +475,8 @@ def steady(state, params):
 
 
 @inline
-def glance(state, params, X, i, out):
-    """Score an ordinary row of one problem, bit-for-bit as ``look`` does; NaN for any other row.
+def fast_score(state, params, X, i, out):
+    """Score an ordinary row of one problem, bit-for-bit as ``score`` does; NaN for any other row.
 
     ``out`` begins with a vector of eight, whose first number predicts; scores, means and moves follow, one a column.
     """
@@ -511,8 +517,8 @@ def glance(state, params, X, i, out):
 
 
 @inline
-def nudge(state, params, X, i, y, s, out, q):
-    """Learn a row of weight 1, of two known classes or of a number, bit-for-bit as ``learn`` does.
+def fast_update(state, params, X, i, y, s, out, q):
+    """Learn a row of weight 1, of two known classes or of a number, bit-for-bit as ``update`` does.
 
     Returns 1 if the weights moved, 0 if not, and -1, with nothing changed, if a step is too long.
     """
@@ -554,14 +560,14 @@ GRID = Rule(
     state=Grid,
     init=init_grid,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: 1,
-    room=room,
+    workspace_size=workspace_size,
     judges_mean=True,
-    steady=steady,
-    glance=glance,
-    nudge=nudge,
+    can_use_fast_path=can_use_fast_path,
+    fast_score=fast_score,
+    fast_update=fast_update,
 )

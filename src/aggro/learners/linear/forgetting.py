@@ -71,7 +71,7 @@ KEEPS = tuple(keep_of(half_life) for half_life in (np.inf, *HALF_LIVES))  # by t
 
 
 @inline
-def steady(state, params):
+def can_use_fast_path(state, params):
     """Whether weights do not fade, and the last iterate predicts."""
     return params.keep == 1.0 and not params.average and state.scale[WEIGHTS] == 1.0
 

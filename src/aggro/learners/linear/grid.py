@@ -132,7 +132,7 @@ def member_moves(params, g, f, aim, s, q):
 
 
 @inline
-def rivals(state, params, y, scores, first):
+def runners_up(state, params, y, scores, first):
     """For eight members, the best score of any class but y; −∞ if there is no other class."""
     best = spread(-np.inf)
     for k in range(u8(state.tally.rows[LIVE])):
@@ -147,7 +147,7 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
     members, span, c = params.members, u8(params.span), u8(np.int64(y))
     live, classes = u8(state.tally.rows[LIVE]), u8(state.W.shape[1]) // u8(params.span)
     for g in range(u8(0), span, u8(LANES)):
-        best = rivals(state, params, y, scores, g)
+        best = runners_up(state, params, y, scores, g)
         gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE * span + g))
         own = spread(2.0 * q) * load(members, SHARE * span + g)
         bend = madd(load(members, RIDGE * span + g), spread(1.0 / s), own)
@@ -155,7 +155,7 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
         step = least(load(members, CAP * span + g) * spread(s), step)
         if live < u8(2):
             step = spread(0.0)
-        rest = step  # until the first of the best rivals has it
+        rest = step  # until the first of the best runners_up has it
         for k in range(classes):
             if k == c:
                 store(moves, k * span + g, step)
@@ -203,7 +203,9 @@ def suffer(state, params, y, s, scores, aims):
         for g in range(u8(0), span, u8(LANES)):
             loss = mistaken = spread(0.0)
             if params.problem > TWO_CLASSES:
-                ahead = load(scores, first + g + u8(np.int64(y)) * span) - rivals(state, params, y, scores, first + g)
+                ahead = load(scores, first + g + u8(np.int64(y)) * span) - runners_up(
+                    state, params, y, scores, first + g
+                )
                 mistaken = spread(1.0) if new else not_positive(ahead)
                 loss = least(most(spread(params.edge) - ahead, spread(0.0)), spread(HUGE))
             elif params.problem == TWO_CLASSES:

@@ -37,7 +37,7 @@ from aggro.engine.rule import LIVE, RULES, SEEN, Rule, Tally, eights, grown, gro
 from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
 from aggro.learners.linear.minibatch_step import HELD, NEXT, SLIDING, group_room, group_step
-from aggro.learners.shared.contest import judge_joint, judge_number, judge_one_vs_rest, judge_two_classes
+from aggro.learners.shared.margins import loss_of_joint, loss_of_number, loss_of_one_vs_rest, loss_of_two_classes
 
 u8 = np.uint64
 
@@ -223,27 +223,27 @@ def scores(state, params, X, i, p, r, out):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     return scores(state, params, X, i, state.scale[WEIGHTS], 0.0, out)
 
 
 @part
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
         share, stretch = mean_terms(state, params)
         return scores(state, params, X, i, state.scale[WEIGHTS] * stretch, -share * stretch, out)
-    return look(state, params, X, i, out)
+    return score(state, params, X, i, out)
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     if params.problem == NUMBER:
-        return judge_number(params.edge, y, out[0])
+        return loss_of_number(params.edge, y, out[0])
     if params.problem == JOINT:
-        return judge_joint(state, params.edge, y, out)
+        return loss_of_joint(state, params.edge, y, out)
     if state.tally.rows[LIVE] <= 2:
-        return judge_two_classes(params.edge, y, out[0] if state.W.shape[1] == 1 else out[1])
-    return judge_one_vs_rest(state, params.edge, y, out)
+        return loss_of_two_classes(params.edge, y, out[0] if state.W.shape[1] == 1 else out[1])
+    return loss_of_one_vs_rest(state, params.edge, y, out)
 
 
 # Learning -----------------------------------------------------------------------------------------------
@@ -268,13 +268,13 @@ def keep(state, params, X, i, y, s, q):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     keep(state, params, X, i, y, s, q)
     return jump(params.code, np.int64(0), (state, params, out))
 
 
 @python_too
-def room(state):
+def workspace_size(state):
     return group_room(state.group.targets.shape[0], state.W.shape[1])
 
 
@@ -287,19 +287,19 @@ def group_code(kind: Any) -> int:
 
 def learn_waiting(state: Groups, params: GroupParams) -> int:
     """Learn the rows that wait as a smaller group; return 1 if the weights moved."""
-    return int(group_step(state, params._replace(flushing=1), np.empty(room(state))))
+    return int(group_step(state, params._replace(flushing=1), np.empty(workspace_size(state))))
 
 
 GROUPS = Rule(
     state=Groups,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.W.shape[1],
-    room=room,
+    workspace_size=workspace_size,
     hold=hold,
     loose=("group.indices", "group.values"),
 )

@@ -11,7 +11,7 @@ from aggro.engine.limits import LONGEST
 from aggro.engine.rule import LIVE
 from aggro.learners.linear.forgetting import WEIGHTS, age, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
-from aggro.learners.shared.contest import rival
+from aggro.learners.shared.margins import runner_up
 from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
 HELD, NEXT, SLIDING, JOINED = range(4)  # the facts of a group: see ``minibatch``
@@ -172,7 +172,7 @@ def pose_joint(state, params, space):
     for k in range(n):
         f = space.scores[k]
         c = np.int64(group.targets[k])
-        other = rival(state.tally.rows[LIVE], c, f)
+        other = runner_up(state.tally.rows[LIVE], c, f)
         against[k], r, size = other, 0.0, 0.0
         if other >= 0:
             aim, own, best = params.edge, f[u8(c)], f[u8(other)]

@@ -30,8 +30,8 @@ from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST, TINY
 from aggro.engine.rows import add, dot_norm, is_allowed
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, step_size
-from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, mean_share, new_scale, steady
-from aggro.learners.shared.contest import judge_one_score
+from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, can_use_fast_path, mean_share, new_scale
+from aggro.learners.shared.margins import loss_of_one_score
 
 
 class Line(NamedTuple):
@@ -75,7 +75,7 @@ def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
 
 
 @inline
-def glance(state, params, X, i, out):
+def fast_score(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
     f += state.b[0, 0]
     q += params.bias
@@ -84,7 +84,7 @@ def glance(state, params, X, i, out):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
     f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
     q += params.bias
@@ -93,8 +93,8 @@ def look(state, params, X, i, out):
 
 
 @inline
-def peek(state, params, X, i, out):
-    q = look(state, params, X, i, out)
+def score_averaged(state, params, X, i, out):
+    q = score(state, params, X, i, out)
     if params.average and q == q and state.tally.rows[SEEN] > 0:
         u, _ = dot_norm(X, i, state.u)
         f = as_mean(state, params, out[0], u + state.b[1, 0])
@@ -121,7 +121,7 @@ def coefficient(params, y, s, f, q):
 
 
 @inline
-def nudge(state, params, X, i, y, s, out, q):
+def fast_update(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, out[0], q)
     if a == 0.0:
         return 0
@@ -133,7 +133,7 @@ def nudge(state, params, X, i, y, s, out, q):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     f = out[0] * age(state, params, state.w, state.u)
     if not q > TINY:  # a row of zeros
         return False
@@ -153,13 +153,13 @@ LINE = Rule(
     state=Line,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge_one_score,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of_one_score,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: 1,
-    steady=steady,
-    glance=glance,
-    nudge=nudge,
+    can_use_fast_path=can_use_fast_path,
+    fast_score=fast_score,
+    fast_update=fast_update,
     single=True,
 )

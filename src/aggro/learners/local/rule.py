@@ -15,7 +15,7 @@ which is the passive-aggressive step for the vector (√λ w, u) and the row (x/
 
 (``engine.steps`` has the same with Cξ², and without ξ.) The other places stay as they are, and feel the row through w.
 With λ = ∞ the places are independent of each other (I-LOL); λ = 0 would be one classifier for all. The move is shared
-out, one half to the class and one to its rival, so two classes are the paper's one vector. A weight s scales C.
+out, one half to the class and one to its runner_up, so two classes are the paper's one vector. A weight s scales C.
 
 **Prototypes** are means of rows as they came, and distances are Euclidean in units of the features' deviations so far,
 as they are by now. The first K rows that differ are where they begin; then a row draws the nearest, which n rows
@@ -45,8 +45,8 @@ from aggro.engine.rows import cut
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.engine.steps import step_size
 from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.contest import is_mistaken, rival
 from aggro.learners.shared.dense_row import CUT, MOMENTS, SUMMED, count_row, standardise, write_down
+from aggro.learners.shared.margins import is_mistaken, runner_up
 
 USED, MEASURED = (np.uint64(k) for k in range(2))
 NEAREST, SQUARES, FRESH = (np.uint64(k) for k in range(3))  # facts of a row: its place, ‖x‖², 1 if it begins a place
@@ -143,7 +143,7 @@ class Work(NamedTuple):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return 2 * state.V.shape[1] + 3 + 3 * state.V.shape[2]
 
 
@@ -248,7 +248,7 @@ def score_row(state, params, out):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     """With an average, the scores in front are those of the mean."""
     D = u8(state.V.shape[2])
     start = u8(2 * state.V.shape[1] + 3)
@@ -260,9 +260,9 @@ def look(state, params, X, i, out):
 
 
 @exact_part
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     c, live = np.int64(y), state.tally.rows[LIVE]
-    r = rival(max(live, 2), c, out)
+    r = runner_up(max(live, 2), c, out)
     loss = max(0.0, 1.0 - (out[u8(c)] - out[u8(r)]))
     return loss, is_mistaken(state, c, r if live > 1 else -1, out)
 
@@ -318,7 +318,7 @@ def learn_scored(state, params, out, y, s):
             jump(params.score_at, np.int64(0), (state, params, out))
     k = draw(state, work)
     c = np.int64(y)
-    r = rival(max(state.tally.rows[LIVE], 2), c, work.own)
+    r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own)
     loss = 1.0 - (work.own[u8(c)] - work.own[u8(r)])
     q = work.facts[SQUARES] * (1.0 + params.share)
     if not loss > 0.0 or not TINY < q < HUGE:
@@ -342,7 +342,7 @@ def learn_row(state, params, out, y, s):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     return jump(params.learn_at, np.int64(0), (state, params, out, y, s)) != 0
 
 
@@ -358,12 +358,12 @@ LOCAL = Rule(
     state=Local,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=look,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score,
     columns=lambda state: state.V.shape[1],
-    room=room,
+    workspace_size=workspace_size,
     shapes=shapes,
     judges_mean=True,
 )

@@ -83,7 +83,7 @@ def look_ahead(state, params, X, start, stop):
 
 
 @kernel
-def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
+def run_ahead(state, params, X, y, s, order, costs, averaged, observer):
     """Predict, count and learn all rows of a dense X in order, with U·x computed for many rows at a time.
 
     What was found ahead holds until the moves that wait are written, which is after as many rows as there is room for,
@@ -99,7 +99,7 @@ def run_ahead(state, params, X, y, s, order, costs, averaged, tend_at):
             else:
                 valid[0] = -1
         stop = found if valid[0] < 0 else min(start + MOST_WAITING - marks[WAITING], found)
-        bad = run(state, params, X, y, s, order, start, stop, costs, averaged, tend_at)
+        bad = run(state, params, X, y, s, order, start, stop, costs, averaged, observer)
         if bad >= 0:
             return bad
         start = stop

@@ -56,7 +56,7 @@ class Work(NamedTuple):
 
 
 @python_too
-def room(state):
+def workspace_size(state):
     """How many numbers the work space has."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
     return 3 * classes + 2 * H + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING

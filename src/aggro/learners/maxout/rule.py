@@ -17,7 +17,7 @@ scales C and C_r.
 
 Units are the last, contiguous axis, in whole eights: column j·H + i is piece j of unit i, and a row goes through
 all of them with one broadcast for each of its entries. None of this depends on the kind of rows, so it is compiled
-once and called by its address (``engine.jit.jumps``); the pass only writes the row down (``look``).
+once and called by its address (``engine.jit.jumps``); the pass only writes the row down (``score``).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from aggro.learners.maxout.row import (
     STANDARD,
     UNITS,
     mean_predicts,
-    room,
     work_of,
+    workspace_size,
 )
 from aggro.learners.maxout.updates import AGAIN, NEVER, learn_row, score_row
-from aggro.learners.shared.contest import is_mistaken, rival
+from aggro.learners.shared.margins import is_mistaken, runner_up
 
 u8 = np.uint64
 
@@ -235,7 +235,7 @@ def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     """Write the row down, and its scores; with an average, first those of the mean, then those of the last iterate."""
     work = work_of(state, out)
     width = u8(state.order.shape[0])
@@ -269,15 +269,15 @@ def look(state, params, X, i, out):
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     c, live = np.int64(y), state.tally.rows[LIVE]
-    r = rival(max(live, 2), c, out)  # the second class has weights from the start, though none of its rows was seen
+    r = runner_up(max(live, 2), c, out)  # the second class has weights from the start, though none of its rows was seen
     loss = max(0.0, 1.0 - (out[u8(c)] - out[u8(r)]))
     return loss, is_mistaken(state, c, r if live > 1 else -1, out)
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     return jump(params.learn_at, np.int64(0), (state, params, out, y, s)) != 0
 
 
@@ -294,12 +294,12 @@ MAXOUT = Rule(
     state=Maxout,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=look,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score,
     columns=lambda state: state.W.shape[0],
-    room=room,
+    workspace_size=workspace_size,
     judges_mean=True,
     added={"window": lambda parts: None},
 )

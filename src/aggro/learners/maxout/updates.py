@@ -47,7 +47,7 @@ from aggro.learners.maxout.row import (
 )
 from aggro.learners.maxout.scores import NOT_AHEAD, found_ahead, largest_piece, score
 from aggro.learners.maxout.start import begin, meet
-from aggro.learners.shared.contest import rival
+from aggro.learners.shared.margins import runner_up
 
 AGAIN = np.int64(-1)  # in place of the number of a row
 NEVER, AUTO = 0.0, -1.0  # half-lives that are no number of rows
@@ -168,7 +168,7 @@ def learn_class(state, params, work, c, s):
     """Solve the three problems for the row that was scored, of class c and weight s; whether anything moved."""
     z = work.own_z
     share = np.float64(state.tally.rows[SEEN] - state.marks[SINCE])
-    r = rival(max(state.tally.rows[LIVE], 2), c, work.own_scores)
+    r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own_scores)
     H = u8(state.W.shape[1])
     loss = 1.0 - (work.own_scores[u8(c)] - work.own_scores[u8(r)])
     squares = spread(0.0)
@@ -198,8 +198,8 @@ def learn_class(state, params, work, c, s):
 def count_recent(state, work, c):
     """Whether the last iterate and the mean were right about a row of class c; older rows count less."""
     window, live = state.window, max(state.tally.rows[LIVE], 2)
-    own = rival(live, c, work.own_scores)
-    other = rival(live, c, work.mean_scores)
+    own = runner_up(live, c, work.own_scores)
+    other = runner_up(live, c, work.mean_scores)
     window[OF_LAST] *= 1.0 - 1.0 / RECENT
     window[OF_MEAN] *= 1.0 - 1.0 / RECENT
     window[OF_LAST] += work.own_scores[u8(c)] <= work.own_scores[u8(own)]

@@ -38,7 +38,7 @@ from aggro.learners.means.two_classes import (
     folds,
     new_shares,
 )
-from aggro.learners.shared.contest import judge_one_vs_rest
+from aggro.learners.shared.margins import loss_of_one_vs_rest
 
 u8 = np.uint64
 
@@ -99,7 +99,7 @@ class Space(NamedTuple):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return 5 * state.counts.shape[0] + LANES
 
 
@@ -119,7 +119,7 @@ def total(values, n):
 
 
 @inline
-def score(state, X, i, space, scalars):
+def score_classes(state, X, i, space, scalars):
     """The scores by the scalars from line ``scalars`` on, and the products with the sums; whether all are floats."""
     columns = u8(state.counts.shape[0])
     scores, products = space.scores, space.products
@@ -141,21 +141,21 @@ def score(state, X, i, space, scalars):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     q = norm(X, i) + params.bias
     space = space_of(state, out)
-    ordinary = score(state, X, i, space, 0)
+    ordinary = score_classes(state, X, i, space, 0)
     return q if ordinary and is_allowed(X, i, q) else np.nan
 
 
 @part
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     if not params.average or state.tally.rows[SEEN] == 0:
-        return look(state, params, X, i, out)
+        return score(state, params, X, i, out)
     columns = u8(state.counts.shape[0])
     q = norm(X, i) + params.bias
     space = space_of(state, out)
-    ordinary = score(state, X, i, space, SUMS)
+    ordinary = score_classes(state, X, i, space, SUMS)
     seen = spread(np.float64(state.tally.rows[SEEN]))
     for block in range(u8(0), columns, u8(LANES)):
         f = (load(out, block) + dots(X, i, state.V, block) + load(state.b, u8(2) * columns + block)) / seen
@@ -165,8 +165,8 @@ def peek(state, params, X, i, out):
 
 
 @inline
-def judge(state, params, y, out):
-    return judge_one_vs_rest(state, 1.0, y, out)
+def loss_of(state, params, y, out):
+    return loss_of_one_vs_rest(state, 1.0, y, out)
 
 
 # Learning ---------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def fold(state, k):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     columns = u8(state.counts.shape[0])
     counting = np.float64(params.counting)
     space = space_of(state, out)
@@ -274,10 +274,10 @@ CROWD = Rule(
     state=Crowd,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.counts.shape[0],
-    room=room,
+    workspace_size=workspace_size,
 )

@@ -27,7 +27,7 @@ from aggro.engine.rows import add, dot, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.shared.average import lag_share, mean_of
-from aggro.learners.shared.contest import judge_one_vs_rest, judge_two_classes
+from aggro.learners.shared.margins import loss_of_one_vs_rest, loss_of_two_classes
 
 FILLED, NEXT = range(2)
 LOST = 1e-10
@@ -119,20 +119,20 @@ def by(state, params, X, i, out, mean):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     return by(state, params, X, i, out, False)
 
 
 @inline
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     return by(state, params, X, i, out, params.average and state.tally.rows[SEEN] > 0)
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     if state.tally.rows[LIVE] <= 2:
-        return judge_two_classes(1.0, y, out[0] if state.W.shape[0] == 1 else out[1])
-    return judge_one_vs_rest(state, 1.0, y, out)
+        return loss_of_two_classes(1.0, y, out[0] if state.W.shape[0] == 1 else out[1])
+    return loss_of_one_vs_rest(state, 1.0, y, out)
 
 
 @exact_part
@@ -153,7 +153,7 @@ def split(state):
 
 
 @part
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     c = u8(np.int64(y))
     if params.counting:
         for line in (u8(ALL), c + u8(1)):
@@ -295,9 +295,9 @@ QUEUE = Rule(
     state=Queue,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.W.shape[0],
 )

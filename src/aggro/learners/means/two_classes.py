@@ -27,7 +27,7 @@ from aggro.engine.limits import HUGE, LONGEST, TINY
 from aggro.engine.rows import column_dot, entry, is_allowed, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.learners.means.step import MeansParams, pull, share
-from aggro.learners.shared.contest import judge_two_classes
+from aggro.learners.shared.margins import loss_of_two_classes
 
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
@@ -94,7 +94,7 @@ def enter(X, i, W, c, du, ds, dv):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     u, first, second, q = products(X, i, state.W)
     first += state.b[S0]
     second += state.b[S1]
@@ -108,9 +108,9 @@ def look(state, params, X, i, out):
 
 
 @inline
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     if not params.average or state.tally.rows[SEEN] == 0:
-        return look(state, params, X, i, out)
+        return score(state, params, X, i, out)
     u, first, second, q = products(X, i, state.W)
     v = column_dot(X, i, state.W, u8(V)) + state.b[V]
     sums = state.shares[SUMS:]
@@ -121,8 +121,8 @@ def peek(state, params, X, i, out):
 
 
 @inline
-def judge(state, params, y, out):
-    return judge_two_classes(1.0, y, out[0])
+def loss_of(state, params, y, out):
+    return loss_of_two_classes(1.0, y, out[0])
 
 
 @inline
@@ -208,7 +208,7 @@ def fold(state):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     f, first, second = out[0], out[1], out[2]
     counting = np.float64(params.counting)
     du, moved = demand(state, params, y, s, f, first, second, q, counting)
@@ -232,9 +232,9 @@ PAIR = Rule(
     state=Pair,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: 1,
 )

@@ -42,8 +42,8 @@ from aggro.learners.multiplicative.weights import (
     join_all,
     relevel,
 )
-from aggro.learners.shared.contest import judge_outlier
 from aggro.learners.shared.distance import distance_from
+from aggro.learners.shared.margins import loss_of_outlier
 from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
 
 PRINTED = -1
@@ -101,7 +101,7 @@ def distance(state, params, X, i):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     d = distance(state, params, X, i)
     out[0] = -d
     out[1] = -radius_of(state.radius, params.epsilon)
@@ -153,7 +153,7 @@ def approach(state, params, X, i, radius, unit, s):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, d):
+def update(state, params, X, i, y, s, out, d):
     radius = radius_of(state.radius, params.epsilon)
     unit = 1.0
     if params.epsilon == 0.0:
@@ -170,9 +170,9 @@ SIMPLEX_BALL = Rule(
     state=SimplexBall,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge_outlier,
-    learn=learn,
-    peek=look,
+    score=score,
+    loss_of=loss_of_outlier,
+    update=update,
+    score_averaged=score,
     columns=lambda state: 2,
 )

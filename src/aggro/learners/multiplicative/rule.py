@@ -46,10 +46,10 @@ from aggro.learners.multiplicative.weights import (
     Theta,
     blank,
     join_all,
-    score,
+    score_by,
     shift_all,
 )
-from aggro.learners.shared.contest import judge_one_score, judge_one_vs_rest
+from aggro.learners.shared.margins import loss_of_one_score, loss_of_one_vs_rest
 
 u8 = np.uint64
 
@@ -121,7 +121,7 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
         return False
     joined = join_all(X, i, params.bias, theta, slope, mass, norm)
     if joined:
-        f = score(X, i, slope, norm, params.radius)
+        f = score_by(X, i, slope, norm, params.radius)
     sign, gap = gap_of(params, y, f)
     if gap <= 0.0:
         return joined
@@ -137,8 +137,8 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
 
 
 @inline
-def look(state, params, X, i, out):
-    out[0] = score(X, i, state.slope, state.norm, params.radius)
+def score(state, params, X, i, out):
+    out[0] = score_by(X, i, state.slope, state.norm, params.radius)
     return 1.0 if is_taken(params, X, i) and abs(out[0]) < np.inf else np.nan
 
 
@@ -149,7 +149,7 @@ def is_taken(params, X, i):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     if gap_of(params, y, out[0])[1] <= 0.0:
         return False
     return approach(params, X, i, y, s, out[0], state.theta, state.slope, state.mass, state.norm)
@@ -159,10 +159,10 @@ SIMPLEX = Rule(
     state=Simplex,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge_one_score,
-    learn=learn,
-    peek=look,
+    score=score,
+    loss_of=loss_of_one_score,
+    update=update,
+    score_averaged=score,
     columns=lambda state: 1,
 )
 
@@ -176,14 +176,14 @@ def look_many(state, params, X, i, out):
     for k in range(u8(state.theta.shape[0])):
         out[k] = 0.0
         if state.norm[k, TOTAL] > 0.0:
-            out[k] = score(X, i, state.slope[k], state.norm[k], params.radius)
+            out[k] = score_by(X, i, state.slope[k], state.norm[k], params.radius)
             good &= abs(out[k]) < np.inf
     return 1.0 if good else np.nan
 
 
 @inline
-def judge_many(state, params, y, out):
-    return judge_one_vs_rest(state, params.edge, y, out)
+def loss_of_many(state, params, y, out):
+    return loss_of_one_vs_rest(state, params.edge, y, out)
 
 
 @inline
@@ -202,9 +202,9 @@ SIMPLEXES = Rule(
     state=Simplexes,
     init=init_many,
     grow=grow_many,
-    look=look_many,
-    judge=judge_many,
-    learn=learn_many,
-    peek=look_many,
+    score=look_many,
+    loss_of=loss_of_many,
+    update=learn_many,
+    score_averaged=look_many,
     columns=lambda state: state.theta.shape[0],
 )

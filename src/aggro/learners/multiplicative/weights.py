@@ -176,7 +176,7 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
 
 
 @inline
-def score(X, i, slope, norm, radius):
+def score_by(X, i, slope, norm, radius):
     """w·x + b, cut at ±HUGE."""
     f = dot(X, i, slope[1:]) + slope[0]
     z = norm[TOTAL] + norm[LOW]

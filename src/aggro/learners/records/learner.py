@@ -589,11 +589,9 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     def _turn(self) -> Iterator[tuple[Encoder, Any]]:
         turn = self._turn_to_take()
         with turn.lock:
-            try:
-                turn.thread = get_ident()
+            turn.thread = get_ident()
+            with turn.in_call:
                 yield self._encoder, self.estimator_
-            finally:
-                turn.thread = 0
 
     def _turn_to_take(self) -> Turn:
         """The turn to take before a call. Makes the encoder and the learner inside, if there are none yet."""

@@ -34,8 +34,8 @@ from aggro.learners.second_order.covariance import (
 )
 from aggro.learners.second_order.step import NUMBER, BeliefParams, step_of, wanted_margin
 from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.contest import is_mistaken, rival
 from aggro.learners.shared.mapped import mapped
+from aggro.learners.shared.margins import is_mistaken, runner_up
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
@@ -113,7 +113,7 @@ def columns_of(state):
 
 
 @inline
-def room(state):
+def workspace_size(state):
     columns = state.W.shape[0] * state.W.shape[1]
     return state.W.shape[0] + 3 * columns + (state.S.shape[2] if state.S.shape[2] > 1 else 0)
 
@@ -144,7 +144,7 @@ def averages(state, params):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     problems, span, columns = u8(state.W.shape[0]), u8(state.W.shape[1]), columns_of(state)
     full, mean = state.S.shape[2] > 1, averages(state, params)
     live, ordinary = live_problems(state), is_allowed(X, i, norm(X, i))
@@ -171,7 +171,7 @@ def look(state, params, X, i, out):
 
 
 @inline
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     """The scores that predict alone; with ``sure``, their deviations behind them."""
     problems, g = u8(state.W.shape[0]), u8(state.choice[0])
     mean = averages(state, params)
@@ -196,7 +196,7 @@ def peek(state, params, X, i, out):
 
 
 @inline
-def judge(state, params, y, out):
+def loss_of(state, params, y, out):
     if params.method == NUMBER:
         return abs(y - out[0]), False
     problems, span, g = u8(state.W.shape[0]), u8(state.W.shape[1]), u8(state.choice[0])
@@ -209,14 +209,14 @@ def judge(state, params, y, out):
     for k in range(live):
         margin = out[u8(k)] if k == c else -out[u8(k)]
         loss += max(0.0, wanted_margin(params, g, out[variances + u8(k) * span]) - margin)
-    return loss, is_mistaken(state, c, rival(live, c, out), out)
+    return loss, is_mistaken(state, c, runner_up(live, c, out), out)
 
 
 # Learning ----------------------------------------------------------------------------------------------
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     problems, span, columns = u8(state.W.shape[0]), u8(state.W.shape[1]), columns_of(state)
     if params.span > 1:
         suffer(state, params, y, s, out)
@@ -251,13 +251,13 @@ def learn(state, params, X, i, y, s, out, q):
 
 
 @inline
-def steady(state, params):
+def can_use_fast_path(state, params):
     return state.W.shape[0] * state.W.shape[1] * state.S.shape[2] == 1 and state.U.shape[2] == 0
 
 
 @inline
-def glance(state, params, X, i, out):
-    """Score an ordinary row on the fast path: μ·x and x'Σx, bit-for-bit as in ``look``; NaN for any other row."""
+def fast_score(state, params, X, i, out):
+    """Score an ordinary row on the fast path: μ·x and x'Σx, bit-for-bit as in ``score``; NaN for any other row."""
     f, v = score_and_variance(X, i, state.W[u8(0), u8(0)], state.S[u8(0), u8(0), u8(0)], params.bias)
     out[0] = f
     out[1] = f
@@ -266,8 +266,8 @@ def glance(state, params, X, i, out):
 
 
 @inline
-def nudge(state, params, X, i, y, s, out, q):
-    """Learn a row of weight 1 on the fast path, bit-for-bit as ``learn`` does; return 1 if the belief moved, else 0."""
+def fast_update(state, params, X, i, y, s, out, q):
+    """Learn a row of weight 1 as ``update`` does, bit for bit; return 1 if the belief moved, else 0."""
     f = out[0]
     if params.method == NUMBER:
         sign = 1.0 if y >= f else -1.0
@@ -303,7 +303,7 @@ def suffer(state, params, y, s, out):
             for k in range(live):
                 f = out[first + u8(k) * span + g]
                 loss += max(0.0, 1.0 - (f if k == c else -f))
-            r = rival(live, c, out, first + g, span)
+            r = runner_up(live, c, out, first + g, span)
             mistaken = r >= 0 and out[first + u8(c) * span + g] <= out[first + u8(r) * span + g]
         suffered[0, g] = min(suffered[0, g] + s * loss, HUGE)
         suffered[1, g] = min(suffered[1, g] + (s if mistaken or new else 0.0), HUGE)
@@ -317,16 +317,16 @@ BELIEF = Rule(
     state=Belief,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: state.W.shape[0],
-    room=room,
+    workspace_size=workspace_size,
     judges_mean=True,
-    steady=steady,
-    glance=glance,
-    nudge=nudge,
+    can_use_fast_path=can_use_fast_path,
+    fast_score=fast_score,
+    fast_update=fast_update,
 )
 SCALED_BELIEF = scaled(BELIEF, __name__)
 MAPPED_BELIEF = mapped(BELIEF, __name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.passes import layout_of, score, suited
+from aggro.engine.passes import layout_of, score_rows, suited
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, SEEN
 from aggro.learners.shared import inputs
@@ -83,11 +83,11 @@ class Columns:
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """Write the scores of all rows; return -1, or the first row that is not finite."""
-        score_rows = suited(score, layout_of(view.state, view.params))
+        compiled = suited(score_rows, layout_of(view.state, view.params))
         if RULES[type(view.state)].single or not is_single(rows):
-            return int(score_rows(view.state, view.params, rows, scores))
+            return int(compiled(view.state, view.params, rows, scores))
         for first, last in blocks(rows, 0, scores.shape[0]):
-            bad = score_rows(view.state, view.params, taken(rows, NO_ORDER, first, last), scores[first:last])
+            bad = compiled(view.state, view.params, taken(rows, NO_ORDER, first, last), scores[first:last])
             if bad >= 0:
                 return int(first + bad)
         return -1

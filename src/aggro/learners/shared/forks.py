@@ -41,22 +41,21 @@ class Turn:
     def renew(self) -> None:
         """Replace the lock by a new one that nobody holds."""
         self.lock: Any = threading.RLock()
-        self.thread = 0  # the one in the middle of a call, if it says so
+        self.in_call = threading.Lock()  # while ``thread`` is in the middle of a call
+        self.thread = 0
 
     def check_free(self) -> None:
         """Refuse a call from within another one of this thread."""
-        if self.thread == threading.get_ident():
+        if self.in_call.locked() and self.thread == threading.get_ident():
             raise RuntimeError(NESTED)
 
     def alone(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` while no other thread has the lock; refuse that within another call of this thread."""
         self.check_free()
         with self.lock:
-            try:
-                self.thread = threading.get_ident()
+            self.thread = threading.get_ident()
+            with self.in_call:
                 return work(*args)
-            finally:
-                self.thread = 0
 
 
 NESTED = (

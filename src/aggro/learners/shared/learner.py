@@ -125,7 +125,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         raise NotImplementedError
 
     def _least(self) -> float:
-        """The least value that a row may hold; the rule's ``look`` reports rows that hold a smaller one."""
+        """The least value that a row may hold; the rule's ``score`` reports rows that hold a smaller one."""
         return -np.inf
 
     def _check_whole(self, rows: Any) -> None:
@@ -529,9 +529,9 @@ class Learner(Settable, OneRow, Columns, Counted):
                 learn_rows = suited(run, layout_of(state, params))
             if rule.hold is not None:
                 state = rule.hold(state, X)
-            # A rule whose ``look`` writes the scores of the mean needs no second scoring: ``averaged`` is off for it.
+            # A rule whose ``score`` writes the scores of the mean needs no second scoring: ``averaged`` is off for it.
             arguments = X, frozen(targets), s, order, start, stop
-            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.tend_at()
+            flags = model.costs(labels), model.averaged and not rule.judges_mean, model.observer()
             looked_on = {} if watch is None else {"watch": watch}
             state, row = self._pass(model, learn_rows, state, params, *arguments, *flags, **looked_on)
             # Name the bad value in the rows as the user gave them: the pass may have seen another order or weights.

@@ -28,9 +28,9 @@ import numpy as np
 
 from aggro.engine.calibration import BALANCED
 from aggro.engine.jit.pinned import Pinned
+from aggro.engine.monitors import Observer, observer
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
-from aggro.engine.tending import UNTENDED, tend_address
 from aggro.learners.shared.features import Features, frozen
 from aggro.learners.shared.forks import NESTED, enlist
 from aggro.learners.shared.labels import Labels
@@ -109,8 +109,10 @@ class Model:
         self.in_python = False  # rows are made ready before compiled code reads them, dicts too
         self.learning = threading.RLock()
         self.guard = threading.RLock()
-        # The threads that are in the middle of a call, and of learning many rows; 0 if none is. Only whoever holds the
-        # lock sets them, so each thread can ask about itself without it.
+        # Locked while a thread is in the middle of a call, or learns many rows, and which thread that is. Whoever holds
+        # the guard, or ``learning``, sets the thread first. A ``with`` unlocks whatever interrupts the call, so a
+        # number that is left behind does no harm.
+        self.in_call, self.in_pass = threading.Lock(), threading.Lock()
         self.calling_thread = self.learning_thread = 0
         self.busy = False  # a pass is learning into a copy of the state
         self.began: int | None = None  # rows learned before the call that learns now; None as long as others may learn
@@ -131,19 +133,20 @@ class Model:
     def renew(self) -> None:
         """Forget a pass of a thread that does not exist in this process: it belongs to the one this was forked from."""
         self.learning = threading.RLock()
-        self.learning_thread = 0
+        self.in_pass = threading.Lock()
         self.busy = False
 
     # One call at a time ------------------------------------------------------------------------------
 
     def check_free(self) -> None:
         """Refuse a call from within another one of this thread."""
-        if self.calling_thread == get_ident():
+        if self.in_call.locked() and self.calling_thread == get_ident():
             raise RuntimeError(NESTED)
 
     def check_idle(self) -> None:
         """Refuse a call that learns within another call of this thread, or while this thread learns many rows."""
-        if get_ident() in (self.calling_thread, self.learning_thread):
+        self.check_free()
+        if self.in_pass.locked() and self.learning_thread == get_ident():
             raise RuntimeError(NESTED)
 
     def alone(self, work: Callable[..., Result], *args: Any) -> Result:
@@ -154,22 +157,19 @@ class Model:
     def undisturbed(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` with the guard held, so that no call can begin within it."""
         with self.guard:
-            before = self.calling_thread
-            try:
-                self.calling_thread = get_ident()
+            if self.in_call.locked():  # by this thread, which has the guard
                 return work(*args)
-            finally:
-                self.calling_thread = before
+            self.calling_thread = get_ident()
+            with self.in_call:
+                return work(*args)
 
     def in_turn(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` while nobody else learns many rows; refuse that within another call of this thread."""
         self.check_idle()
         with self.learning:
-            try:
-                self.learning_thread = get_ident()
+            self.learning_thread = get_ident()
+            with self.in_pass:
                 return work(*args)
-            finally:
-                self.learning_thread = 0
 
     def moment(self) -> Moment:
         """Save what to go back to if a call fails; at its end ``may_go_back`` must become False. Needs ``learning``."""
@@ -241,9 +241,9 @@ class Model:
             return BALANCED_COSTS
         return frozen(np.array([float(self.class_weight.get(label, 1.0)) for label in labels.codes]))
 
-    def tend_at(self) -> int:
-        """The address of what the pass calls after each block of rows; UNTENDED from the second pass over rows on."""
-        return tend_address() if self.honest else UNTENDED
+    def observer(self) -> Observer:
+        """What a pass hands its scores and losses to; from the second pass over the same rows on, they are not new."""
+        return observer(self.honest)
 
     def begin_pass(self, number: int) -> None:
         """Begin another pass over the same data, after ``number`` of them."""
@@ -303,7 +303,7 @@ class Model:
         target, weight = np.zeros(1), np.zeros(1)
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
-        call = OneRowCall(self.state, self.params, *rest, self.tend_at(), self.scores_row)
+        call = OneRowCall(self.state, self.params, *rest, self.observer(), self.scores_row)
         pinned, number = pinned_call(call)
         self.set_together(pinned=pinned, layout_number=number)
         return pinned

@@ -143,10 +143,10 @@ class OneRow(TakesLaterLabels):
             return self
         if type(weight) is float and LIGHTEST <= weight <= HEAVIEST:
             with model.guard:  # as ``model.alone`` does, and nothing new about the row: the common case, kept short
-                if model.calling_thread:
+                if model.in_call.locked():
                     raise RuntimeError(NESTED)
-                try:
-                    model.calling_thread = get_ident()
+                model.calling_thread = get_ident()
+                with model.in_call:
                     if not model.stale and not model.busy:
                         target = self._known_target(model, y)
                         if target is not None:
@@ -155,8 +155,6 @@ class OneRow(TakesLaterLabels):
                                 learned = model.learn_row(row, target, weight)
                             if learned > 0:
                                 return self
-                finally:
-                    model.calling_thread = 0
         self._learn_one(model, x, y, weight)
         return self
 
@@ -251,8 +249,8 @@ class OneRow(TakesLaterLabels):
         model = self._fitted()
         model.check_free()
         with model.guard:
-            try:  # as ``model.alone`` does
-                model.calling_thread = get_ident()
+            model.calling_thread = get_ident()
+            with model.in_call:  # as ``model.alone`` does
                 self._score_one(model, x)  # prepares, and refuses what is not finite
                 scores = model.scores_row.copy()
                 (row,) = self._row(model, x, False).value
@@ -262,8 +260,6 @@ class OneRow(TakesLaterLabels):
                 else:
                     row = row.copy()
                 yield Asked(model.view(), row, model.features.names, scores)
-            finally:
-                model.calling_thread = 0
 
     def _explain_score(self, x: Any) -> Explanation:
         """The explanation of a learner's one score."""

@@ -8,9 +8,9 @@ not hold the loop over rows but jumps to it, by an address that it is given: the
 job         of engine.passes takes a pinned state and            jumps to
 =========== ================ =================================== ===================================
 LEARN_ROW   ``learn_row``    a pinned row                        ``run``
-SCORE_ROW   ``score_row``    a pinned row                        ``score``
+SCORE_ROW   ``score_row``    a pinned row                        ``score_rows``
 LEARN_DICT  ``learn_dict``   a reader and the address of a dict  ``learn_row``, and that to ``run``
-SCORE_DICT  ``score_dict``   a reader and the address of a dict  ``score_row``, and that to ``score``
+SCORE_DICT  ``score_dict``   a reader and the address of a dict  ``score_row``, and that to ``score_rows``
 =========== ================ =================================== ===================================
 
 All that was found is in ``CODE``, and a model keeps its keys there instead of functions: who walks a model, to
@@ -35,9 +35,9 @@ from aggro.engine.passes import (
     learn_dict,
     learn_row,
     run,
-    score,
     score_dict,
     score_row,
+    score_rows,
     suited,
 )
 
@@ -97,11 +97,11 @@ def compiled(job: int, model: Pinned, row: Pinned) -> Code:
     numbers: tuple[float, ...]
     if job in (LEARN_ROW, LEARN_DICT):
         by_row, by_dict, numbers = suited(learn_row, layout), learn_dict, (0.0, 1.0)  # target and weight
-        rest = (one.targets, one.weights, one.order, 0, 1, one.costs, one.averaged, one.tend_at)
+        rest = (one.targets, one.weights, one.order, 0, 1, one.costs, one.averaged, one.observer)
         pass_at = address_of(suited(run, layout), one.state, one.params, X, *rest)
     else:
         by_row, by_dict, numbers = suited(score_row, layout), score_dict, ()
-        pass_at = address_of(suited(score, layout), one.state, one.params, X, one.scores)
+        pass_at = address_of(suited(score_rows, layout), one.state, one.params, X, one.scores)
     if job in (LEARN_ROW, SCORE_ROW):
         return Code(direct(by_row, model, row, *numbers, 0), pass_at)
     # What reads dicts is the same for all states: it takes the model as a plain address, and hands it on.

@@ -152,10 +152,10 @@ class Classifier(Learner):
             self._check_first(x)
             return None
         with model.guard:  # as ``model.alone`` does, in less time
-            if model.calling_thread:
+            if model.in_call.locked():
                 raise RuntimeError(NESTED)
-            try:
-                model.calling_thread = get_ident()
+            model.calling_thread = get_ident()
+            with model.in_call:
                 f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
                 if not f < INFINITY:
                     f = self._score_one(model, x)
@@ -163,8 +163,6 @@ class Classifier(Learner):
                 if f != 0.0 and pair is not None and model.class_weight is None and model.scores_row.shape[1] == 1:
                     return pair[f > 0.0]
                 return self._label_one(model)
-            finally:
-                model.calling_thread = 0
 
     def _label_one(self, model: Model) -> Any:
         """The label of the row that was scored just now; where two classes are equal, by their sorted order."""
@@ -437,13 +435,11 @@ class Regressor(Learner):
             self._check_first(x)
             return 0.0
         with model.guard:  # as ``model.alone`` does, in less time
-            if model.calling_thread:
+            if model.in_call.locked():
                 raise RuntimeError(NESTED)
-            try:
-                model.calling_thread = get_ident()
+            model.calling_thread = get_ident()
+            with model.in_call:
                 return self._score_one(model, x)
-            finally:
-                model.calling_thread = 0
 
     def decision_one(self, x: Any) -> float:
         """The predicted number of one row: a regressor's score is its prediction."""

@@ -38,7 +38,7 @@ from aggro.engine.rows import is_allowed, norm
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
 from aggro.learners.shared.average import mean_of
-from aggro.learners.shared.contest import judge_outlier
+from aggro.learners.shared.margins import loss_of_outlier
 from aggro.learners.shared.radius import RADIUS, STEPS, Radius, learn_radius, new_radius, radius_of
 from aggro.learners.uniclass.centre import SHARE, TOP, Facts, begin, distance, mean_terms, move, new_facts, sum_up
 from aggro.learners.uniclass.metric import (
@@ -132,7 +132,7 @@ GAPS = np.uint64(2)  # behind the scores, the work space of a metric: gaps from 
 
 
 @inline
-def room(state):
+def workspace_size(state):
     return 2 + 3 * state.w.shape[0] if state.columns.shape[1] else 2
 
 
@@ -161,16 +161,16 @@ def measure(state, params, X, i, p, r, radius, out):
 
 
 @inline
-def look(state, params, X, i, out):
+def score(state, params, X, i, out):
     return measure(state, params, X, i, state.scale[0], 0.0, radius_of(state.radius, params.epsilon), out)
 
 
 @inline
-def peek(state, params, X, i, out):
+def score_averaged(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
         p, r = mean_terms(state)
         return measure(state, params, X, i, p, r, radius_of(state.mean_radius, params.epsilon), out)
-    return look(state, params, X, i, out)
+    return score(state, params, X, i, out)
 
 
 @exact
@@ -228,7 +228,7 @@ def widen(state, out, d, radius, robust):
 
 
 @inline
-def learn(state, params, X, i, y, s, out, q):
+def update(state, params, X, i, y, s, out, q):
     if state.tally.rows[SEEN] == 0:
         begin(state, X, i)
         return True
@@ -255,12 +255,12 @@ BALL = Rule(
     state=Ball,
     init=init,
     grow=grow,
-    look=look,
-    judge=judge_outlier,
-    learn=learn,
-    peek=peek,
+    score=score,
+    loss_of=loss_of_outlier,
+    update=update,
+    score_averaged=score_averaged,
     columns=lambda state: 2,
-    room=room,
+    workspace_size=workspace_size,
     shapes=shapes,
     added={
         "mean_radius": lambda parts: "radius" if parts["u"].shape[0] else None,

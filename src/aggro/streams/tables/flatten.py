@@ -29,6 +29,7 @@ MOST_PLACES = 4096  # numbers in a list that becomes columns
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 NESTED = frozenset({dict, *LISTS})
+FLAT = frozenset({float, int, str, bool, type(None)})
 
 
 def is_nested(cell: Any) -> bool:
@@ -38,7 +39,7 @@ def is_nested(cell: Any) -> bool:
 
 def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
     """One record, flattened; ``known`` are the columns that there are, by name, with their roles."""
-    if NESTED.isdisjoint(map(type, record.values())) and not any(map(is_nested, record.values())):
+    if FLAT.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
         return record
     return {name: cells[0] for name, cells in flat({name: [cell] for name, cell in record.items()}, known).items()}
 

@@ -1,4 +1,4 @@
-"""The judges that rules share, against their formulas."""
+"""The losses that rules share, against their formulas."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rule import LIVE, Tally, new_tally
-from aggro.learners.shared import contest
+from aggro.learners.shared import margins
 
 EDGE = 0.7
-rival = from_python(contest.rival)
-one_vs_rest = from_python(contest.judge_one_vs_rest)
-joint = from_python(contest.judge_joint)
+rival = from_python(margins.runner_up)
+one_vs_rest = from_python(margins.loss_of_one_vs_rest)
+joint = from_python(margins.loss_of_joint)
 
 
 class Counted(NamedTuple):
@@ -65,11 +65,11 @@ def test_classes_are_judged_by_their_formulas(judge):
 @pytest.mark.parametrize(
     ("judge", "asked", "expected"),
     [
-        (contest.judge_number, (EDGE, 2.0, 1.0), (1.0 - EDGE, False)),
-        (contest.judge_number, (EDGE, 2.0, 2.5), (0.0, False)),
-        (contest.judge_two_classes, (EDGE, 0.0, -0.2), (EDGE - 0.2, False)),
-        (contest.judge_two_classes, (EDGE, 1.0, -0.2), (EDGE + 0.2, True)),
-        (contest.judge_two_classes, (EDGE, 1.0, 0.0), (EDGE, True)),
+        (margins.loss_of_number, (EDGE, 2.0, 1.0), (1.0 - EDGE, False)),
+        (margins.loss_of_number, (EDGE, 2.0, 2.5), (0.0, False)),
+        (margins.loss_of_two_classes, (EDGE, 0.0, -0.2), (EDGE - 0.2, False)),
+        (margins.loss_of_two_classes, (EDGE, 1.0, -0.2), (EDGE + 0.2, True)),
+        (margins.loss_of_two_classes, (EDGE, 1.0, 0.0), (EDGE, True)),
     ],
 )
 def test_one_score_is_judged_by_its_formula(judge, asked, expected):
@@ -78,5 +78,5 @@ def test_one_score_is_judged_by_its_formula(judge, asked, expected):
 
 @pytest.mark.parametrize(("d", "expected"), [(2.0, (0.5, True)), (1.5, (0.0, False)), (1.0, (0.0, False))])
 def test_a_row_outside_costs_its_distance_from_the_ball(d, expected):
-    found = from_python(contest.judge_outlier)(seen(1.0), 0, 0.0, np.array([-d, -1.5]))
+    found = from_python(margins.loss_of_outlier)(seen(1.0), 0, 0.0, np.array([-d, -1.5]))
     assert found == pytest.approx(expected)

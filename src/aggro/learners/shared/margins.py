@@ -1,4 +1,4 @@
-"""The loss of scores, before the label is learned: the ``judge`` of a rule, for each kind of task.
+"""The loss of scores, before the label is learned: the ``loss_of`` of a rule, for each kind of task.
 
 ============== ================================================ ===========================
 task           loss                                             mistake
@@ -6,7 +6,7 @@ task           loss                                             mistake
 a number       [|y − f| − ε]₊                                   never
 two classes    [m − y f]₊, y = ±1, one score for both           y f ≤ 0
 one-vs-rest    Σ_k [m − y_k f_k]₊, y_k = +1 for the row's class  another class scores as high
-joint          [m − (f_c − f_r)]₊, r the rival of the class c   another class scores as high
+joint          [m − (f_c − f_r)]₊, r the runner_up of the class c   another class scores as high
 an outlier     [d − ε]₊, from the scores −d and −ε              d > ε
 ============== ================================================ ===========================
 
@@ -26,7 +26,7 @@ NONE, ONE = u8(0), u8(1)
 
 
 @inline
-def rival(live, c, scores, start=NONE, span=ONE):
+def runner_up(live, c, scores, start=NONE, span=ONE):
     """The best-scoring class other than c, or -1 if c is alone; the score of class k is ``scores[start + k·span]``."""
     r = -1
     for k in range(live):
@@ -36,27 +36,27 @@ def rival(live, c, scores, start=NONE, span=ONE):
 
 
 @inline
-def judge_number(edge, y, f):
+def loss_of_number(edge, y, f):
     """The ε-insensitive loss of a score for the number y, [|y − f| − edge]₊; never a mistake."""
     return max(0.0, abs(y - f) - edge), False
 
 
 @inline
-def judge_two_classes(edge, y, f):
+def loss_of_two_classes(edge, y, f):
     """The hinge loss of one score for two classes, y = 0 or 1, with margin ``edge``; and whether the sign is wrong."""
     margin = (2.0 * y - 1.0) * f
     return max(0.0, edge - margin), margin <= 0.0
 
 
 @inline
-def judge_one_score(state, params, y, out):
+def loss_of_one_score(state, params, y, out):
     """The loss and mistake of one score, for rules whose settings have ``regression`` and ``edge``.
 
     It is the ε-insensitive loss for a number, the hinge loss for two classes.
     """
     if params.regression:
-        return judge_number(params.edge, y, out[0])
-    return judge_two_classes(params.edge, y, out[0])
+        return loss_of_number(params.edge, y, out[0])
+    return loss_of_two_classes(params.edge, y, out[0])
 
 
 @inline
@@ -66,10 +66,10 @@ def is_mistaken(state, c, r, scores):
 
 
 @inline
-def judge_one_vs_rest(state, edge, y, scores):
+def loss_of_one_vs_rest(state, edge, y, scores):
     """The summed hinge losses of one score per class, each against the rest by ``edge``; and whether y is mistaken."""
     c, live = np.int64(y), state.tally.rows[LIVE]
-    mistake = is_mistaken(state, c, rival(live, c, scores), scores)
+    mistake = is_mistaken(state, c, runner_up(live, c, scores), scores)
     loss = 0.0
     for k in range(live):
         sign = 1.0 if k == c else -1.0
@@ -78,16 +78,16 @@ def judge_one_vs_rest(state, edge, y, scores):
 
 
 @inline
-def judge_joint(state, edge, y, scores):
+def loss_of_joint(state, edge, y, scores):
     """The multi-class hinge loss: y's score should be ``edge`` above that of all others; and whether y is mistaken."""
     c = np.int64(y)
-    r = rival(state.tally.rows[LIVE], c, scores)
+    r = runner_up(state.tally.rows[LIVE], c, scores)
     loss = max(0.0, edge - (scores[u8(c)] - scores[u8(r)])) if r >= 0 else 0.0
     return loss, is_mistaken(state, c, r, scores)
 
 
 @inline
-def judge_outlier(state, params, y, out):
+def loss_of_outlier(state, params, y, out):
     """The loss of a row by how far it is outside the radius; a mistake if it is outside.
 
     The scores are minus the distance from a centre, and minus the radius.

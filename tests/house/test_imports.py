@@ -71,6 +71,11 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"estimators", "export", "published", "streams", *LEARNERS},
         "and so are River's and skl2onnx's, with the library's defaults and the papers'",
     ),
+    "interop.brokers": (
+        {"learners.records", "models", *CELLS, *LEARNERS},
+        "records of a broker are learned as users learn them, and the place is saved with the model",
+    ),
+    "interop.mlflow": ({"", "models", *LEARNERS}, "MLflow is given what users have: learners and their files"),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
         {"learners.kernel", "plot", "streams", *LEARNERS},
@@ -111,6 +116,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "encoding",
             "evaluate",
             "export",
+            "interop.brokers",
             "models",
             "plot",
             "published",

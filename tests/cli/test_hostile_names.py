@@ -77,6 +77,7 @@ def regular(home, data, model, of_numbers):
         ("train",): ["train", data, "--model", home / f"n{NAME}.aggro", "--test", data],
         ("label",): ["label", data, "--model", home / f"l{NAME}.aggro", "--seed-labels", data, "--text", "words"],
         ("predict",): ["predict", model, data],
+        ("test",): ["test", model, data, "--plot", home / f"t{NAME}.html"],
         ("compare",): ["compare", data, "--learners", "pa,pa2", "--plot", home / f"c{NAME}.html"],
         ("sweep",): ["sweep", data, "--learners", "pa,pa2", "--plot", home / f"s{NAME}.html", "--test", data],
         ("show",): ["show", model],

@@ -88,6 +88,7 @@ JOURNAL = Kind("a journal of answers", is_journal)
 PAGE = Kind("a page that aggro has made", is_page)
 PLOT = Kind("a plot", is_plot)
 PREDICTIONS = Kind("predictions", is_text, streams=True)
+LABELLED = Kind("a table of labelled rows", is_text)
 
 
 # What parameters say of themselves --------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_what_is_not_the_users_mistake_is_not_hidden(monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(application, "app", fail)
+    monkeypatch.setattr(type(application.app), "__call__", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         cli.main([])
 

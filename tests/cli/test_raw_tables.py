@@ -181,8 +181,8 @@ def test_as_many_classes_as_rows_cannot_be_meant(files, tmp_path):
     said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "note")
     assert "can hardly be the label" in said
     assert "--label with one of 'id'" in said
-    said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "id")
-    assert "--learner PARegressor" in said
+    said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "id", "--task", "classification")
+    assert "To predict numbers, take --task regression" in said
     assert not (tmp_path / "m.aggro").exists()
 
 

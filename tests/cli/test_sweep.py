@@ -114,8 +114,8 @@ def test_combinations():
 @pytest.mark.parametrize(
     ("listed", "name", "settings", "found"),
     [
-        (None, None, [], ["PAClassifier", "pa1", "arow", "fogd"]),
-        (None, None, ["C=1,2"], ["PAClassifier(C=1)", "PAClassifier(C=2)"]),
+        ("PAClassifier,pa1", None, [], ["PAClassifier", "pa1"]),
+        (None, "PAClassifier", ["C=1,2"], ["PAClassifier(C=1)", "PAClassifier(C=2)"]),
         ("pa1,pa2", None, ["C=1,2"], ["pa1(C=1)", "pa1(C=2)", "pa2(C=1)", "pa2(C=2)"]),
         ("arow", "pa1", ["C=1,2"], ["arow", "pa1(C=1)", "pa1(C=2)"]),
         (None, "PAClassifier(C=1)", ["step=pa1,pa2"], ["PAClassifier(C=1, step=pa1)", "PAClassifier(C=1, step=pa2)"]),
@@ -123,6 +123,16 @@ def test_combinations():
 )
 def test_who_is_tried(listed, name, settings, found):
     assert [one.name for one in contenders_of(listed, name, settings)] == found
+
+
+def test_without_names_the_task_says_who_is_tried(svm, numbers):
+    def names(*arguments):
+        return {one["name"] for one in good("sweep", *arguments, "--json").json["learners"]}
+
+    assert names(svm) == {"PAClassifier", "pa1", "arow", "fogd"}
+    assert names(svm, "--set", "C=1,2") == {"PAClassifier(C=1)", "PAClassifier(C=2)"}
+    assert names(numbers) == {"PARegressor", "AROWRegressor"}
+    assert names(numbers, "--set", "epsilon=0,1") == {"PARegressor(epsilon=0)", "PARegressor(epsilon=1)"}
 
 
 def test_a_list_in_brackets_is_one_value(svm, tmp_path):

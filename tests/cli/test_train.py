@@ -197,15 +197,24 @@ def test_mistakes_in_the_command(svm, tmp_path, arguments, said):
     [
         ("a.svm", "1 1:1\n-1 1:2\n1 1:x\n", "a.svm, line 3"),
         ("a.svm", "", "no row to learn from"),
-        ("a.svm", "1 1:1\n0.5 1:2\n", "a.svm, line 2: the label 0.5 is not a whole number"),
         ("a.csv", "x,y\n1,u\n3,v,w\n", "a.csv, line 3"),
         ("a.jsonl", '{"x": 1, "y": "u"}\n{"x": 2, "y"\n', "a.jsonl, line 2"),
-        ("a.txt", "what is this\n", "--format"),
+        ("a.txt", "what is this\n", "a.txt is plain text, a message on each line, and has no label column"),
+        ("b.txt", "what, is this?\nnobody knows\n", "--format"),
     ],
 )
 def test_mistakes_in_the_data(tmp_path, name, content, said):
     (tmp_path / name).write_text(content)
     assert said in mistake("train", tmp_path / name, "--model", tmp_path / "m.aggro")
+
+
+def test_labels_with_fractions_are_no_classes(tmp_path):
+    path, new = tmp_path / "a.svm", ("--model", tmp_path / "m.aggro")
+    path.write_text("1 1:1\n0.5 1:2\n")
+    said = "a.svm, line 2: the label 0.5 is not a whole number. To predict numbers, take --task regression and no classifier."
+    for options in (("--task", "classification"), ("--learner", "pa1")):
+        assert said in mistake("train", path, *new, *options)
+    assert good("train", path, *new, "--task", "regression", "--json").json["rows"] == 2
 
 
 def test_a_regressor_wants_numbers(csv, tmp_path):

@@ -124,7 +124,9 @@ class Twin:
         gap = min(max(number, -1e140), 1e140) - mean
         total = squares + gap * gap * (count * share)
         spread = squares / max(count, 1.0)
-        value = gap / math.sqrt(spread) if spread > 0.0 else 0.0
+        # The variance to expect of the next value, as its own are few.
+        expected = spread * (count + 1.0) / (count - 3.0) if count > 3.0 else 0.0
+        value = gap / math.sqrt(expected) if expected > 0.0 else 0.0
         if learning and self.scale:
             self.moments[key] = count + 1.0, mean + gap * share, total
             if count < 64 or gap * gap > max(64.0, count / 16.0) * spread:

@@ -169,11 +169,20 @@ class Rows:
                 yield self.change(ready) if ready.n_rows else ready
                 self._before = chunk.position or self._before
 
+    def _no_label(self) -> str:
+        name = self.stream.sources[0].title
+        if self.stream.format == "text":
+            return (
+                f"{name} is plain text, a message on each line, and has no label column. Label its rows with "
+                "'aggro label', or if it is a table, name its format with --format."
+            )
+        return f"{name} has no label column. Name it with --label."
+
     def _in_order(self, chunk: Chunk) -> Chunk:
         if self.task == "outlier":
             return chunk._replace(y=None)
         if chunk.y is None:
-            raise Mistake(f"{self.stream.sources[0].title} has no label column. Name it with --label.")
+            raise Mistake(self._no_label())
         if self.task == "regression" and chunk.y.dtype.kind in "UO":
             chunk = chunk._replace(y=as_targets(chunk.y))
         labelled = ~missing(chunk.y)
@@ -195,7 +204,7 @@ class Rows:
                     )
                 raise Mistake(
                     f"{self.place(bad)}: the label {y[bad]:g} is not a whole number. "
-                    "To predict numbers, take --task regression."
+                    "To predict numbers, take --task regression and no classifier."
                 )
             y = y.astype(np.int64)
         elif not classifies and y.dtype.kind not in "fiub":

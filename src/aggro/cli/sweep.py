@@ -169,8 +169,6 @@ class Contender:
 
 def contenders_of(listed: str | None, name: str | None, settings: list[str]) -> list[Contender]:
     """Those of a list as they are, or with the settings if these are about no other; and one with all combinations."""
-    if name is None and listed is None:
-        name = LEARNERS["classification"]
     names = [] if listed is None else split_learners(listed)
     tried = combinations(settings)
     found = [contender(one, chosen) for one in names for chosen in (tried if name is None else [[]])]

@@ -10,19 +10,19 @@ import typer
 from aggro.cli.console import Mistake
 from aggro.cli.live import LiveStream
 from aggro.cli.options import Reading
-from aggro.streams.tables.task import CLASSIFICATION, REGRESSION, TASKS, Task, task_of_labels
 
 if TYPE_CHECKING:
     from aggro.streams import Stream
+    from aggro.streams.tables.task import Task
 
 AUTO = "auto"
-LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
-BESIDE = {CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"), REGRESSION: ("PARegressor", "AROWRegressor")}
+LEARNERS = {"classification": "PAClassifier", "regression": "PARegressor"}
+BESIDE = {"classification": ("PAClassifier", "pa1", "arow", "fogd"), "regression": ("PARegressor", "AROWRegressor")}
 LOOKED_AT = 1000  # rows, to see what the labels are
 
 
 def complete_tasks(incomplete: str) -> list[str]:
-    return [name for name in (AUTO, *TASKS) if name.startswith(incomplete)]
+    return [name for name in (AUTO, *LEARNERS) if name.startswith(incomplete)]
 
 
 TaskOption = Annotated[
@@ -37,8 +37,8 @@ TaskOption = Annotated[
 
 
 def check_task(said: str) -> None:
-    if said not in (AUTO, *TASKS):
-        raise Mistake(f"--task {said} is not known. Expected {AUTO}, {', '.join(TASKS)}.")
+    if said not in (AUTO, *LEARNERS):
+        raise Mistake(f"--task {said} is not known. Expected {AUTO}, {', '.join(LEARNERS)}.")
 
 
 def check_agrees(said: str, learner: Any) -> None:
@@ -60,6 +60,7 @@ def open_and_decide(
     ``live`` is the number of a pipe that is read as lines come.
     """
     from aggro.cli.reading import blaming_the_data, open_data
+    from aggro.streams.tables.task import Task
 
     check_task(said)
     if said == AUTO:
@@ -86,12 +87,13 @@ def open_and_decide(
 
 def stream_task(stream: Stream) -> Task:
     """What the labels of a stream make."""
+    from aggro.cli.reading import missing
+    from aggro.streams.tables.task import CLASSIFICATION, Task, task_of_labels
+
     if stream.raw:
         return stream.task or Task(CLASSIFICATION, "no label was found")
     if not stream.can_be_read_again():
         return Task(CLASSIFICATION, "the data are read once, so the labels were not looked at")
-    from aggro.cli.reading import missing
-
     first = next(iter(stream), None)
     if first is None or first.y is None:
         return Task(CLASSIFICATION, "no label was found")
@@ -111,9 +113,9 @@ def task_of_settings(settings: Sequence[str]) -> str | None:
 def task_lines(stream: Stream, task: str) -> list[str]:
     """Lines that say what is predicted, and why."""
     decided: Task | None = stream.settled.task
-    if decided is None or task not in TASKS:
+    if decided is None or task not in LEARNERS:
         return []
-    if decided.name == task == CLASSIFICATION and not stream.raw and not decided.doubtful:
+    if decided.name == task == "classification" and not stream.raw and not decided.doubtful:
         return []  # the labels of such a file are classes
     if decided.name == task:
         return [f"task: {decided}"]

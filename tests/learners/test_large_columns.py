@@ -37,7 +37,9 @@ def groups(n, window):
 def assert_least(found, C=1.0, size=50.0):
     """Above the least by rounding: of the objective before the step, and of targets and scores."""
     above, before = found
-    assert above <= 1e-8 * before + 1e-12 * C * SIZE * size, found
+    # A column of size 1e3 takes six of a float's sixteen digits in squares, and the groups before this one leave
+    # residuals as large as its values: about 1e-8 of the objective remains.
+    assert above <= 1e-7 * before + 1e-12 * C * SIZE * size, found
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])

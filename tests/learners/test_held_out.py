@@ -94,7 +94,7 @@ def test_few_rows_and_single_rows_of_a_class_do():
 def test_active_learners_know_all_classes_that_fit_was_given():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 4))
-    y = np.array(list("abc"))[np.argmax(X[:, :3], axis=1)]
+    y = np.array(list("abc"), "U4")[np.argmax(X[:, :3], axis=1)]
     y[1_990] = "rare"
     for model in (ActiveLearner(PAClassifier(), budget=5, random_state=0), ActiveLearner(budget=5, random_state=0)):
         model.fit(X, y)

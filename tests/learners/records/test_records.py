@@ -255,7 +255,7 @@ def test_rows_of_weight_zero_are_not_there(tmp_path):
 
 def test_two_columns_of_one_name():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match="two columns 'a'"):
+    with pytest.raises(ValueError, match="two columns named 'a'"):
         RecordLearner().fit(pandas.DataFrame([[1, 2]], columns=["a", "a"]), [1])
 
 
@@ -294,7 +294,7 @@ def test_a_table_that_lacks_columns():
 
 def test_nothing_to_learn_from():
     with pytest.raises(ValueError, match="None of the columns can be learned from: 'a' is ignore"):
-        RecordLearner().fit([{"a": [1]}, {"a": [2]}], [0, 1])
+        RecordLearner().fit([{"a": object()}, {"a": object()}], [0, 1])
     with pytest.raises(ValueError, match="None of the columns can be learned from: they are empty"):
         RecordLearner().fit([{"a": None}, {"a": ""}], [0, 1])
 

@@ -211,7 +211,10 @@ def test_mistakes_in_the_data(tmp_path, name, content, said):
 def test_labels_with_fractions_are_no_classes(tmp_path):
     path, new = tmp_path / "a.svm", ("--model", tmp_path / "m.aggro")
     path.write_text("1 1:1\n0.5 1:2\n")
-    said = "a.svm, line 2: the label 0.5 is not a whole number. To predict numbers, take --task regression and no classifier."
+    said = (
+        "a.svm, line 2: the label 0.5 is not a whole number. "
+        "To predict numbers, take --task regression and no classifier."
+    )
     for options in (("--task", "classification"), ("--learner", "pa1")):
         assert said in mistake("train", path, *new, *options)
     assert good("train", path, *new, "--task", "regression", "--json").json["rows"] == 2

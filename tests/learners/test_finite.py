@@ -77,7 +77,10 @@ def assert_explained(model, variant, x, largest):
     assert_finite(explanation.score, "the sum of the parts")
     if variant.classifies and np.ndim(score):
         score = score[model.classes_.tolist().index(explanation.label)]
-    cut = TURNED if variant.new().__dict__.get("features", getattr(variant.entry.load(), "features", None)) else CUT
+    cut = CUT
+    if variant.new().__dict__.get("features", getattr(variant.entry.load(), "features", None)):
+        # Scaling makes phases of any size: a value may be 1e50 times as large as the only one before it.
+        cut = 0.0 if variant.new().__dict__.get("scale") else TURNED
     if largest < cut and abs(score) < CUT and variant.entry.name != SUMMED_APART:
         rounding = 1e-15 * np.abs(getattr(model._model.state, "b", 0.0)).max()  # of an intercept whose mean is 0
         assert explanation.score == pytest.approx(score, abs=1e-6 * np.abs(parts).sum() + rounding + 1e-100)

@@ -57,6 +57,7 @@ def test_of_an_active_learner_only_rows_that_are_learned_count():
         if single.query_one(x):
             single.learn_one(x, label)
     assert 10 < many.n_queries_ < 190
+    assert many.n_queries_ == single.n_queries_
     assert many.estimator_._model.state.facts[1] == many.n_queries_
     assert many.decision_function(X).tolist() == single.decision_function(X).tolist()
 

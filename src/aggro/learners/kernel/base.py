@@ -166,10 +166,11 @@ class KernelLearner(KernelSettings):
                     last = (last + n) % model.width
                 bad = int(learn_rows(state, settings, rows, targets, weights, order_here, 0, n, *flags))
                 state.marks[LAST] = last
-            if bad >= 0:
-                return state, start + (int(here[bad]) if state.facts.shape[0] and here.shape[0] else bad)
+            # Also where the pass stops to ask about a row of a new class: that row comes again, to be learned.
             if decided_inside and here.shape[0] and seen(state) == before:
                 restore_scaling(state, kept)
+            if bad >= 0:
+                return state, start + (int(here[bad]) if state.facts.shape[0] and here.shape[0] else bad)
             start = end
             if watch is not None:
                 watch.note(start, state.tally)

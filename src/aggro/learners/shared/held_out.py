@@ -18,9 +18,9 @@ import numpy as np
 
 from aggro.engine.calibration import MANY
 from aggro.engine.drift import SPREAD
-from aggro.engine.tending import calibrate
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES
+from aggro.engine.tending import calibrate
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.row_blocks import blocks, taken
 

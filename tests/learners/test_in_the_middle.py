@@ -172,7 +172,7 @@ def test_the_same_model_is_refused_or_its_row_is_learned(name, from_within):
 AROUND = {
     "records": (lambda: RecordLearner(PAClassifier()), lambda m: m.learn_one(ROW, 1), lambda m: m.predict_one(ROW)),
     "active": (
-        lambda: ActiveLearner(PAClassifier(), random_state=0),
+        lambda: ActiveLearner(PAClassifier(), replay=0, random_state=0),
         lambda m: m.learn_one(ROW, 1),
         lambda m: m.query_one(ROW),
     ),
@@ -187,7 +187,8 @@ def test_learners_around_others_are_refused_or_whole(name, from_within):
     for k in range(8):
         model.learn_one({"a": 1.0, "b": float(k)}, k % 2)
     ask(model)
-    before, told = model.n_seen_, {True: 0, False: 0}
+    seen = (lambda: model.estimator_.n_seen_) if name == "active" else (lambda: model.n_seen_)  # rows that were learned
+    before, told = seen(), {True: 0, False: 0}
 
     def use():
         told[is_taken(lambda: learn(model))] += 1
@@ -195,5 +196,5 @@ def test_learners_around_others_are_refused_or_whole(name, from_within):
     for call in (learn, ask):
         at_every_line(lambda call=call: call(model), from_within(use))
     assert min(told.values()) > 0
-    assert model.n_seen_ == before + 1 + told[True]
+    assert seen() == before + 1 + told[True]
     ask(model)

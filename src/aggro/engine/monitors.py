@@ -24,8 +24,6 @@ from aggro.engine.calibration import (
     divided,
     fit_curves,
     is_due,
-    lead_of,
-    size_of_lead,
     split_pairs,
 )
 from aggro.engine.drift import (
@@ -62,7 +60,7 @@ class Block(NamedTuple):
     scores: np.ndarray  # (rows, columns)
     targets: np.ndarray  # (rows,) for classifiers the number of the class
     losses: np.ndarray  # (rows,)
-    candidates: np.ndarray  # (rows,) which candidate predicted; empty for a learner without candidates
+    units: np.ndarray  # (rows,) of the scores, which candidates have of their own; empty for a learner without them
 
 
 @inline
@@ -75,16 +73,16 @@ def rows_left(tally):
 
 
 @exact_part
-def count_rows(tally, block, n, mistakes):
+def count_rows(tally, block, n, mistakes, are_new):
     """Add ``n`` rows to the counters, and a line to the history if the rows seen are a power of two."""
-    rows, total = tally.rows, tally.loss[0]
+    rows, total, of_block = tally.rows, tally.loss[0], tally.sums[LOSS]
     for i in range(u8(n)):
         total = min(total + block.losses[i], HUGE)
+        of_block = min(of_block + block.losses[i], HUGE)
     tally.loss[0] = total
+    if are_new:
+        tally.sums[LOSS] = of_block
     rows[MISTAKES] += mistakes
-    if tally.classes.shape[0] > 1:
-        for i in range(u8(n)):
-            tally.classes[u8(np.int64(block.targets[i]))] += 1.0
     seen = rows[SEEN]
     if seen & (seen - 1) == 0:
         line = tally.history[u8(rows[MARKS])]
@@ -94,12 +92,8 @@ def count_rows(tally, block, n, mistakes):
 
 @exact_part
 def add_errors(tally, block, n, mistakes, squared):
-    """Add the losses and errors of ``n`` rows to the sums that drift is looked for in."""
+    """Add the errors of ``n`` rows to the sums that drift is looked for in."""
     sums = tally.sums
-    losses = sums[LOSS]
-    for i in range(u8(n)):
-        losses = min(losses + block.losses[i], HUGE)
-    sums[LOSS] = losses
     if tally.classes.shape[0] > 1:
         sums[WRONG] += np.float64(mistakes)
         sums[SQUARES] += np.float64(mistakes)
@@ -122,18 +116,17 @@ def add_errors(tally, block, n, mistakes, squared):
 def add_leads(tally, block, n, known, paired):
     """Count the scores of ``n`` rows for the calibration of probabilities; ``known`` classes were seen before them."""
     columns, before = u8(block.scores.shape[1]), np.float64(tally.marks[COUNTED])
+    if not paired and not (known == 2 and block.targets[u8(n - 1)] == 2.0):
+        return
     for i in range(u8(n)):
         scores, c, t = block.scores[i], np.int64(block.targets[i]), before + np.float64(i + u8(1))
-        spread = 1.0
-        if block.candidates.shape[0]:
-            candidate = np.int64(block.candidates[i])
-            spread = size_of_lead(tally, candidate, lead_of(scores, columns, known), True)
-        if known == 2 and c == 2:
+        unit = block.units[i] if block.units.shape[0] else 1.0
+        if known == 2 and c == 2:  # the last row of its block
             split_pairs(tally.pairs)
         if paired and columns == u8(1):
-            add_pair(tally.pairs, u8(1), divided(2.0 * scores[0], spread), u8(c == 1), t)
+            add_pair(tally.pairs, u8(1), divided(2.0 * scores[0], unit), u8(c == 1), t)
         elif paired:
-            add_pairs(tally.pairs, c, scores, known, t, spread)
+            add_pairs(tally.pairs, c, scores, known, t, unit)
 
 
 @kernel
@@ -154,7 +147,7 @@ def observe(tally, costs, block, n, known, mistakes, squared, are_new):
     are the class weights. With ``squared``, the step minimises the square of the loss. Rows that are seen again, or
     were chosen by their loss, are not new: nothing can be concluded from their scores.
     """
-    count_rows(tally, block, n, mistakes)
+    count_rows(tally, block, n, mistakes, are_new)
     if not are_new:
         return np.int64(0)
     marks = tally.marks

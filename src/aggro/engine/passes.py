@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.calibration import BALANCED, is_mistaken_raised
-from aggro.engine.drift import LARGEST, SPREAD
+from aggro.engine.calibration import BALANCED, is_mistaken_raised, lead_of, size_of_lead
+from aggro.engine.drift import LARGEST
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
@@ -70,14 +70,6 @@ def is_squared(params):
 
 
 @inline
-def is_mistaken_by_cost(state, params, c, scores, known):
-    """Whether class c would not have been predicted, since class weights move the decision (``engine.calibration``)."""
-    tally = state.tally
-    spread = tally.sums[SPREAD] if has_candidates(params) and tally.sums[SPREAD] > 0.0 else 1.0
-    return c >= known or is_mistaken_raised(tally.curve, c, scores, columns(state), known, spread)
-
-
-@inline
 def weight_among_classes(tally, c, weight):
     """The weight of a row if all classes shall weigh the same, by the rows of each so far and this one."""
     seen, live = tally.rows[SEEN], tally.rows[LIVE]
@@ -85,7 +77,7 @@ def weight_among_classes(tally, c, weight):
 
 
 @inline
-def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n):
+def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n, are_new):
     """The fast path: learn rows from the t-th on, which is row i of X, to ``end`` or a row that is not ordinary.
 
     Such a row ends the loop before anything of it is counted. The one lasting effect is that of ``transform``, which
@@ -102,13 +94,14 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, 
         if q != q:
             break
         block.scores[n, 0], block.targets[n] = out[0], y[t]
-        if has_candidates(params):
-            block.candidates[n] = np.float64(candidate_of(state, params))
+        candidate = candidate_of(state, params)
         loss, mistake = loss_of(state, params, y[t], out)
         moved = fast_update(state, params, Z, k, y[t], 1.0, out, q)
         if moved < 0:
             break
         block.losses[n] = loss
+        if has_candidates(params) and state.tally.classes.shape[0] > 1:
+            block.units[n] = size_of_lead(state.tally, candidate, 2.0 * abs(block.scores[n, 0]), are_new)
         updates += moved
         mistakes += mistake
         state.tally.rows[SEEN] += 1
@@ -118,19 +111,32 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, 
 
 
 @inline
-def judge_row(state, params, y, scores, known, costs, block, n):
+def count_classes(tally, block, start, stop):
+    """Count some rows of the block, which are of two classes, or of none."""
+    if tally.classes.shape[0] > 1:
+        ones = 0.0
+        for i in range(start, stop):
+            ones += block.targets[i]
+        tally.classes[1] += ones
+        tally.classes[0] += np.float64(stop - start) - ones
+
+
+@inline
+def judge_row(state, params, y, scores, known, costs, block, n, are_new):
     """Write a row into the block, as it was predicted before anything of it was learned; return whether wrongly."""
     for k in range(u8(block.scores.shape[1])):
         block.scores[n, k] = scores[k]
     block.targets[n] = y
-    if has_candidates(params):
-        block.candidates[n] = np.float64(candidate_of(state, params))
     loss, mistake = loss_of(state, params, wanted(state, y), scores)
     block.losses[n] = min(loss * target_unit(state), HUGE)
-    if state.tally.classes.shape[0] > 1:
-        c = np.int64(y)
-        if costs.shape[0] and known > 1:
-            mistake = is_mistaken_by_cost(state, params, c, scores, known)
+    tally, c, unit = state.tally, np.int64(y), 1.0
+    if tally.classes.shape[0] > 1:
+        if has_candidates(params) and known > 1:
+            candidate, lead = candidate_of(state, params), lead_of(scores, columns(state), known)
+            unit = size_of_lead(tally, candidate, lead, are_new)
+            block.units[n] = unit
+        if costs.shape[0] and known > 1:  # class weights move the decision
+            mistake = c >= known or is_mistaken_raised(tally.curve, c, scores, columns(state), known, unit)
         # A new class is always a mistake, and while there is one class there is no other to predict.
         mistake = c >= known or (mistake and known > 1)
     return mistake
@@ -155,14 +161,14 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
     space = np.empty(needed + (needed if averaged else u8(0)))
     out, mean = space[:needed], space[needed:]  # the scores of the last iterate, and of the average
     most = u8(min(stop - start, LARGEST))
-    candidates = np.empty(most if has_candidates(params) else u8(0))
-    block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), candidates)
+    units = np.empty(most if has_candidates(params) else u8(0))
+    block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), units)
     # The fast path is for rows in order, unweighted, of two classes that were both seen, or without classes.
     may_be_ordinary = classes <= 2 and s.shape[0] == 0 and order.shape[0] == 0 and costs.shape[0] == 0
     may_be_ordinary = may_be_ordinary and can_use_fast_path(state, params) and not scales_targets(state)
     bad, t = np.int64(-1), u8(start)
     while t < u8(stop) and bad < 0:
-        # A block ends where the observer has something to do, and after the first row of a class.
+        # A block ends where the observer has something to do, and after a row of a new class.
         known = rows[LIVE] if classes > 1 else np.int64(0)
         are_ordinary = may_be_ordinary and (classes < 2 or known == 2)
         left, n, mistakes = u8(rows_left(tally)), u8(0), np.int64(0)
@@ -171,12 +177,13 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
             if weight == 0.0:
                 t += u8(1)
                 continue
-            end, i = min(t + left - n, u8(stop)), u8(order[t]) if order.shape[0] else t
+            before, end, i = n, min(t + left - n, u8(stop)), u8(order[t]) if order.shape[0] else t
             t, n, moved, wrong, i, k, again = learn_ordinary_rows(
-                state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n
+                state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n, observer.are_new
             )
             rows[UPDATES] += moved
             mistakes += wrong
+            count_classes(tally, block, before, n)
             if t == end:
                 break
             # Score a row of any kind. One that is not finite ends the pass before anything is counted.
@@ -185,7 +192,6 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
                 bad = np.int64(t)
                 break
             # Its class is live from here on, since ``loss_of`` and ``update`` go over the live classes.
-            is_first = classes > 1 and tally.classes[u8(np.int64(y[t]))] == 0.0
             if classes > 1:
                 rows[LIVE] = max(rows[LIVE], np.int64(y[t]) + 1)
             if costs.shape[0] == 1 and costs[0] == BALANCED:
@@ -193,7 +199,9 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
             # Judge it before it is learned, by the model that predicts: this is progressive validation.
             if averaged:
                 score_averaged(state, params, Z, k, mean)
-            mistakes += judge_row(state, params, y[t], mean if averaged else out, known, costs, block, n)
+            mistakes += judge_row(
+                state, params, y[t], mean if averaged else out, known, costs, block, n, observer.are_new
+            )
             # What is learned may be another row: this one with itself counted, or one that stands beside it.
             beside = u8(order[u8(y.shape[0]) + t]) if order.shape[0] > y.shape[0] else k
             if again or beside != k:
@@ -206,8 +214,10 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
             rows[UPDATES] += update(state, params, Z, k, wanted(state, y[t]), weight, out, q)
             rows[SEEN] += 1
             n, t = n + u8(1), t + u8(1)
-            if costs.shape[0] or is_first:
-                break
+            if classes > 1:
+                tally.classes[u8(np.int64(block.targets[n - u8(1)]))] += 1.0
+                if rows[LIVE] != known:
+                    break
         if n > u8(0):
             facts = np.int64(n), known, mistakes, is_squared(params), observer.are_new
             jump(observer.at, np.int64(0), (tally, costs, block, *facts))

@@ -29,6 +29,7 @@ COMPARED = {
     *("FOGDClassifier", "NOGDClassifier", "BPASClassifier", "BOGDClassifier", "BSGDClassifier"),
     *("RandomizedBudgetPerceptron", "Forgetron", "Projectron"),
 }
+ROLE = re.compile(r":(?:func|class|meth|mod|attr):<code>~?")
 BESIDE = re.compile(r"<!-- measured beside (.+?)(?:: (.+?))? -->")
 
 
@@ -48,16 +49,20 @@ def groups() -> dict[str, list[Entry]]:
     return grouped
 
 
+def summary(page: Path) -> str:
+    """The first sentence of a learner's page."""
+    intro = page.read_text(encoding="utf-8").split("\n\n")[1].replace("\n", " ")
+    return re.split(r"(?<=[.])\s", intro, maxsplit=1)[0]
+
+
 def table() -> str:
-    """A table for each group of learners; a name is a link where the learner has a page."""
+    """A table for each group of learners."""
     tables = []
     for title, entries in groups().items():
         rows = [f"## {title}", "", "| learner | |", "|---|---|"]
         for entry in entries:
-            summary = (entry.load().__doc__ or "").strip().partition("\n")[0]
             page = page_name(entry)
-            name = f"[`{entry.name}`]({page})" if (PAGES / page).exists() else f"`{entry.name}`"
-            rows.append(f"| {name} | {summary} |")
+            rows.append(f"| [`{entry.name}`]({page}) | {summary(PAGES / page)} |")
         tables.append("\n".join(rows))
     return "\n\n".join(tables)
 
@@ -144,6 +149,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         markdown = markdown.replace(VERSION, version())
     markdown = BESIDE.sub(lambda mark: beside(mark[1], mark[2]), markdown)
     return markdown.replace(MARK, table())
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Roles of docstrings (``:func:`name` ``) are plain code here."""
+    return ROLE.sub("<code>", html)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

@@ -128,16 +128,14 @@ def draw(theme: Theme, tuned: Any, labels: Any, asked: Any, raw: Any) -> Any:
     c.set(xscale="log", xlabel="labels asked for, of 20,000")
     c.set_title("Few labels: test error, %", loc="left", fontsize=10)
 
-    for (curve, text), colour, line, place in (
-        (raw["hashed"], "c", "--", (1.0, 4, "bottom")),
-        (raw["by hand"], "c", ":", (0.45, 18, "bottom")),
-        (raw["aggro"], "a", "-", (1.0, -4, "top")),
+    for (curve, text), colour, line, (x, y) in (
+        (raw["hashed"], "c", "--", (200, 60)),
+        (raw["by hand"], "c", ":", (16, 12)),
+        (raw["aggro"], "a", "-", (200, 36)),
     ):
         late = curve.rows >= 16
         d.plot(curve.rows[late], 100 * curve.errors[late], line, color=theme[colour], linewidth=2.0)
-        share, lift, side = place
-        at = (curve.rows[-1] * share, 100 * curve.errors[-1])
-        d.annotate(text, at, (0, lift), textcoords="offset points", color=theme[colour], ha="right", va=side)
+        d.text(x, y, text, color=theme[colour], va="center")
     d.set(xscale="log", xlabel="records", ylim=(0, None))
     d.set_title("Raw records: mistakes so far, %", loc="left", fontsize=10)
     for axes in (a, b, c, d):

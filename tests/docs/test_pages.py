@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
+import aggro
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -59,3 +61,15 @@ def test_the_menu_has_every_page(hooks):
     assert sorted(pages_of(menu)) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
     kinds = [title for section in menu for title in section]
     assert kinds == ["Home", "Tutorials", "How-to guides", "Reference", "Explanation", "Contribute"]
+
+
+def test_the_version_is_the_same_everywhere(hooks):
+    """On the home page, in the changelog's newest heading and in the citation."""
+    root = DOCS.parent
+    assert hooks.VERSION in (DOCS / "index.md").read_text(encoding="utf-8")
+    shown = hooks.on_page_markdown(hooks.VERSION)
+    assert f"Version {aggro.__version__} " in shown
+    assert f"[Repository]({hooks.project()['Source']})" in shown
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (\S+)", changelog)[0] == aggro.__version__
+    assert f"\nversion: {aggro.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")

@@ -5,17 +5,31 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import aggro
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
 
 CONTRIBUTING = "<!-- CONTRIBUTING.md -->"
 MARK, MEASURED = "<!-- learners -->", "<!-- learners, measured -->"
+VERSION = "<!-- version -->"
 FETCHED, OWN = "https://unpkg.com/iframe-worker/shim", "assets/search-from-disk.js"
 PAGES = Path(__file__).parent / "learners"
 FIGURES = Path(__file__).parent / "figures" / "which_learner.csv"
-BENCH = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCH = ROOT / "benchmarks"
+TASKS = {"classification": "Classification", "regression": "Regression", "outlier": "Outliers"}
+WRAPPERS = {"Few labels": ACTIVE, "Raw records": RECORDS}
+PUBLISHED = "Published algorithms"
+# What papers compare with, and few people need.
+COMPARED = {
+    *("Perceptron", "ALMAClassifier", "ROMMAClassifier", "OSELMClassifier", "CWClassifier", "ILOLClassifier"),
+    *("FOGDClassifier", "NOGDClassifier", "BPASClassifier", "BOGDClassifier", "BSGDClassifier"),
+    *("RandomizedBudgetPerceptron", "Forgetron", "Projectron"),
+}
+ROLE = re.compile(r":(?:func|class|meth|mod|attr):<code>~?")
 BESIDE = re.compile(r"<!-- measured beside (.+?)(?:: (.+?))? -->")
 
 
@@ -25,15 +39,32 @@ def page_name(entry: Entry) -> str:
     return "-".join(words).lower() + ".md"
 
 
-def table() -> str:
-    """A line for each learner of the registry; its name is a link where it has a page."""
-    rows = ["| learner | task | |", "|---|---|---|"]
+def groups() -> dict[str, list[Entry]]:
+    """The learners by use: every learner is in one group, and a new one in the group of its task."""
+    grouped: dict[str, list[Entry]] = {title: [] for title in (*TASKS.values(), *WRAPPERS, PUBLISHED)}
     for entry in LEARNERS:
-        summary = (entry.load().__doc__ or "").strip().partition("\n")[0]
-        page = page_name(entry)
-        name = f"[`{entry.name}`]({page})" if (PAGES / page).exists() else f"`{entry.name}`"
-        rows.append(f"| {name} | {entry.task} | {summary} |")
-    return "\n".join(rows)
+        grouped[PUBLISHED if entry.name in COMPARED else TASKS[entry.task]].append(entry)
+    for title, entry in WRAPPERS.items():
+        grouped[title].append(entry)
+    return grouped
+
+
+def summary(page: Path) -> str:
+    """The first sentence of a learner's page."""
+    intro = page.read_text(encoding="utf-8").split("\n\n")[1].replace("\n", " ")
+    return re.split(r"(?<=[.])\s", intro, maxsplit=1)[0]
+
+
+def table() -> str:
+    """A table for each group of learners."""
+    tables = []
+    for title, entries in groups().items():
+        rows = [f"## {title}", "", "| learner | |", "|---|---|"]
+        for entry in entries:
+            page = page_name(entry)
+            rows.append(f"| [`{entry.name}`]({page}) | {summary(PAGES / page)} |")
+        tables.append("\n".join(rows))
+    return "\n\n".join(tables)
 
 
 def measured() -> str:
@@ -72,10 +103,27 @@ def beside(peer: str, word: str | None) -> str:
     return "\n".join(rows)
 
 
+def project() -> dict[str, str]:
+    """The addresses of the project, by name."""
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"])
+
+
+def version() -> str:
+    """A line for the home page: the version, and where the project is."""
+    urls = project()
+    links = [f"[{name}]({urls[key]})" for name, key in (("Repository", "Source"), ("Issues", "Issues"))]
+    return " · ".join([f"Version {aggro.__version__}", *links, "[Changelog](changelog.md)"])
+
+
 def on_config(config: Any) -> Any:
-    """The menu has the learners in the order of the registry."""
-    (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
-    menu += ["learners/auto.md", *(f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE, RECORDS))]
+    """The menu has the learners in groups, each in the order of the registry."""
+    config["repo_url"] = project()["Source"]
+    config["repo_name"] = f"aggro {aggro.__version__}"
+    (reference,) = (section["Reference"] for section in config["nav"] if "Reference" in section)
+    (menu,) = (section["Learners"] for section in reference if "Learners" in section)
+    menu.append("learners/auto.md")
+    for title, entries in groups().items():
+        menu.append({title: [f"learners/{page_name(entry)}" for entry in entries]})
     return config
 
 
@@ -98,8 +146,15 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         markdown = markdown.replace(CONTRIBUTING, contributing())
     if MEASURED in markdown:
         markdown = markdown.replace(MEASURED, measured())
+    if VERSION in markdown:
+        markdown = markdown.replace(VERSION, version())
     markdown = BESIDE.sub(lambda mark: beside(mark[1], mark[2]), markdown)
     return markdown.replace(MARK, table())
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Roles of docstrings (``:func:`name` ``) are plain code here."""
+    return ROLE.sub("<code>", html)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from aggro.models import load as load
     from aggro.theory.batch_conversion import fit_until as fit_until
 
-__version__ = "0.2.0"
+__version__ = "0.9.0"
 
 __all__ = [
     "AROWClassifier",

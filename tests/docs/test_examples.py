@@ -19,7 +19,7 @@ import pytest
 from helpers.pages import ROOT, examples, save_files
 
 # What a page needs that is not always there.
-EXTRAS = {"export-to-onnx.md": "onnxruntime", "from-one-file-to-a-cluster.md": "distributed"}
+EXTRAS = {"export-to-onnx.md": "onnxruntime", "from-one-file-to-a-cluster.md": "distributed", "deploy.md": "starlette"}
 ADD = ROOT / "docs" / "develop" / "add-a-learner.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {ADD})]
 

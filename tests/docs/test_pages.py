@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
-from aggro.learners.registry import LEARNERS
+import aggro
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -20,12 +22,20 @@ def hooks():
     return module
 
 
-def test_the_table_has_every_learner(hooks):
+def test_the_tables_have_every_learner_once(hooks):
     assert hooks.MARK in (DOCS / "learners" / "index.md").read_text(encoding="utf-8")
     shown = hooks.on_page_markdown(f"before\n\n{hooks.MARK}\n").splitlines()
-    assert len(shown) == 4 + len(LEARNERS)
-    for entry in LEARNERS:
-        assert any(f"`{entry.name}`" in line and entry.task in line for line in shown)
+    for entry in (*LEARNERS, ACTIVE, RECORDS):
+        assert sum(line.startswith(f"| [`{entry.name}`](") for line in shown) == 1, entry.name
+
+
+def test_learners_are_grouped_by_use(hooks):
+    groups = {title: {entry.name for entry in entries} for title, entries in hooks.groups().items()}
+    assert "PAClassifier" in groups["Classification"]
+    assert "AROWRegressor" in groups["Regression"]
+    assert "PAUniclass" in groups["Outliers"]
+    assert "Forgetron" in groups["Published algorithms"]
+    assert {entry.name for entry in LEARNERS} >= hooks.COMPARED
 
 
 @pytest.mark.parametrize("entry", LEARNERS, ids=lambda entry: entry.name)
@@ -34,8 +44,32 @@ def test_every_learner_has_a_page_that_shows_its_parameters(hooks, entry):
     assert f"::: aggro.learners.{entry.module}.{entry.name}" in page
 
 
+def pages_of(menu) -> list[str]:
+    """The pages of a menu, those of its sections too."""
+    if isinstance(menu, str):
+        return [menu]
+    parts = menu.values() if isinstance(menu, dict) else menu
+    return [page for part in parts for page in pages_of(part)]
+
+
 def test_the_menu_has_every_page(hooks):
-    nav = ["index.md", {"Learners": ["learners/index.md"]}, {"Concepts": ["concepts/threads.md"]}]
-    menu = hooks.on_config({"nav": nav})["nav"][1]["Learners"]
-    assert sorted(menu) == sorted(f"learners/{page.name}" for page in (DOCS / "learners").iterdir())
-    assert "Learners:\n      - learners/index.md" in (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    """Each page of the docs is in the menu once, and the menu has the four kinds of page."""
+    yaml = pytest.importorskip("yaml")
+    text = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = yaml.safe_load(text[text.index("nav:\n") :])["nav"]
+    menu = hooks.on_config({"nav": nav})["nav"]
+    assert sorted(pages_of(menu)) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+    kinds = [title for section in menu for title in section]
+    assert kinds == ["Home", "Tutorials", "How-to guides", "Reference", "Explanation", "Contribute"]
+
+
+def test_the_version_is_the_same_everywhere(hooks):
+    """On the home page, in the changelog's newest heading and in the citation."""
+    root = DOCS.parent
+    assert hooks.VERSION in (DOCS / "index.md").read_text(encoding="utf-8")
+    shown = hooks.on_page_markdown(hooks.VERSION)
+    assert f"Version {aggro.__version__} " in shown
+    assert f"[Repository]({hooks.project()['Source']})" in shown
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (\S+)", changelog)[0] == aggro.__version__
+    assert f"\nversion: {aggro.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")

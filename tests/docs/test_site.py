@@ -25,9 +25,19 @@ def test_a_learner_s_page_says_what_it_is_for_and_shows_it_before_its_formulas(p
     assert example == 0
     assert "```python" in sections[0]
     assert "```text" in sections[0]
-    assert titles[1] == "When to use it"
-    assert titles.index("When to use it") < titles.index("Problem")
-    assert titles[-1] == "Parameters and methods"
+    assert titles[1:3] == ["When to use it", "When not to"]
+    assert titles[titles.index("Problem") - 1] == "Parameters and methods"
+
+
+GUIDES = sorted(set(DOCS.rglob("*.md")) - set(LEARNERS) - {DOCS / "changelog.md", DOCS / "contributing.md"})
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_begins_with_what_the_reader_can_do_after_it(page):
+    body = re.sub(r"\A---\n.*?\n---\n", "", page.read_text(encoding="utf-8"), flags=re.S).lstrip()
+    title, first = body.split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert re.match(r"(After|On|From) .*\byou\b", first, re.S), first
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))

@@ -6,13 +6,13 @@ import sys
 
 from helpers.pages import ROOT, save_files
 
-PAGES = [ROOT / "docs" / "tutorials" / name for name in ("a-rule-of-your-own.md", "an-update-of-your-own.md")]
+PAGES = [ROOT / "docs" / "tutorials" / name for name in ("a-step-of-your-own.md", "an-update-of-your-own.md")]
 WITH = """
 import sys
 import numpy as np
 from aggro.published import PARegressor
 from my_learners import MetricRegressor
-from my_rules import huber
+from my_steps import huber
 
 many = PARegressor(1e9, step=huber, epsilon=0.0, fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])
 print(round(many.predict(np.ones((1, 1)))[0], 6))
@@ -47,7 +47,7 @@ def test_an_edited_rule_is_never_run_stale(tmp_path):
         save_files(page, rules)
     assert start(WITHOUT, tmp_path)[0] == "1.0"
     assert start(WITH, tmp_path) == ["1.0"] * 2
-    for name in ("my_rules.py", "my_learners.py"):
+    for name in ("my_steps.py", "my_learners.py"):
         file = rules / name
         kept = os.stat(file)
         text = file.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """What the pages of the docs hold: Python and what it prints, files to save, commands and what they print.
 
-A ``python`` block that begins with a comment such as ``# my_rules.py`` is a file of that name.
+A ``python`` block that begins with a comment such as ``# my_steps.py`` is a file of that name.
 """
 
 from __future__ import annotations

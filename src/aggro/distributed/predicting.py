@@ -18,16 +18,16 @@ OF_ONE = {"predict": "predict_one", "decision_function": "decision_one", "predic
 
 
 def predict(estimator: Any, data: Any, *, method: str = "predict", **reading: Any) -> Any:
-    """Predictions for all rows of a collection, made when they are asked for.
+    """Predict all rows of a Dask collection or of files, lazily.
 
     Parameters
     ----------
     estimator : learner
-        One that has learned. It goes to the workers once.
+        A trained learner. It is sent to each worker once.
     data : Dask array, dataframe or bag, or files
-        Rows, without targets. Columns of a frame that were not learned from must not be in it; a bag has rows.
+        Rows without targets. A frame must have no columns that the model was not trained on. A bag contains rows.
     method : {"predict", "decision_function", "predict_proba"}, default="predict"
-        What to ask for.
+        The method to call.
     **reading
         For files, as in :func:`aggro.distributed.fit`.
 
@@ -147,12 +147,12 @@ def of_source(model: Any, source: Any, method: str) -> list[Any]:
 
 
 def evaluate(estimator: Any, data: Any, target: Any = None, *, sample_weight: Any = None, **reading: Any) -> Any:
-    """How well a model does on a collection, found out when it is asked for.
+    """Measure a trained model on a Dask collection or on files, lazily.
 
     Parameters
     ----------
     estimator : learner
-        One that has learned.
+        A trained learner.
     data, target, sample_weight, **reading
         As in :func:`aggro.distributed.fit`.
 

@@ -37,13 +37,13 @@ class Trial:
 
 
 class Sweep:
-    """What a sweep has found: trials from the best on.
+    """The result of a sweep: its trials, the best first.
 
-    The error is progressive: in every partition each row of the first pass was predicted before it was learned, by a
-    model that had learned the rows before it in that partition. It is the share of mistakes, the mean loss of a
-    regressor, or the share of rows outside of a detector.
+    The error is progressive: in the first pass, each row was predicted before it was learned, by a model that had
+    learned the earlier rows of the same partition. It is the share of mistakes for classifiers, the mean loss for
+    regressors, and the share of rows outside for detectors.
 
-    ``reports`` has what was told of each partition, in each pass.
+    ``reports`` lists the reports of each partition, for each pass.
     """
 
     def __init__(self, trials: Sequence[Trial], reports: Sequence[Sequence[Report]] = ()) -> None:
@@ -52,7 +52,7 @@ class Sweep:
 
     @property
     def best(self) -> Trial:
-        """The one with the least error; among equals the one that was named first."""
+        """The trial with the lowest error; among equals, the first one you named."""
         return self.trials[0]
 
     def __iter__(self) -> Iterator[Trial]:
@@ -75,7 +75,7 @@ class Sweep:
         return f"{one.error:8.4g}" if one.curve.measure == "loss" else f"{one.error:8.2%}"
 
     def plot(self, *, most: int = 12, ax: Any = None) -> Any:
-        """Draw the errors of the best trials as rows came, with matplotlib.
+        """Draw the progressive errors of the best trials with matplotlib.
 
         Parameters
         ----------
@@ -95,12 +95,12 @@ class Sweep:
 
 
 def grid(learner: Any, **settings: Sequence[Any]) -> dict[str, Any]:
-    """Copies of a learner with all combinations of these settings, by what is special about each.
+    """Make copies of a learner with all combinations of these settings, each under a name.
 
     Parameters
     ----------
     learner : learner
-        It is copied.
+        The learner to copy.
     **settings : sequences
         Values of its parameters.
 
@@ -139,13 +139,13 @@ def sweep(
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Sweep:
-    """Let many learners learn the same partitions, each read once for all of them, and see which does best.
+    """Train several learners on the same partitions, and rank them by their error. Each partition is read once.
 
     Parameters
     ----------
     estimators : dict or list of learners
-        By the names that they have in the result; see :func:`grid`. They are copied. Learners of records and others
-        do not go together: they read tables in different ways.
+        Learners by name, see :func:`grid`. They are copied. You cannot mix a ``RecordLearner`` with other learners,
+        because they read tables in different ways.
     data, target, sample_weight, passes, mix, client, progress, **reading
         As in :func:`aggro.distributed.fit`.
 

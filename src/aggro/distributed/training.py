@@ -49,7 +49,7 @@ AT_ONCE = 8  # models that a task adds up
 
 
 class Progress(NamedTuple):
-    """How far a run is, for who wants to show it."""
+    """The progress of a run: passes, partitions and rows done so far."""
 
     epoch: int  # the pass, from 0
     passes: int
@@ -76,17 +76,17 @@ def fit(
     progress: Watcher | None = None,
     **reading: Any,
 ) -> Any:
-    """Learn from partitions side by side, on a Dask cluster.
+    """Train on partitions in parallel, on a Dask cluster.
 
-    Each partition is learned in one pass, in order, from the same model; the models are combined, and the next pass
-    begins with what they come to. With one partition this is what learning here gives, to the bit. Whatever the workers
-    do, the partitions alone decide about the result.
+    In each pass, every partition is learned from a copy of the same model, and the resulting models are combined. The
+    next pass starts from the combined model. The result depends only on the partitions and their order, and not on the
+    workers. With one partition it is bit-for-bit the model that you get without a cluster.
 
     Parameters
     ----------
     estimator : learner
-        Any learner of this library, also a ``RecordLearner``. It has learned the data afterwards; what it had learned
-        before is forgotten, unless its ``warm_start`` is True.
+        Any learner of this library, also a ``RecordLearner``. It is trained in place. What it had learned before is
+        forgotten, unless its ``warm_start`` is True.
     data : Dask array, dataframe or bag, or files
         Files are a path, a folder, a glob or a list of these, in any format that ``aggro.streams.open`` reads; a large
         one is cut into partitions at its lines. Workers must see them under the same path. A bag has (row, target)
@@ -96,24 +96,24 @@ def fit(
     sample_weight : Dask array or series, or name, default=None
         Weights of rows, likewise.
     passes : int, default=1
-        How often to go over the data. Mixing costs some of what a pass teaches, and more passes bring it back.
+        How often to go over the data. Combining models loses some accuracy, and more passes recover it.
     mix : {"rows", "uniform", "updates"}, default="rows"
-        What a partition weighs when models are averaged: its rows, the same for all, or how often it moved its model.
+        The weight of a partition when models are averaged: its rows, the same for all, or its updates.
     client : distributed.Client, default=None
-        The cluster. None for that of the current client; without one, partitions are learned here, one after another.
+        The cluster. None for the current client; if there is none, partitions are learned here, one after another.
     checkpoint : path, default=None
-        A file for the mixed model after each pass.
+        A file that stores the combined model after each pass.
     resume : bool, default=False
-        Go on from ``checkpoint``, if it is there.
+        Continue from ``checkpoint``, if the file exists.
     progress : function, default=None
-        Is told how far it is (a ``Progress``) whenever a partition is done.
+        Called with a ``Progress`` whenever a partition is done.
     **reading
         For files: ``partition_bytes`` and the parameters of ``aggro.streams.open``, such as ``label="outcome"``.
 
     Returns
     -------
     estimator : learner
-        The same, which knows what was learned.
+        The estimator itself, trained.
 
     Examples
     --------

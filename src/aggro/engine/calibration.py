@@ -58,7 +58,7 @@ STEPS = 100  # of Newton's method, at the most; it takes three to ten
 SHORTEST = 1e-12  # share of a Newton step that is tried
 SETTLED = 1e-10  # of the loss: a step that would gain less is the last
 FURTHEST = 4096.0  # that a score is raised
-FLATTEST = 1e-3  # slope that costs are divided by
+FLATTEST = 1e-3  # that costs are divided by, in the place of a slope of 0
 BALANCED = -1.0  # in the place of costs: by the classes counted so far
 
 
@@ -253,7 +253,8 @@ def raise_scores(tally, costs, live):
         slope += curve[k, u8(SLOPE)] / np.float64(u8(live) - first)
     if equal or (balanced and not slope > 0.0):
         return
-    slope = max(slope, FLATTEST)  # scores that say nothing: the costs and the shares of the classes decide
+    if not slope > 0.0:  # scores that say nothing: the costs and the shares of the classes decide
+        slope = FLATTEST
     for k in range(u8(live)):
         cost = 1.0 / max(tally.classes[k], 1.0) if balanced else max(costs[k], 1e-300)
         height = -curve[u8(1), u8(HEIGHT)] if live == 2 and k == u8(0) else curve[k, u8(HEIGHT)]

@@ -12,11 +12,10 @@ SPACING = 1.04  # points closer than this cannot be told apart on a curve
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean error over the first ``rows`` rows of a stream, for a rising number of rows.
+    """The progressive error of one estimator: the mean error over the first rows of a stream.
 
-    The error of a classifier's row is 1 for a mistake, else 0; of a regressor's row it is
-    [|y − f| − ε]₊ with the estimator's own ``epsilon`` (0 if it has none); of an outlier detector's row 1 if it
-    was outside when it came, else 0, so that the curve is the share of rows outside.
+    For a classifier it is the share of mistakes. For a regressor it is the mean of [|y − f| − ε]₊, with the estimator's
+    ``epsilon`` (0 if it has none). For an outlier detector it is the share of rows that were outside when they arrived.
     """
 
     rows: np.ndarray
@@ -26,7 +25,7 @@ class Curve:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there were."""
+        """The number of rows."""
         return int(self.rows[-1]) if self.rows.shape[0] else 0
 
     @property
@@ -36,7 +35,7 @@ class Curve:
 
     @property
     def rows_per_second(self) -> float:
-        """Speed; 0 if there was nothing to measure."""
+        """Rows per second, prediction and learning together; 0 if no time was measured."""
         return self.n_rows / self.seconds if self.seconds > 0.0 else 0.0
 
     def plot(self, name: str = "", *, ax: Any = None) -> Any:

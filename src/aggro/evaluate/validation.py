@@ -25,10 +25,9 @@ from aggro.streams import Chunk
 
 
 def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[Any] | None = None) -> Curve:
-    """Predict, then learn, every row of a stream, and report how the mean error went.
+    """Predict each row of a stream, then learn it, and return the curve of the mean error.
 
-    The estimator has learned the stream afterwards; one that had learned before goes on from there,
-    and the curve begins with this stream.
+    The estimator keeps what it learns. If it was trained before, it continues, and the curve covers this stream only.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[An
     Returns
     -------
     curve : Curve
-        ``rows``, ``errors`` and ``seconds``. What comes before anything was learned counts as a mistake
-        of a classifier, as a prediction of 0 by a regressor, and as inside for an outlier detector.
+        ``rows``, ``errors`` and ``seconds``. Before the model has learned anything, a classifier's prediction counts as
+        a mistake, a regressor's as 0, and an outlier detector's as inside.
 
     Examples
     --------
@@ -61,7 +60,9 @@ def progressive(estimator: Any, stream: Iterable[Chunk], *, classes: Sequence[An
 def compare(
     estimators: Mapping[str, Any], stream: Iterable[Chunk], *, classes: Sequence[Any] | None = None
 ) -> dict[str, Curve]:
-    """:func:`progressive` for several estimators over one reading of the stream.
+    """Compare estimators: predict each row of a stream, then learn it, and return the error curve of each.
+
+    The stream is read once. :func:`progressive` does this for one estimator.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def compare(
     stream : iterable of Chunk
         The rows, read once.
     classes : sequence, default=None
-        As in :func:`progressive`.
+        The labels that will come. Only scikit-learn's classifiers need them; the default is those of the first chunk.
 
     Returns
     -------

@@ -21,13 +21,13 @@ OUTPUTS = ("label", "scores", "probabilities", "prediction")  # names that input
 
 
 def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: bool = False) -> Any:
-    """A fitted learner as an ONNX model, which gives the same answers without this library.
+    """Export a fitted learner as an ONNX model, which predicts the same without this library.
 
     Parameters
     ----------
     model : learner
-        Any fitted learner of the library. Of an ``ActiveLearner`` it is the learner inside; of a ``RecordLearner``,
-        whose columns must be numbers, it is the learner with its encoder.
+        Any fitted learner of the library. For an ``ActiveLearner``, the learner inside is exported. For a
+        ``RecordLearner``, encoder and learner are exported; all its columns must be numbers.
     path : path, default=None
         Where to write the model, whole or not at all; ``.onnx`` is the usual ending.
     dtype : {"float32", "float64"}, default="float32"

@@ -16,18 +16,18 @@ READABLE = 24  # classes: with more, numbers in the cells are too small to read
 
 
 def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = None, ax: Any = None) -> Any:
-    """Draw a confusion matrix: a line for each true label, a column for each predicted one.
+    """Draw a confusion matrix: one line for each true label, one column for each predicted label.
 
-    A cell holds how many rows it stands for, and is the darker the more of its line they are. What is right is on
-    the diagonal, in another colour.
+    A cell shows its number of rows. It is darker the larger its share of the line. Correct predictions are on the
+    diagonal, in another colour.
 
     Parameters
     ----------
     y : sequence, dict of dicts, or matrix
-        The true labels; or, without ``predicted``, what was counted already: ``{true: {predicted: count}}``, or a
-        square matrix of counts with ``labels``.
+        The true labels. Without ``predicted``: counts, as ``{true: {predicted: count}}`` or as a square matrix with
+        ``labels``.
     predicted : sequence, default=None
-        The predicted labels, as many.
+        The predicted labels, as many as true ones.
     labels : sequence, default=None
         The labels in the order to draw them; all that occur, sorted, if None.
     ax : matplotlib Axes, default=None

@@ -22,14 +22,14 @@ def curves(
     floor: tuple[str, float] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw what :func:`aggro.evaluate.compare` returns: the error so far of each learner, by rows.
+    """Draw error curves, as :func:`aggro.evaluate.compare` returns them: progressive error against rows.
 
     Parameters
     ----------
     curves : dict of Curve
         Curves by name. They should be of one measure: shares of mistakes, or losses.
     peers : collection of str, default=()
-        The names of those to draw in grey, dashed: what the others are compared with.
+        The names of the curves to draw in grey and dashed, as a comparison.
     floor : (name, error), default=None
         A level to compare with, drawn as a thin line.
     ax : matplotlib Axes, default=None

@@ -26,10 +26,10 @@ class Bar(NamedTuple):
 
 
 def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax: Any = None) -> Any:
-    """Draw the largest weights of a linear model, each with its feature's name and the class it speaks for.
+    """Draw the largest weights of a linear model, with the names of their features and classes.
 
-    Of two classes there is one weight for each feature: above 0 it speaks for the second, below 0 for the first. Of
-    more classes each has its own, for it or against it. Weights of 0 are left out.
+    With two classes, each feature has one weight: positive values favour the second class, negative ones the first.
+    With more classes, each feature has a weight for each class. Weights of 0 are left out.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ from aggro.plot.error_curves import MEASURES, draw_lines
 
 
 def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
-    """Draw a learner's ``history_``: its error and its mean loss so far, by rows.
+    """Draw a learner's ``history_``: its progressive error and mean loss against rows.
 
-    Every row counts once, before it was learned. The points are those of ``history_`` (powers of two of rows) and
-    what it is by now.
+    Each row counts once, before it is learned. The points are those of ``history_`` (powers of two of rows) and the
+    current value.
 
     Parameters
     ----------

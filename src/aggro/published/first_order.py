@@ -10,7 +10,7 @@ from aggro.estimators.shell import store
 
 
 class Perceptron(first_order.Perceptron):
-    """Rosenblatt's perceptron.
+    """Rosenblatt's perceptron as published.
 
     The last iterate predicts. Rows are learned as they come: not scaled, in order, once.
 

@@ -109,7 +109,7 @@ class Board:
 
     @property
     def recent_error(self) -> float | None:
-        """The same of the last thousand."""
+        """The share of mistakes, or the mean absolute error, of the last thousand predictions."""
         return max(0.0, self.recent_sum) / len(self.recent) if self.recent else None
 
     @property

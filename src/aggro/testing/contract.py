@@ -30,11 +30,11 @@ AGGRESSIVENESS = (1e-6, 0.01, 1.0, 100.0, 1e6)
 
 
 class ContractError(AssertionError):
-    """A learner does not keep to the contract; the message lists what it breaks, with which settings."""
+    """A learner breaks the contract. The message lists the checks that failed, and their settings."""
 
 
 class Report(NamedTuple):
-    """What was checked."""
+    """The checks that passed, and those that were skipped with the reason."""
 
     passed: list[str]  # settings and check
     skipped: dict[str, str]  # and why
@@ -120,7 +120,7 @@ def changed(learner: Any) -> dict[str, Any]:
 
 
 def check_step(step: OwnStep) -> None:
-    """Ask a step of one's own for τ all over the range of losses, norms and C.
+    """Check a step of your own over the whole range of losses, norms and C.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ async def blocks_of(
 async def blocks_with_text(
     service: Service, request: Request, allowed: tuple[str, ...]
 ) -> AsyncIterator[tuple[int, Examples, bytes]]:
-    """The same with the text of the lines. Blocks end after so many lines, whatever the network does."""
+    """Blocks of a stream's lines, with each block's last line number and text; a block ends after so many lines."""
     lines: list[tuple[int, bytes]] = []
     async for number, line in lines_of(service, request):
         lines.append((number, line))

@@ -19,7 +19,10 @@ EVERY = [(version, title) for version in VERSIONS for title in EXPECTED[version]
 
 
 # What learns otherwise than it did then, and how far its scores may be from those.
-CHANGED = {"Ball": 1e-3}  # the mean of the centres has a radius of its own since
+CHANGED = {
+    "Ball": 1e-3,  # the mean of the centres has a radius of its own since
+    "Maxout": 5e-3,  # rows are scored with the scaling of those before them since
+}
 
 
 def goes_on(title, model, expected):

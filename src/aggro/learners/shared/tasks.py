@@ -139,7 +139,9 @@ class Classifier(Learner):
         if not model.labels.codes:
             return {}
         weighed = self.__dict__["class_weight"] is not None
-        shares = by_number(model.state.tally, model.labels, model.scores_row, self.calibration, weighed)
+        shares = by_number(
+            model.state.tally, model.labels, model.scores_row, self.__dict__.get("calibration", "sigmoid"), weighed
+        )
         return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
@@ -329,7 +331,9 @@ class Classifier(Learner):
         shares = np.zeros((scores.shape[0], labels.names.shape[0]))
         seen = labels.order >= 0
         weighed = self.__dict__["class_weight"] is not None
-        shares[:, seen] = by_number(state.tally, labels, scores, self.calibration, weighed)[:, labels.order[seen]]
+        shares[:, seen] = by_number(state.tally, labels, scores, self.__dict__.get("calibration", "sigmoid"), weighed)[
+            :, labels.order[seen]
+        ]
         return shares
 
     def _by_class(self, labels: Labels, scores: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ OF_PAPERS = NAMES - {RECORDS.name}
 FIRST_OF_ALL = {
     *("PAClassifier", "PARegressor", "PAUniclass", "KernelPAClassifier", "KernelPARegressor", "AROWClassifier"),
     *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner"),
-    *("load", "register", "step"),
+    *("load", "register", "step", "update"),
 }
 PARTS = {"distributed", "evaluate", "export", "interop", "models", "plot", "published", "streams", "testing", "theory"}
 

@@ -136,6 +136,11 @@ class Prototype(BaseEstimator):  # type: ignore[misc]
     update: Any
     start: Any
     score_row: Any
+    weights_: list[Any]
+    classes_: np.ndarray
+    n_seen_: int
+    n_updates_: int
+    errors_: float
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from scratch, in one pass over the rows in order."""

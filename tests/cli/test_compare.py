@@ -77,5 +77,6 @@ def test_without_names_it_compares_the_defaults_and_what_else_there_is(svm):
 
 
 def test_what_a_message_advises_can_be_typed(numbers):
-    assert "take --learner PARegressor" in mistake("compare", numbers)
-    assert list(good("compare", numbers, "--learner", "PARegressor", "--json").json["learners"]) == ["PARegressor"]
+    assert "use --task regression" in mistake("compare", numbers, "--task", "classification")
+    learners = ["PARegressor", "AROWRegressor"]
+    assert list(good("compare", numbers, "--task", "regression", "--json").json["learners"]) == learners

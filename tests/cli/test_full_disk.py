@@ -21,6 +21,7 @@ def commands(svm, model):
     return {
         "train": ("train", svm, "--model", "m.aggro"),
         "predict": ("predict", model, svm, "--output", "p.txt"),
+        "test": ("test", model, svm, "--plot", "t.html"),
         "compare": ("compare", svm, "--learners", "pa", "--plot", "c.html"),
         "compare a picture": ("compare", svm, "--learners", "pa", "--plot", "c.png"),
         "sweep": ("sweep", svm, "--learners", "pa", "--model", "s.aggro"),

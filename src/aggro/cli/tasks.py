@@ -10,12 +10,13 @@ import typer
 from aggro.cli.console import Mistake
 from aggro.cli.live import LiveStream
 from aggro.cli.options import Reading
-from aggro.streams.tables.task import CLASSIFICATION, REGRESSION, TASKS, Task, task_of_labels
 
 if TYPE_CHECKING:
     from aggro.streams import Stream
+    from aggro.streams.tables.task import Task
 
 AUTO = "auto"
+TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"  # as the registry of learners calls them
 LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
 BESIDE = {CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"), REGRESSION: ("PARegressor", "AROWRegressor")}
 LOOKED_AT = 1000  # rows, to see what the labels are
@@ -31,7 +32,7 @@ TaskOption = Annotated[
         "--task",
         metavar="NAME",
         autocompletion=complete_tasks,
-        help="classification or regression; auto: by the labels, or by the learner if one is named.",
+        help="classification, regression, or auto: as the learner or the labels say.",
     ),
 ]
 
@@ -49,7 +50,7 @@ def check_agrees(said: str, learner: Any) -> None:
     task = task_of(learner)
     if said not in (AUTO, task):
         name = type(innermost(learner)).__name__
-        raise Mistake(f"--task {said} and {name}, which is for {task}, do not go together. Leave one out.")
+        raise Mistake(f"--task {said} and {name}, which is for {task}, contradict each other. Leave one out.")
 
 
 def open_and_decide(
@@ -60,6 +61,7 @@ def open_and_decide(
     ``live`` is the number of a pipe that is read as lines come.
     """
     from aggro.cli.reading import blaming_the_data, open_data
+    from aggro.streams.tables.task import Task
 
     check_task(said)
     if said == AUTO:
@@ -86,6 +88,8 @@ def open_and_decide(
 
 def stream_task(stream: Stream) -> Task:
     """What the labels of a stream make."""
+    from aggro.streams.tables.task import Task, task_of_labels
+
     if stream.raw:
         return stream.task or Task(CLASSIFICATION, "no label was found")
     if not stream.can_be_read_again():

@@ -295,8 +295,8 @@ class LabelOrder:
 
     def warning(self) -> str:
         return (
-            f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so errors "
-            "counted while learning mean little. Shuffle the rows."
+            f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so the "
+            "progressive error is misleading. Shuffle the rows."
         )
 
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from aggro.estimators.uniclass import PAUniclass as PAUniclass
     from aggro.learners.register import register as register
     from aggro.models import load as load
+    from aggro.prototype import update as update
     from aggro.theory.batch_conversion import fit_until as fit_until
 
 __version__ = "0.9.0"
@@ -89,6 +90,7 @@ __all__ = [
     "streams",
     "testing",
     "theory",
+    "update",
 ]
 
 # Everything is imported when it is asked for: ``import aggro`` takes no time.
@@ -97,6 +99,7 @@ _FUNCTIONS = {
     "load": "aggro.models",
     "register": "aggro.learners.register",
     "step": "aggro.engine.user_steps",
+    "update": "aggro.prototype",
 }
 _MODULES = {
     *("distributed", "evaluate", "export", "interop", "models", "plot", "published", "streams", "testing", "theory"),

@@ -48,7 +48,7 @@ class Good(NamedTuple):
 
 def good_files() -> dict[str, list[Good]]:
     """Of each format, files of several shapes."""
-    files = {"svmlight": [], "vw": [], "csv": [], "tsv": [], "jsonl": []}
+    files = {"svmlight": [], "vw": [], "csv": [], "tsv": [], "jsonl": [], "text": []}
     r = random.Random(1)
     lines = [
         f"{r.choice(('1', '-1', '0.5'))} " + " ".join(f"{j}:{r.gauss(0, 1):.4g}" for j in (1, 2, 5, 90))
@@ -84,6 +84,16 @@ def good_files() -> dict[str, list[Good]]:
             b'{"a": "x", "n": null, "y": 9007199254740993}\n{"a": "\\u00e9\\n", "y": 9007199254740992}\n', ".jsonl", {}
         ),
     ]
+    messages = [" ".join(r.choice(words) for _ in range(8)) for _ in range(40)]
+    files["text"] += [
+        Good("\n".join(messages).encode() + b"\n", ".txt", {"format": "text", "raw": True}),
+        Good(b'\xef\xbb\xbffirst\r\n\r\nsecond, "third"\r\n', ".txt", {"format": "text", "raw": True}),
+    ]
+    nested = [
+        {"user": {"plan": word or None}, "tags": word.split(), "v": [r.random(), 1], "y": r.choice("ab")}
+        for word in words
+    ]
+    files["jsonl"].append(Good("\n".join(map(json.dumps, nested)).encode() + b"\n", ".jsonl", {"raw": True}))
     files["parquet"] = list(parquet_files(table))
     files["arrow"] = list(arrow_files(table, ".arrow"))
     files["arrows"] = list(arrow_files(table, ".arrows"))
@@ -252,7 +262,10 @@ def check_chunk(chunk: Any) -> int:
 
     n = chunk.n_rows
     assert n > 0
-    if hasattr(chunk.X, "indptr"):
+    if chunk.columns is not None:
+        chunk.X.validate(full=True)
+        assert not chunk.X.num_columns or chunk.X.num_rows == n
+    elif hasattr(chunk.X, "indptr"):
         indptr, indices = chunk.X.indptr, chunk.X.indices
         assert indptr[0] == 0
         assert indptr[-1] == len(indices) == len(chunk.X.data)

@@ -19,7 +19,7 @@ def reader():
 
 
 @pytest.mark.xdist_group("damaged files")
-@pytest.mark.parametrize("format", ["svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("format", ["svmlight", "vw", "csv", "tsv", "jsonl", "text", "parquet", "arrow", "arrows"])
 def test_damaged_files_are_read_or_refused(format, reader, tmp_path):
     report = run(format, COUNT, 20, reader, tmp_path)
     assert not report.failures, "\n".join(report.failures)

@@ -45,6 +45,12 @@ def test_raw_records_are_learned_as_they_come(results):
     }
     assert records["error"] < 0.2
     assert records["error"] < records["hashed_error"]
+    assert records["recent_error"] < 0.12 < records["hashed_recent_error"]  # it has recovered from the drift
+    new_label, drift = records["drifts"]
+    assert 1500 < new_label < 2000 < drift < 2400
+    few = records["few_labels"]
+    assert 200 < few["labels"] < 400
+    assert few["error"] < 0.1
     assert records["label"] == "outage"  # which nobody knew of at the start
     assert all(name.startswith(("note:", "plan=")) for name in records["because"])
 

@@ -22,7 +22,6 @@ def commands(svm, model):
         "train": ("train", svm, "--model", "m.aggro"),
         "predict": ("predict", model, svm, "--output", "p.txt"),
         "test": ("test", model, svm, "--plot", "t.html"),
-        "test a picture": ("test", model, svm, "--plot", "t.png"),
         "compare": ("compare", svm, "--learners", "pa", "--plot", "c.html"),
         "compare a picture": ("compare", svm, "--learners", "pa", "--plot", "c.png"),
         "sweep": ("sweep", svm, "--learners", "pa", "--model", "s.aggro"),

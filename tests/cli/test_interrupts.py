@@ -54,7 +54,7 @@ def test_a_run_without_checkpoints(svm, tmp_path, monkeypatch):
     model = tmp_path / "m.aggro"
     with monkeypatch.context() as patch:
         interrupting(patch, saving, "write", 0)
-        assert f"{model} was not written. With --checkpoint" in stopped(run("train", svm, "--model", model))
+        assert f"{model} was not written. Use --checkpoint" in stopped(run("train", svm, "--model", model))
     assert os.listdir(tmp_path) == []
     good("train", svm, "--model", model)
     before = model.read_bytes()
@@ -71,8 +71,8 @@ def test_a_run_with_checkpoints(svm, tmp_path, monkeypatch, number):
     with monkeypatch.context() as patch:
         interrupting(patch, checkpoints.Checkpoints, "take", 1, number)
         said = stopped(run(*command), 128 + number)
-    assert f"600 rows are kept in {model}.checkpoint: the same command with --resume goes on." in said
-    assert "Going on after 600 rows" in good(*command, "--resume").err
+    assert f"600 rows are saved in {model}.checkpoint: add --resume to the same command to continue." in said
+    assert "Continuing after 600 rows" in good(*command, "--resume").err
     assert model.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["m.aggro", "whole.aggro"]
 
@@ -95,7 +95,7 @@ def test_a_run_that_is_stopped_after_it_has_saved_does_not_learn_again(svm, mode
                     interrupting(patch, sys.modules["aggro.cli.train"], "summary", 0)
                 else:
                     interrupting(patch, checkpoints.Checkpoints, "forget", 0)
-                assert "the same command with --resume ends it" in stopped(run(*command, every))
+                assert "add --resume to the same command to finish" in stopped(run(*command, every))
             assert path.read_bytes() == whole.read_bytes()
             assert "every row is learned" in good("show", f"{path}.checkpoint").out
         ran = good(*command, every)
@@ -129,10 +129,13 @@ def test_predictions_that_are_stopped(svm, model, tmp_path, monkeypatch):
     [
         (OSError(5, "Input/output error", "some/file"), "some/file: Input/output error."),
         (OSError(28, "No space left on device"), "What was printed could not be written: No space left on device."),
-        (MemoryError(), "There is not enough memory."),
-        (MemoryError("Unable to allocate 3 TiB"), "There is not enough memory (Unable to allocate 3 TiB)."),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "There is text that cannot be read"),
-        (UnicodeEncodeError("ascii", "é", 0, 1, "ordinal not in range"), "What is to be printed is not all in ascii."),
+        (MemoryError(), "Out of memory."),
+        (MemoryError("Unable to allocate 3 TiB"), "Out of memory (Unable to allocate 3 TiB)."),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "Some text cannot be read"),
+        (
+            UnicodeEncodeError("ascii", "é", 0, 1, "ordinal not in range"),
+            "The output has characters that ascii cannot show.",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -228,4 +231,4 @@ def test_little_is_imported_before_ctrl_c_is_answered():
 def test_what_there_is_to_do_after_ctrl_c(svm, model, monkeypatch):
     interrupting(monkeypatch, sys.modules["aggro.cli.predict"], "label_lines", 0)
     said = stopped(run("predict", model, svm))
-    assert said == "aggro: Stopped. Nothing is kept: the same command begins anew."
+    assert said == "aggro: Stopped. Nothing is kept: the same command starts again."

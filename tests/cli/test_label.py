@@ -132,7 +132,7 @@ def test_stopped_anywhere_it_is_the_same_model(label, tmp_path, monkeypatch, few
         result, some, ran = label("pieces.aggro", most, options=setting)
         asked += [question["row"] for question in some[:most]]
         assert "Note" not in ran.err
-        assert ("Going on" in ran.err) == (most != 1)
+        assert ("Continuing" in ran.err) == (most != 1)
     assert asked == [question["row"] for question in questions]
     assert result == {**whole, "model": result["model"], "answers": result["answers"], "gain": result["gain"]}
     assert (tmp_path / "pieces.aggro").read_bytes() == (tmp_path / "whole.aggro").read_bytes()
@@ -166,7 +166,7 @@ def test_undo_of_everything(label, tmp_path):
     _, before, _ = label("m.aggro", most=3)
     result, questions, ran = label("m.aggro", most=5, changes=dict.fromkeys(range(1, 5), "undo"))
     assert result["answered"] == 1
-    assert "There is nothing to take back." in ran.err
+    assert "There is nothing to undo." in ran.err
     assert questions[:5] == [*before[::-1], before[0]]
 
 
@@ -284,7 +284,7 @@ def test_seed_labels(label, data, tmp_path):
 def test_a_budget_counts_answers(label):
     result, _, ran = label("m.aggro", changes={2: "skip"}, options=["--budget", "5"])
     assert (result["answered"], result["skipped"], result["end"]) == (5, 1, "budget")
-    assert "used up" in ran.err
+    assert "all answers of the budget" in ran.err
     assert label("m.aggro", options=["--budget", "5"])[1] == []
     assert label("m.aggro", options=["--budget", "8"])[0]["answered"] == 8
     assert label("m.aggro", options=["--budget", "3"])[0]["answered"] == 8
@@ -298,7 +298,7 @@ def test_what_is_shown_and_the_summary(says, data, tmp_path):
     assert "guess        none yet" in ran.err
     assert "(every row)" in ran.err
     assert "[i] sideways" in ran.err
-    assert "The same command goes on from here." in ran.err
+    assert "The same command continues from here." in ran.err
     assert "answers    5 " in ran.out
     assert "1 skipped" in ran.out
     assert "classes    down, sideways, up" in ran.out
@@ -315,7 +315,7 @@ def test_numbers_stay_numbers(says, tmp_path, svm):
     says("up")
     assert "'up' is no answer" in mistake("label", svm, "--model", tmp_path / "m.aggro")
     says("+up")
-    assert "'up' is not a whole number" in mistake("label", svm, "--model", tmp_path / "m.aggro")
+    assert "a new one must be a whole number, not 'up'" in mistake("label", svm, "--model", tmp_path / "m.aggro")
     assert good("predict", tmp_path / "m.aggro", svm).out.split()[0] in ("1", "-1")
 
 
@@ -426,14 +426,14 @@ def test_rows_that_are_not_those_answered_are_noticed(label, data, tmp_path):
     [
         (["-"], "cannot be read again"),
         (["nothing.csv"], "There is no file or folder 'nothing.csv'"),
-        (["{csv}", "--learner", "PARegressor"], "does not tell classes apart"),
+        (["{csv}", "--learner", "PARegressor"], "is not a classifier. Choose one of 'aggro learners'"),
         (["{csv}", "--learner", "PAClasifier"], "Did you mean 'PAClassifier'?"),
         (["{csv}", "--strategy", "guess"], "There is no strategy 'guess'"),
         (["{csv}", "--delta", "-1"], "delta"),
         (["{csv}", "--strategy", "random", "--delta", "2"], "delta=2.0"),
         (["{csv}", "--classes", "a=xy"], "name=key"),
         (["{csv}", "--classes", "a=x,b=x"], "The key 'x' is given to two classes"),
-        (["{csv}", "--classes", "a,a"], "'a' is there twice"),
+        (["{csv}", "--classes", "a,a"], "'a' is given twice"),
         (["{csv}", "--seed-labels", "nothing.csv"], "There is no file or folder 'nothing.csv'"),
         (["{csv}", "--text", "colours"], "has no column 'colours'"),
     ],

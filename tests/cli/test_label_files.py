@@ -30,7 +30,7 @@ def label(csv, tmp_path, monkeypatch):
 def test_what_is_no_journal_is_not_touched(label, tmp_path, text):
     notes = tmp_path / "m.aggro.answers"
     notes.write_bytes(text)
-    assert f"{notes} is there, and is not a journal of answers" in mistake(*label[0])
+    assert f"{notes} exists and is not a journal of answers" in mistake(*label[0])
     assert notes.read_bytes() == text
     assert os.listdir(tmp_path) == [notes.name]
 
@@ -52,7 +52,7 @@ def test_another_model_at_the_start_is_refused(label, csv, model, tmp_path):
     assert "m.aggro.start is not the model that" in mistake(*command, "--seed-labels", csv)
     assert (tmp_path / "m.aggro.answers").read_bytes() == before
     (tmp_path / "m.aggro.start").write_bytes(whole)
-    assert "Going on after 2 answers" in start("--seed-labels", csv).err
+    assert "Continuing after 2 answers" in start("--seed-labels", csv).err
 
 
 def test_the_name_of_a_new_journal_is_forced_to_the_disk(label, tmp_path, monkeypatch):

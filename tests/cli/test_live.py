@@ -38,7 +38,7 @@ def test_a_table_with_kept_columns(table, tmp_path):
     good("predict", model, table, "--output", tmp_path / "out.txt")
     assert (tmp_path / "out.txt").read_text().split() == [row["prediction"] for row in rows]
     assert "no column 'price'" in mistake("predict", model, table, "--keep", "price")
-    assert "leave --proba" in mistake("predict", model, table, "--keep", "id", "--proba")
+    assert "leave out --proba" in mistake("predict", model, table, "--keep", "id", "--proba")
 
 
 def test_each_line_of_a_pipe_is_answered_at_once(table, tmp_path):

@@ -71,7 +71,7 @@ def test_train_and_its_progress(svm, tmp_path, monkeypatch, clock, alike, learne
     def printed():
         clock()
         ran = good("train", "rows.svm", "--model", "m.aggro", "--learner", learner, "--test", "rows.svm")
-        return ran.err + ran.out
+        return ran.err + re.split(r"\n\s*\n", ran.out)[0]  # without the tables, whose columns are called 1 and -1
 
     wide = alike(printed, (20, 30, *WIDTHS))
     assert "512" in wide
@@ -139,6 +139,15 @@ def test_demo(alike, capsys):
         return capsys.readouterr().out
 
     alike(printed)
+
+
+def test_test(tmp_path, monkeypatch, alike):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k % 7},{('red', 'green', 'dark blue')[k % 3]}" for k in range(300)]
+    Path("rows.csv").write_text("\n".join(["size,colour", *rows]) + "\n")
+    good("train", "rows.csv", "--model", "m.aggro")
+    wide = alike(lambda: good("test", "m.aggro", "rows.csv").out.replace("F1", "F"), (20, 30, *WIDTHS))
+    assert "dark blue" in wide
 
 
 def test_label(tmp_path, monkeypatch, alike):

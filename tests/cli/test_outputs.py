@@ -40,9 +40,9 @@ def arguments(words, files, output, path):
             positional = type(info).__name__ == "ArgumentInfo"
             line += [files[name]] if positional else []
             options += [] if positional else [option(name), files[name]]
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in inspect.signature(function).parameters.items():  # other files that it must be told of
         if name in used(function, Writes) and name != output and parameter.default is parameter.empty:
-            options += [option(name), files["model"].with_name(f"new {name}")]
+            options += [option(name), files["data"].with_name(f"some_{name}")]
     if used(function, Writes)[output].argument:
         return [*line, path, *options]
     return [*line, *options, f"--{output}", path]
@@ -73,7 +73,7 @@ def test_every_parameter_that_names_a_file_says_what_it_is_for():
             if info.metavar in FILES or (Path in (kind, *getattr(kind, "__args__", ())) and info.metavar != "DIR"):
                 assert name in said, (words, name)
     assert {words[0] for words, _ in WRITTEN} == {
-        *("train", "label", "predict", "test", "compare", "sweep", "demo", "export")
+        *("train", "label", "predict", "test", "compare", "sweep", "demo", "export"),
     }
 
 
@@ -136,7 +136,7 @@ def test_a_file_of_another_kind_is_not_replaced(words, output, text, files, tmp_
         existing = path.with_name(path.name + ending)
         existing.write_bytes(text)
         said = mistake(*arguments(words, files, output, path))
-        assert f"{existing} is there, and is not {use.files(path)[existing].name}" in said
+        assert f"{existing} exists and is not {'a' if use.kind is not PREDICTIONS else 'p'}" in said
         assert existing.read_bytes() == text
         existing.unlink()
 

@@ -39,9 +39,7 @@ def test_a_step_of_a_plugin_trains_predicts_compares_and_shows(plugin, svm, tmp_
     mine = good("predict", model, svm, "--plugin", plugin).out
     assert mine == good("predict", tmp_path / "same.aggro", svm).out
     assert "PAClassifier(C=0.1, step=plugged)" in good("show", model).out
-    assert "plugged = PAClassifier(step=plugged, C=1," in " ".join(
-        good("train", "--plugin", plugin, "--help").out.split()
-    )
+    assert "plugged = PAClassifier(step=plugged, C=1," in " ".join(good("learners", "--plugin", plugin).out.split())
     del OWN_STEPS["plugged"]
     assert "there is no step 'plugged'. If it is your own" in mistake("predict", model, svm)
     assert "must be a str among" in mistake("train", svm, "--set", "step=plugged", "--model", model)

@@ -39,9 +39,9 @@ def test_probabilities_a_column_for_each_class(svm, model, numbers, tmp_path):
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
     first = json.loads(good("predict", model, svm, "--proba", "--json").out.splitlines()[0])
     assert first["probabilities"] == dict(zip(map(str, learner.classes_.tolist()), rows[0].tolist(), strict=True))
-    assert "one of --scores and --proba" in mistake("predict", model, svm, "--proba", "--scores")
+    assert "Give --scores or --proba, not both" in mistake("predict", model, svm, "--proba", "--scores")
     good("train", numbers, "--learner", "PARegressor", "--model", tmp_path / "r.aggro")
-    assert "no classifier" in mistake("predict", tmp_path / "r.aggro", numbers, "--proba")
+    assert "is not a classifier" in mistake("predict", tmp_path / "r.aggro", numbers, "--proba")
 
 
 def test_many_classes_have_a_score_each(tmp_path):
@@ -100,7 +100,7 @@ def test_mistakes(svm, csv, model, tmp_path):
     assert "nowhere" in mistake("predict", model, tmp_path / "nowhere.svm")
     assert "knows none of the features" in mistake("predict", model, csv)
     good("train", csv, "--model", tmp_path / "m.aggro")
-    assert "has learned from tables with the columns 'x', 'z'" in mistake("predict", tmp_path / "m.aggro", svm)
+    assert "was trained on tables with the columns 'x', 'z'" in mistake("predict", tmp_path / "m.aggro", svm)
     damaged = tmp_path / "damaged.aggro"
     damaged.write_bytes(model.read_bytes()[:-3])
     assert "damaged.aggro: the file is" in mistake("show", damaged)
@@ -127,7 +127,8 @@ def test_ctrl_c_ends_with_130(tmp_path):
     os.close(write)
     assert process.returncode == 130
     assert err.endswith(
-        f"aggro: Stopped. {tmp_path / 'm'} was not written. With --checkpoint ROWS, a run that is stopped can go on.\n"
+        f"aggro: Stopped. {tmp_path / 'm'} was not written. Use --checkpoint ROWS to make a run that you can "
+        "continue.\n"
     )
 
 

@@ -84,7 +84,7 @@ def test_train_says_how_it_reads_a_table_before_it_learns(trained):
         assert words in said[:table]
     assert "Missing numbers and dates: " in said
     assert "stray words)" in said
-    assert "always the same: 'country'" in said
+    assert "constant columns, from which nothing can be learned: 'country'" in said
 
 
 def test_results_for_programs_have_the_columns(files, rows, tmp_path):
@@ -134,11 +134,11 @@ def test_a_file_whose_columns_do_not_match_is_refused(trained, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("colour,size\nred,1\nblue,2\n")
     said = mistake("predict", model, other)
-    assert "none of the columns that the model has learned from" in said
+    assert "none of the columns that the model was trained on" in said
     assert "'signup'" in said
     assert "'colour', 'size'" in said
     said = mistake("train", other, "--from", model, "--model", tmp_path / "n.aggro")
-    assert "no column to learn from: 'colour' is ignore (not known to the model)" in said
+    assert "no column can be used as a feature: 'colour' is ignore (not known to the model)" in said
 
 
 def test_a_part_that_does_not_match_is_said_with_counts(trained, rows, tmp_path):
@@ -147,7 +147,7 @@ def test_a_part_that_does_not_match_is_said_with_counts(trained, rows, tmp_path)
     part.write_text(part.read_text().replace("plan", "pan", 1))
     ran = good("predict", model, part)
     assert "the data lack 5 of the columns" in ran.err
-    assert "1 column(s) are not known to the model: 'pan'" in ran.err
+    assert "1 column(s) are unknown to the model and were ignored: 'pan'" in ran.err
     strange = write_csv(tmp_path / "strange.csv", [{**row, "note": "völlig andere Wörter"} for row in rows[1]])
     assert "words and categories" in good("predict", model, strange).err
     assert "are not known to the model" in good("predict", model, strange).err
@@ -182,7 +182,7 @@ def test_as_many_classes_as_rows_cannot_be_meant(files, tmp_path):
     assert "can hardly be the label" in said
     assert "--label with one of 'id'" in said
     said = mistake("train", files[1], "--model", tmp_path / "m.aggro", "--label", "id", "--task", "classification")
-    assert "To predict numbers, take --task regression" in said
+    assert "--task regression" in said
     assert not (tmp_path / "m.aggro").exists()
 
 
@@ -196,7 +196,7 @@ def test_one_class_cannot_be_meant(files, tmp_path):
 def test_no_column_to_learn_from_is_said(rows, tmp_path):
     data = write_csv(tmp_path / "a.csv", rows[1], ("id", "churn"))
     said = mistake("train", data, "--model", tmp_path / "m.aggro")
-    assert "no column to learn from: 'id' is id" in said
+    assert "no column can be used as a feature: 'id' is id" in said
     assert "--category" in said
 
 
@@ -228,7 +228,7 @@ def test_settings_of_the_encoder(files, tmp_path):
     assert any(" " in name for name in learner.feature_names_ if name.startswith("note:"))
     svm = tmp_path / "a.svm"
     svm.write_text("1 1:1\n-1 2:1\n")
-    assert "no table" in mistake("train", svm, "--model", model, "--set", "ngrams=2")
+    assert "is not a table" in mistake("train", svm, "--model", model, "--set", "ngrams=2")
 
 
 def test_compare_encodes_as_train_does(trained, files):

@@ -57,11 +57,11 @@ def test_the_command(csv, numbers, tmp_path):
     assert (found["rows"], found["task"]) == (600, "classification")
     assert 0.8 < found["auc"] <= 1
     out = good("test", tmp_path / "m.aggro", csv).out
-    for word in ("error", "balanced", "log loss", "AUC", "precision", "recall", "Rows of each class"):
+    for word in ("error", "balanced", "log loss", "AUC", "precision", "recall", "Confusion matrix"):
         assert word in out
     good("train", numbers, "--learner", "PARegressor", "--model", tmp_path / "r.aggro")
     assert "RMSE" in good("test", tmp_path / "r.aggro", numbers).out
-    assert "only a classifier has" in mistake("test", tmp_path / "r.aggro", numbers, "--plot", tmp_path / "a.html")
+    assert "--plot needs a classifier" in mistake("test", tmp_path / "r.aggro", numbers, "--plot", tmp_path / "a.html")
     trained = good("train", csv, "--model", tmp_path / "m.aggro", "--test", csv, "--json").json["test"]
     assert trained["confusion"] == found["confusion"]
     assert trained["auc"] == found["auc"]
@@ -80,5 +80,5 @@ def test_where_nearly_all_rows_are_of_one_class(tmp_path):
     lines = ["x,y"] + [f"{k % 50},{'rare' if k % 50 == 0 else 'usual'}" for k in range(600)]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     ran = good("train", tmp_path / "a.csv", "--model", tmp_path / "m.aggro", "--test", tmp_path / "a.csv")
-    assert "Note: 98.0% of the rows are 'usual', so 2.0% mistakes is what always saying that would make." in ran.err
+    assert "Note: 98.0% of the rows are 'usual', so always predicting that makes only 2.0% mistakes." in ran.err
     assert "balanced" in ran.out

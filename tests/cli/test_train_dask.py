@@ -220,13 +220,13 @@ def test_a_checkpoint_is_a_pass_and_the_same_command_goes_on(parts, scheduler, t
         patch.setattr(checkpoints.Checkpoints, "keep", keep)
         ran = run(*command)
     assert ran.status == 130
-    assert f"1,200 rows are kept in {model}.checkpoint: the same command with --resume goes on." in ran.err
+    assert f"1,200 rows are saved in {model}.checkpoint: add --resume to the same command to continue." in ran.err
     assert not model.exists()
     for other in (["--mix", "uniform"], ["--partition-bytes", "1MB"]):
         assert "its mixing was 'by rows, of partitions of 67,108,864 bytes'" in mistake(*command, "--resume", *other)
     here = ("train", parts, "--model", model, "--passes", 3, "--checkpoint", 1)
     assert "belongs to another run" in mistake(*here, "--resume")
-    assert "Going on after 1,200 rows, in pass 3." in good(*command, "--resume").err
+    assert "Continuing after 1,200 rows, in pass 3." in good(*command, "--resume").err
     assert model.read_bytes() == whole.read_bytes()
     assert not (tmp_path / "m.aggro.checkpoint").exists()
 
@@ -259,13 +259,13 @@ def test_a_table_goes_on_after_a_pass_to_the_byte(scheduler, tmp_path, monkeypat
         (["--mix", "rows"], "--mix goes with --dask"),
         (["--partition-bytes", "1MB"], "--partition-bytes goes with --dask"),
         (["--dask", "local", "--mix", "some"], "There are: rows, uniform, updates."),
-        (["--dask", "local", "--partition-bytes", "3 apples"], "'3 apples' is no size"),
-        (["--dask", "local", "--partition-bytes", "0"], "at least a byte"),
-        (["--dask", "somewhere"], "'somewhere' is no scheduler. Expected local, "),
+        (["--dask", "local", "--partition-bytes", "3 apples"], "'3 apples' is not a size"),
+        (["--dask", "local", "--partition-bytes", "0"], "less than a byte"),
+        (["--dask", "somewhere"], "'somewhere' is not a scheduler. Expected local, "),
         (["--dask", "scheduler.json"], "there is no file 'scheduler.json'"),
-        (["--dask", "local:0"], "'local:0' is no scheduler. Expected local, "),
-        (["--dask", __file__], "is not the file of a scheduler, which says its address. Expected local, "),
-        (["--dask", "local", "--resume"], "--resume goes with --checkpoint"),
+        (["--dask", "local:0"], "'local:0' is not a scheduler. Expected local, "),
+        (["--dask", __file__], "is not a scheduler file, which holds an address. Expected local, "),
+        (["--dask", "local", "--resume"], "--resume needs --checkpoint"),
     ],
 )
 def test_mistakes(svm, tmp_path, options, said):
@@ -278,7 +278,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(svm, tmp_path, monkeypatch):
     assert said.startswith("--dask: there is no scheduler at tcp://127.0.0.1:9 (")
     (tmp_path / "other.json").write_text("{}")
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", tmp_path / "other.json")
-    assert "is not the file of a scheduler" in said
+    assert "is not a scheduler file" in said
     (tmp_path / "other.json").write_text('{"address": "tcp://127.0.0.1:9"}')
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", tmp_path / "other.json")
     assert "there is no scheduler at" in said
@@ -288,13 +288,13 @@ def test_without_dask_it_is_said_how_to_get_it(svm, tmp_path, monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "distributed" else real(name))
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", "local")
-    assert said == "--dask takes Dask: pip install 'aggro[dask]'."
+    assert said == "--dask needs Dask: pip install 'aggro[dask]'."
 
 
 def test_stdin_is_refused(svm, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(svm.read_bytes())))
     said = mistake("train", "-", "--model", tmp_path / "m.aggro", "--dask", "local")
-    assert said == "--dask needs data that can be read again: save stdin as a file."
+    assert said == "--dask reads the data more than once: save stdin to a file first."
 
 
 def test_what_a_worker_finds_wrong_is_said_with_file_and_line(svm, scheduler, small_chunks, tmp_path):
@@ -307,7 +307,7 @@ def test_what_a_worker_finds_wrong_is_said_with_file_and_line(svm, scheduler, sm
     (tmp_path / "one.svm").write_text("1 1:1\n" * 5)
     assert "every row has the label 1" in mistake("train", tmp_path / "one.svm", *options)
     (tmp_path / "none.csv").write_text("x,label\n1,\n2,\n")
-    assert "no row to learn from" in mistake("train", tmp_path / "none.csv", *options)
+    assert "no rows to learn from" in mistake("train", tmp_path / "none.csv", *options)
     assert os.listdir(tmp_path).count("m.aggro") == 0
 
 
@@ -325,8 +325,11 @@ def test_a_cluster_that_goes_away(parts, scheduler, tmp_path, monkeypatch):
     model = tmp_path / "m.aggro"
     command = ("train", parts, "--model", model, "--passes", 3, "--dask", scheduler)
     for more, said in (
-        ([], f"{model} was not written. With --checkpoint"),
-        (["--checkpoint", 1], f"600 rows are kept in {model}.checkpoint: the same command with --resume goes on."),
+        ([], f"{model} was not written. Use --checkpoint"),
+        (
+            ["--checkpoint", 1],
+            f"600 rows are saved in {model}.checkpoint: add --resume to the same command to continue.",
+        ),
     ):
         calls.clear()
         with monkeypatch.context() as patch:

@@ -130,7 +130,7 @@ class Plan:
     def look(self, status: int, number: int) -> None:
         """See what a run has left."""
         said = read(self.log)
-        self.result["resumed"] += "Going on after" in said
+        self.result["resumed"] += "Continuing after" in said
         assert "Traceback" not in said, said
         begun = same(self.start, self.pieces) if self.start else not os.path.exists(self.pieces)
         assert begun or self.is_whole(), (self.result, said)

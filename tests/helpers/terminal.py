@@ -183,7 +183,7 @@ def keys(plan: dict) -> dict:
     person.press("z")
     time.sleep(0.2)
     person.press("u")  # before the first answer there is nothing to undo
-    shown = person.look("There is nothing to take back.")
+    shown = person.look("There is nothing to undo.")
     again = person.row()
     person.press("d")
     second = person.row()

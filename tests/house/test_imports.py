@@ -92,6 +92,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     ),
     "testing": ({"estimators", "mixing", "models", "streams", *LEARNERS}, "the contract is the same for all learners"),
     "published": ({"estimators", *LEARNERS}, "the estimators with other defaults"),
+    "prototype": (set(), "an update is tried without compiled code, and without what learners share"),
     "": (
         {
             "estimators",
@@ -101,6 +102,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "learners.register",
             "models",
             "plot",
+            "prototype",
             "published",
             "streams",
             "testing",

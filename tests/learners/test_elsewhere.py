@@ -95,7 +95,7 @@ def test_a_class_of_ones_own_may_take_more():
         ("early_stopping=true", "There is no held-out part"),
         ("n_jobs=2", "Leave it out."),
         ("eta0=2", "Say C=2."),
-        ("verbose=1", "Progress is shown on stderr."),
+        ("verbose=1", "The command line always shows progress, on stderr."),
     ],
 )
 def test_on_the_command_line(tmp_path, setting, said):

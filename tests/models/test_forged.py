@@ -226,7 +226,7 @@ def test_metadata_of_others(tmp_path):
     refused(tmp_path, forge.seal(forge.MAGIC + b"0" * 64 + b'"},"w":NaN}', b""), "cannot be read as JSON")
 
 
-NO_SCORE = "Input X is finite, and yet this model has no finite score for it"
+NO_SCORE = "Input X is finite, but the model's score for it is not"
 
 
 def test_a_model_without_a_finite_score_says_so(tmp_path):

@@ -147,6 +147,36 @@ def test_a_learner_that_breaks_the_contract_is_told_what_it_breaks(mine, monkeyp
     assert "dense_is_csr" not in broken
 
 
+def test_a_learner_of_two_classes_is_told_of_the_third():
+    """By the pass at the row where it comes, which leaves the model as it was, and by the contract."""
+    from aggro.learners.linear import PAClassifier
+
+    class TwoClasses(PAClassifier):
+        def _rule_for(self, classes):
+            return super()._rule_for(2)
+
+    said = r"TwoClasses can tell two classes apart, and a third one came: .*OneVsRestClassifier\(TwoClasses\(\)\)"
+    X, y = np.eye(6), np.array(["a", "b", "a", "b", "c", "a"])
+    try:
+        kind = aggro.register(TwoClasses)
+        plain = {"C": 1.0, "step": "pa1", "scale": None, "average": False}
+        with pytest.raises(ValueError, match=said):
+            kind(**plain).fit(X, y)
+        model = kind(**plain).partial_fit(X[:4], y[:4])
+        before = model.decision_function(X)
+        for learn in (lambda: model.partial_fit(X[3:], y[3:]), lambda: model.learn_one(X[4], "c")):
+            with pytest.raises(ValueError, match=said):
+                learn()
+            assert (model.decision_function(X) == before).all()
+            assert model.classes_.tolist() == ["a", "b"]
+        with pytest.raises(ContractError, match=said):
+            check_learner(kind)
+        with pytest.raises(ContractError, match=said):
+            check_learner(kind(**plain))
+    finally:
+        OWN.pop("TwoClasses", None)
+
+
 def test_skips_have_names_and_unknown_learners_are_refused(mine):
     with pytest.raises(ValueError, match="There is no check 'dense'"):
         check_learner(mine.MetricRegressor, skip={"dense": "why not"})

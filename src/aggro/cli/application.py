@@ -21,9 +21,9 @@ from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
 from aggro.cli.data import data
 from aggro.cli.demo import demo
 from aggro.cli.export import export
-from aggro.cli.follow import follow
-from aggro.cli.help import Group, ListsLearners, help_width
+from aggro.cli.help import Group, help_width
 from aggro.cli.label import label
+from aggro.cli.learners import list_learners
 from aggro.cli.predict import predict
 from aggro.cli.serve import serve, token
 from aggro.cli.show import show
@@ -40,20 +40,20 @@ app = App(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(short_help="Two built-in streams, beside scikit-learn.")(demo)
-app.command(short_help="Learn from files and save the model.", cls=ListsLearners)(train)
-app.command(short_help="Label rows by hand, those that the model asks about.", cls=ListsLearners)(label)
-app.command(short_help="What a model says of each row.")(predict)
-app.command("test", short_help="How good a model is, class by class.")(figures_of)
-app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(compare)
-app.command(short_help="Many learners and settings, and which does best.", cls=ListsLearners)(sweep)
-app.command(short_help="What is in a model file.")(show)
-app.command(short_help="Serve models that learn, over HTTP.", cls=ListsLearners)(serve)
-app.command(short_help="Learn from a Redis stream or a Kafka topic.", cls=ListsLearners)(follow)
-app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
-app.command(short_help="Compile now what learners will ask for later.")(warm)
-app.add_typer(token, name="token", short_help="Who may ask the models that aggro serve serves.")
-app.add_typer(data, name="data", short_help="The named data sets.")
+app.command(short_help="Compare aggro with scikit-learn on two built-in streams.")(demo)
+app.command(short_help="Train a model on files.")(train)
+app.command(short_help="Label rows by hand; the model asks about the doubtful ones.")(label)
+app.command(short_help="Predict a label or a number for each row.")(predict)
+app.command("test", short_help="Test a model, class by class.")(figures_of)
+app.command(short_help="Compare learners on one file.")(compare)
+app.command(short_help="Find the best learner and settings.")(sweep)
+app.command("learners", short_help="List learners, or the parameters of one.")(list_learners)
+app.command(short_help="Show what is in a model file.")(show)
+app.command(short_help="Serve models over HTTP; they go on learning.")(serve)
+app.command(short_help="Export a model as ONNX.")(export)
+app.command(short_help="Compile learners ahead of time.")(warm)
+app.add_typer(token, name="token", short_help="Manage the tokens that aggro serve accepts.")
+app.add_typer(data, name="data", short_help="Describe your file, or fetch named data sets.")
 
 
 def show_version(wanted: bool) -> None:
@@ -68,7 +68,7 @@ def show_version(wanted: bool) -> None:
 def aggro(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Online passive-aggressive learning: one pass, constant memory, exact updates, no learning rate."""
@@ -76,10 +76,10 @@ def aggro(
         print(context.get_help())
 
 
-def run(arguments: list[str] | None = None, command: App = app, name: str = "aggro") -> None:
+def run(arguments: list[str] | None = None, command: App | None = None, name: str = "aggro") -> None:
     """Run the command line, or another app that is to end in the same ways, and exit with its status."""
     with doors():
-        sys.exit(status_of(arguments, command, name))
+        sys.exit(status_of(arguments, command or app, name))
 
 
 def status_of(arguments: list[str] | None, command: App = app, name: str = "aggro") -> int:
@@ -140,7 +140,7 @@ def mistake_in(error: Exception) -> str | None:
     if type(error).__module__.startswith("numba."):  # a plugin's rule; the library's own are compiled by its tests
         from aggro.engine.jit.errors import reason
 
-        return f"A rule of the plugin cannot be compiled: {reason(error)}"
+        return f"The plugin's code cannot be compiled: {reason(error)}"
     # Typer's errors have this method, whichever version of it and of Click they come from.
     if hasattr(error, "format_message"):
         return " ".join(error.format_message().split())
@@ -149,9 +149,9 @@ def mistake_in(error: Exception) -> str | None:
         return f"{os.fsdecode(where) if isinstance(where, bytes) else where}: {error.strerror or error}."
     if isinstance(error, MemoryError):
         how = f" ({error})" if str(error) else ""
-        return f"There is not enough memory{how}. Take fewer features or classes."
+        return f"Out of memory{how}. Use fewer features or classes."
     if isinstance(error, UnicodeEncodeError):
-        return f"What is to be printed is not all in {error.encoding}. Set PYTHONUTF8=1, or write to a file."
+        return f"The output has characters that {error.encoding} cannot show. Set PYTHONUTF8=1, or write to a file."
     if isinstance(error, UnicodeError):
-        return f"There is text that cannot be read ({error})."
+        return f"Some text cannot be read ({error})."
     return None

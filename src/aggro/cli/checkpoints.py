@@ -95,11 +95,11 @@ class Checkpoints:
             return None
         learner, kept = load_with_position(self.file)
         if not isinstance(kept, dict) or not isinstance(kept.get("run"), dict):
-            raise Mistake(f"{self.file} is a model, not a checkpoint of a run. Leave --resume out to start anew.")
+            raise Mistake(f"{self.file} is a model, not a checkpoint. Leave --resume out to start again.")
         for what, then, now in (*differences(kept["run"], self.run), *differences(traits(learner), traits(fresh))):
             raise Mistake(
                 f"{self.file} belongs to another run: its {what} {then}, now {now}. "
-                "Give the same command again, or leave --resume out to start anew."
+                "Repeat the first command, or leave --resume out to start again."
             )
         self.rows = learner.n_seen_
         return learner, self._place(kept)
@@ -115,19 +115,19 @@ class Checkpoints:
                 return Place(passes, None, *left_out)
             if len(stream) == len(Position._fields) and stream[0] <= len(self.run["files"]) and passes < self.passes:
                 return Place(passes, Position(*stream), *left_out)
-        raise Mistake(f"{self.file} does not say how far it is. Leave --resume out to start anew.")
+        raise Mistake(f"{self.file} is incomplete. Leave --resume out to start again.")
 
     def left(self) -> str:
         """What is there when the run is stopped now."""
         if self.saved:
-            again = "; the same command with --resume ends it" if self.every is not None else ""
+            again = "; add --resume to the same command to finish" if self.every is not None else ""
             return f"The model is in {self.model}{again}."
         if self.every is None:
             was = "is as it was" if self.model.exists() else "was not written"
-            return f"{self.model} {was}. With --checkpoint ROWS, a run that is stopped can go on."
+            return f"{self.model} {was}. Use --checkpoint ROWS to make a run that you can continue."
         if not self.file.exists():
-            return "There was no checkpoint yet: the same command begins anew."
-        return f"{self.rows:,} rows are kept in {self.file}: the same command with --resume goes on."
+            return "There was no checkpoint yet: the same command starts again."
+        return f"{self.rows:,} rows are saved in {self.file}: add --resume to the same command to continue."
 
     def forget(self) -> None:
         """The run is done, or starts anew."""

@@ -45,11 +45,11 @@ def size(written: str) -> int:
     """Bytes as people write them: 67108864, 64MB, 64MiB."""
     match = SIZE.fullmatch(str(written).strip())
     if match is None:
-        raise Mistake(f"--partition-bytes: {written!r} is no size. Write bytes, or such as 64MB.")
+        raise Mistake(f"--partition-bytes: {written!r} is not a size. Write bytes, such as 1000000, or 64MB.")
     power = " kmg".index(match[2].lower() or " ")
     found = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
     if found < 1:
-        raise Mistake(f"--partition-bytes: {written!r} is no size of at least a byte.")
+        raise Mistake(f"--partition-bytes: {written!r} is less than a byte.")
     return found
 
 
@@ -59,7 +59,7 @@ Dask = Annotated[
         metavar="SCHEDULER",
         rich_help_panel=PANEL,
         autocompletion=complete_clusters,
-        help="Learn partitions of the data side by side on Dask: local, tcp://host:8786 or a scheduler's file.",
+        help="Train on partitions in parallel: local, tcp://host:8786 or a scheduler file.",
     ),
 ]
 PartitionBytes = Annotated[
@@ -68,7 +68,7 @@ PartitionBytes = Annotated[
         metavar="SIZE",
         parser=size,
         rich_help_panel=PANEL,
-        help="--dask: how large a partition may be, such as 16MB; at least 1MiB.  [default: 64MiB]",
+        help="Size of a partition, such as 16MB; at least 1MiB.  [default: 64MiB]",
     ),
 ]
 Mix = Annotated[
@@ -77,7 +77,7 @@ Mix = Annotated[
         metavar="HOW",
         rich_help_panel=PANEL,
         autocompletion=complete_weights,
-        help=f"--dask: what a partition weighs in the mixed model: {', '.join(WEIGHTS)}.  [default: rows]",
+        help=f"Weigh partitions by {', '.join(WEIGHTS)} when merging.  [default: rows]",
     ),
 ]
 
@@ -87,14 +87,14 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
     if where is None:
         for said, what in ((partition_bytes, "--partition-bytes"), (mix, "--mix")):
             if said is not None:
-                raise Mistake(f"{what} goes with --dask: without it the data are learned in one piece, in their order.")
+                raise Mistake(f"{what} needs --dask: without it there are no partitions.")
         return
     if mix is not None and mix not in WEIGHTS:
-        raise Mistake(f"--mix: there is no {mix!r}. There are: {', '.join(WEIGHTS)}.")
+        raise Mistake(f"--mix: unknown choice {mix!r}. There are: {', '.join(WEIGHTS)}.")
     from importlib.util import find_spec
 
     if find_spec("distributed") is None:
-        raise Mistake("--dask takes Dask: pip install 'aggro[dask]'.")
+        raise Mistake("--dask needs Dask: pip install 'aggro[dask]'.")
     if LOCAL.fullmatch(where) is not None:
         return
     if os.path.isfile(where):
@@ -102,7 +102,7 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
     elif where.startswith("local:") or ADDRESS.fullmatch(where) is None:
         if where.endswith(".json"):
             raise Mistake(f"--dask: there is no file {where!r}. Expected {EXPECTED}.")
-        raise Mistake(f"--dask: {where!r} is no scheduler. Expected {EXPECTED}.")
+        raise Mistake(f"--dask: {where!r} is not a scheduler. Expected {EXPECTED}.")
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def address_in(path: str) -> str:
             return address
     except (OSError, ValueError, LookupError, TypeError):
         pass
-    raise Mistake(f"--dask: {shown(path)} is not the file of a scheduler, which says its address. Expected {EXPECTED}.")
+    raise Mistake(f"--dask: {shown(path)} is not a scheduler file, which holds an address. Expected {EXPECTED}.")
 
 
 def cores() -> int:
@@ -168,7 +168,7 @@ def new_client(where: str, **to: Any) -> Any:
         return Client(timeout=SOON, set_as_default=False, **to)
     except Exception as error:  # what a wrong address, file or answer leads to is not told apart
         raise Mistake(
-            f"--dask: there is no scheduler at {where} ({said(error)}). Start one with 'dask scheduler', or take "
+            f"--dask: there is no scheduler at {where} ({said(error)}). Start one with 'dask scheduler', or use "
             "--dask local."
         ) from error
 

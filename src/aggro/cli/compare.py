@@ -41,22 +41,27 @@ def compare(
             "--learner",  # as messages and the other commands have it
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Between commas: names, or name(parameter=value, …).  [default, by the task: {USUAL}]",
+            help=f"Compare these: names between commas, or name(parameter=value, …).  [default, by the task: {USUAL}]",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="For all; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            autocompletion=complete_settings,
+            help="Set a parameter of all learners; repeatable.",
+        ),
     ] = None,
     task_: TaskOption = AUTO,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, or .png."), Writes(PLOT)
+        Path | None, typer.Option(metavar="FILE", help="Plot the error curves: .html or .png."), Writes(PLOT)
     ] = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
 ) -> None:
-    """Compare learners: each row is predicted by all of them, and then learned, over one reading of the data."""
+    """Compare learners on one file: each predicts every row before it learns it."""
     if plot is not None:
         check_plot(plot)
     stream: Any = None
@@ -70,7 +75,7 @@ def compare(
 
     tasks = {task_of(learner) for learner in contenders.values()}
     if len(tasks) > 1:
-        raise Mistake("Classifiers, regressors and outlier detectors cannot be compared: take one kind.")
+        raise Mistake("Classifiers, regressors and outlier detectors cannot be compared. Name learners of one task.")
     (task,) = tasks
     check_agrees(task_, next(iter(contenders.values())))
     stream = stream or open_data(data, reading, task=task)
@@ -106,7 +111,7 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".png"):
         raise Mistake(f"{path}: plots are .html or .png files.")
     if path.suffix.lower() == ".png" and find_spec("matplotlib") is None:
-        raise Mistake("Drawing a .png takes matplotlib: pip install 'aggro[plot]', or give a .html file.")
+        raise Mistake("A .png plot needs matplotlib: pip install 'aggro[plot]', or give a .html file.")
 
 
 def made(written: str, settings: list[str]) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
         raise Mistake("Name at least one learner with --learners.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise Mistake(f"{twice!r} is there twice.")
+        raise Mistake(f"{twice!r} is given twice.")
     return {name: make_learner(name, settings) for name in names}
 
 
@@ -156,7 +161,7 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
         chunks = iter(rows)
         first = next(chunks, None)
         if first is None:
-            raise Mistake(f"{rows.stream.sources[0].title}: there is no row to learn from.")
+            raise Mistake(f"{rows.stream.sources[0].title}: there are no rows to learn from. Is it the right file?")
         with rows.learned_from():
             warm_up(contenders, first)
             curves = compare_all(contenders, noted(chain([first], chunks), lines))

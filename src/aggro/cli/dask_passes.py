@@ -119,5 +119,5 @@ def where_line(partitions: int, workers: int) -> str:
     """Who learns what."""
     pieces = f"{partitions:,} partition{'s' * (partitions != 1)}"
     if not workers:
-        return f"Learning {pieces}. There are no workers yet: waiting for some …"
+        return f"Learning {pieces}. Waiting for workers …"
     return f"Learning {pieces} on {workers:,} worker{'s' * (workers != 1)}."

@@ -17,13 +17,15 @@ from aggro.cli.options import Data, Json, Reading, reads_data
 from aggro.cli.outputs import check_writable
 from aggro.cli.tables import Column, Row, print_table
 
-KEPT = "What has come is kept; the same command goes on."
+KEPT = "The part that arrived is kept; the same command continues."
 
-ABOUT = "The named data sets, and how a table of yours is read."
+ABOUT = "Describe how a file of yours is read, or fetch named data sets."
 
 data = App(cls=Group, help=ABOUT, rich_markup_mode=None)
 
-Folder = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Their folder.  [default: $AGGRO_DATA]")]
+Folder = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="Folder of the data sets.  [default: $AGGRO_DATA]")
+]
 
 
 def complete_names(incomplete: str) -> list[str]:
@@ -45,14 +47,14 @@ def found(call: Callable[..., Any], *arguments: Any) -> Any:
 
 @data.callback(invoke_without_command=True)
 def data_alone(context: typer.Context) -> None:
-    """The named data sets: list them, fetch them, or say where they are. And how a table of yours is read."""
+    """Describe how a file of yours is read, or list, fetch and find named data sets."""
     if context.invoked_subcommand is None:
         show_list(None, False)
 
 
-@data.command("list", short_help="List the data sets, and which of them are there.")
+@data.command("list", short_help="List the data sets and which of them you have.")
 def show_list(folder: Folder = None, as_json: Json = False) -> None:
-    """List the data sets, and which of them are there."""
+    """List the data sets and which of them you have."""
     from aggro.streams.datasets import DATA_SETS
 
     paths = {(entry.name, part): path_if_there(entry.name, part, folder) for entry in DATA_SETS for part in entry.parts}
@@ -64,7 +66,7 @@ def show_list(folder: Folder = None, as_json: Json = False) -> None:
         return
     print_sets(paths)
     where = os.fspath(folder) if folder else os.environ.get("AGGRO_DATA")
-    print(fitted(f"Folder: {shown(where)}" if where else "No folder is set: AGGRO_DATA or --data names it."))
+    print(fitted(f"Folder: {shown(where)}" if where else "No folder is set. Name one with --data or AGGRO_DATA."))
 
 
 def print_sets(paths: dict[tuple[str, str], str | None]) -> None:
@@ -99,7 +101,7 @@ def path(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", autocompletion=complete_names, help="Name of a data set.")
     ] = None,
-    test: Annotated[bool, typer.Option("--test", help="Its test part.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Print the test part.")] = False,
     folder: Folder = None,
 ) -> None:
     """Print the file of a data set, or the folder of all."""
@@ -113,16 +115,16 @@ def fetch(
     name: Name,
     folder: Folder = None,
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="From here instead of its home; %s stands for the file's name.")
+        str | None, typer.Option(metavar="URL", help="Download from here; %s stands for the file's name.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also what is there already.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Download again what is there already.")] = False,
 ) -> None:
-    """Download a data set from its public home, go on where a download stopped, and check it."""
+    """Download a data set from its public home and check it; an interrupted download continues."""
     from aggro.streams.datasets import find_set, folder_of
 
     entry = found(find_set, name)
     if url is None and not can_fetch(entry):
-        raise Mistake(f"{name} cannot be fetched as it is. Its home is {entry.home}.")
+        raise Mistake(f"{name} cannot be downloaded directly. Get it from {entry.home}.")
     where = Path(found(folder_of, folder))
     where.mkdir(parents=True, exist_ok=True)
     for part, chosen in entry.parts.items():
@@ -167,12 +169,12 @@ def wrong_with(file: str, part: Any) -> str | None:
     return None
 
 
-@data.command(short_help="Show how a file of yours is read.")
+@data.command(short_help="Describe how a file of yours is read.")
 @reads_data
 def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
-    """Show how a file of yours is read.
+    """Describe how a file of yours is read.
 
-    Of a table: what each column is for, and what is in it, over all rows.
+    For a table, aggro shows the task, the role of each column, and what is in it over all rows.
     """
     from aggro.cli.reading import blaming_the_data, open_data
     from aggro.cli.tasks import stream_task

@@ -17,19 +17,17 @@ def export(
     model: Model,
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="The file to write, such as m.onnx."),
+        typer.Argument(metavar="OUT", help="Write to this file, such as m.onnx."),
         Writes(ONNX, argument="OUT"),
     ],
-    dtype: Annotated[
-        str, typer.Option(metavar="TYPE", help="float32 or float64: of the rows that go in, and of scores.")
-    ] = "float32",
+    dtype: Annotated[str, typer.Option(metavar="TYPE", help="Use float32 or float64 for rows and scores.")] = "float32",
     named_inputs: Annotated[
-        bool, typer.Option("--named-inputs", help="One input for each feature, by its name, instead of X.")
+        bool, typer.Option("--named-inputs", help="Make one input per feature, instead of X.")
     ] = False,
     plugin: Plugins = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model as an ONNX graph, which gives the same answers wherever ONNX runs."""
+    """Export a model as an ONNX graph, which gives the same answers wherever ONNX runs."""
     from aggro.export import onnx
 
     learner, _ = load_with_position(model)

@@ -37,19 +37,20 @@ class Known:
             self._look_at_features(chunk)
         if self.unknown and not self.known:
             raise Mistake(
-                f"{self.stream.sources[0].title}: the model knows none of the features of these rows, so it can say "
-                f"nothing about them. {self._expected()}"
+                f"{self.stream.sources[0].title}: the model knows none of the features of these rows, so it cannot "
+                f"predict them. {self._expected()}"
             )
         return chunk
 
     def _expected(self) -> str:
         columns = getattr(self.learner, "columns_", None)
         if columns is not None:
-            return f"It has learned from the columns {names_listed(columns)}."
+            return f"It was trained on the columns {names_listed(columns)}."
         features = self._features()
         if features.names is None:
-            return f"It has learned {features.n:,} features by number. Is it the right model, and --zero-based?"
-        return f"It has learned from {names_listed(map(str, features.names))}. Are the columns the same?"
+            what = f"It was trained on {features.n:,} features by number."
+            return f"{what} Is this the right model, and do the data need --zero-based?"
+        return f"It was trained on {names_listed(map(str, features.names))}. Are the columns the same?"
 
     def _features(self) -> Any:
         model = model_of(self.learner)
@@ -68,7 +69,7 @@ class Known:
         if used and len(lacking) == len(used):
             file = names_listed(self.stream.columns)
             raise Mistake(
-                f"{self.stream.sources[0].title} has none of the columns that the model has learned from: expected "
+                f"{self.stream.sources[0].title} has none of the columns that the model was trained on: expected "
                 f"{names_listed(used)}; it has {file}. Is it the right file, and is its first line a header "
                 "(--header, --no-header)?"
             )
@@ -100,7 +101,9 @@ class Known:
                 f"as missing: {names_listed(lacking)}."
             )
         if strange:
-            lines.append(f"Note: {len(strange):,} column(s) are not known to the model: {names_listed(strange)}.")
+            lines.append(
+                f"Note: {len(strange):,} column(s) are unknown to the model and were ignored: {names_listed(strange)}."
+            )
         total = self.known + self.unknown
         if self.unknown >= MANY * total and self.unknown:
             what = "words and categories" if hasattr(self.learner, "columns_") else "features"

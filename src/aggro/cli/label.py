@@ -32,10 +32,10 @@ ANSWERS, START = ".answers", ".start"  # behind the model's name
 STRATEGIES = ("margin", "sharp", "threshold", "random", "confidence")
 ENDS = {
     "quit": "Stopped.",
-    "data": "Every row has been gone over.",
-    "budget": "The budget of answers is used up.",
+    "data": "There are no more rows.",
+    "budget": "You have given all answers of the budget.",
 }
-GO_ON = "The same command goes on from here."
+GO_ON = "The same command continues from here."
 
 
 @reads_data
@@ -44,24 +44,24 @@ def label(
     *,
     model: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="The model: made if it is not there, else it goes on."),
+        typer.Option(metavar="FILE", help="Train this model; an existing one continues."),
         Writes(MODEL, beside={ANSWERS: JOURNAL, START: MODEL}, held=True),
     ],
     classes: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Classes and, if you like, their keys: ham=h,spam=s.")
+        str | None, typer.Option(metavar="LIST", help="Name the classes and their keys: ham=h,spam=s.")
     ] = None,
     seed_labels: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Rows that have labels, to begin with; repeatable."),
+        typer.Option(metavar="DATA", help="Train on these labelled rows first; repeatable."),
         Reads(data=True),
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=0, metavar="N", help="Stop after so many answers.")] = None,
+    budget: Annotated[int | None, typer.Option(min=0, metavar="N", help="Stop after N answers.")] = None,
     delta: Annotated[
         float | None,
         typer.Option(
             metavar="X",
             rich_help_panel=ASKING,
-            help="The smaller, the fewer questions.  [default: 0.1; 1 for confidence]",
+            help="Ask less with a smaller X.  [default: 0.1; 1 for confidence]",
         ),
     ] = None,
     strategy: Annotated[
@@ -70,42 +70,46 @@ def label(
             metavar="NAME",
             rich_help_panel=ASKING,
             autocompletion=lambda: list(STRATEGIES),
-            help=f"Which rows to ask about: {', '.join(STRATEGIES)}.  [default: margin]",
+            help=f"Choose rows by {', '.join(STRATEGIES)}.  [default: margin]",
         ),
     ] = None,
     target_rate: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", rich_help_panel=ASKING, help="Ask about this share of the rows; delta follows."),
+        typer.Option(metavar="SHARE", rich_help_panel=ASKING, help="Ask about this share of the rows; sets delta."),
     ] = None,
     learner: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             autocompletion=complete_learners,
-            help="A classifier.  [default: PAClassifier; AROWClassifier for confidence]",
+            help="Train this classifier; 'aggro learners' lists all.  [default: PAClassifier; for confidence "
+            "AROWClassifier]",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            autocompletion=complete_settings,
+            help="Set a parameter of the learner; repeatable.",
         ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the labelled rows to this file at the end: .csv, .tsv or .jsonl."),
-        Writes(LABELLED),
+        typer.Option(metavar="FILE", help="Write the labelled rows to a .csv, .tsv or .jsonl file."),
+        Writes(PREDICTIONS),
     ] = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
 ) -> None:
-    """Label rows by hand: the model asks about those it is unsure of, and learns each answer at once.
+    """Label rows by hand; the model asks about those it is unsure of, and learns each answer at once.
 
-    One key is an answer; others skip, undo and quit. Every answer is on disk before the next question, in
-    MODEL.answers, and the same command goes on where it was stopped, however it was stopped. Without a terminal,
-    answers are lines of stdin: a class, +NAME for a new one, skip, undo or quit; --json then prints each question,
-    and at the end the result, as one line of JSON.
+    Answer with one key; others skip, undo and quit. Each answer is saved in MODEL.answers before the next question,
+    and the same command continues where you stopped. Without a terminal, aggro reads answers from stdin, one a line:
+    a class, +NAME for a new one, skip, undo or quit. --json then prints each question and the result as a line of
+    JSON.
     """
     from aggro.cli.labelling.answers import Interrupted, Interrupts, Keys, classes_given
     from aggro.cli.labelling.exporting import check_export
@@ -140,7 +144,7 @@ def label(
             session.save()
             if export is not None:
                 count = write_rows(export, session.journal.events, session.walk.stream, session.walk.hidden)
-                screen.say(f"{count:,} labelled rows are in {export}.")
+                screen.say(f"{count:,} labelled row{'s are' if count != 1 else ' is'} in {export}.")
             conversation.close(end)
     except Interrupted as stop:
         if stop.number == getattr(signal, "SIGHUP", None):
@@ -197,7 +201,7 @@ class Conversation:
         """Where it goes on."""
         session, say = self.session, self.screen.say
         if session.events:
-            say(f"Going on after {session.answered:,} answers, at row {session.place.row + 1:,} of the data.")
+            say(f"Continuing after {session.answered:,} answers, at row {session.place.row + 1:,} of the data.")
         if session.otherwise:
             say(f"Note: {session.otherwise:,} rows are asked about otherwise than when they were answered.")
 
@@ -258,7 +262,7 @@ class Conversation:
     def _undo(self) -> None:
         event = self.session.undo()
         if event is None:
-            self.screen.echo("There is nothing to take back.")
+            self.screen.echo("There is nothing to undo.")
         else:
             if event.do == "answer" and event.label not in self._known():
                 self.choices.drop(event.label)  # it was the only one

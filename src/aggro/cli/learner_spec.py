@@ -21,10 +21,10 @@ OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are enco
 ELSEWHERE = {
     "estimators": "Give them in Python.",
     "max_iter": "Use --passes.",
-    "shuffle": "Files are read in their own order; shuffle them before.",
+    "shuffle": "Files are read in order; shuffle them first.",
     "tol": "Use --passes.",
-    "warm_start": "Use --from to go on from a model.",
-    "verbose": "Progress is shown on stderr.",
+    "warm_start": "Use --from to continue from a model.",
+    "verbose": "The command line always shows progress, on stderr.",
 }
 IN_PYTHON = {"verbose"}  # a parameter that changes nothing of what is learned
 
@@ -171,7 +171,8 @@ def expected(constraint: Any) -> str:
         typed = [option for option in options if getattr(option, "type", None) in (None, dict)]
         return " or ".join("label:weight,…" if getattr(o, "type", None) is dict else expected(o) for o in typed)
     if hasattr(constraint, "words"):
-        return ", ".join(constraint.words)
+        flags = ("true", "false") if constraint.accepts(True) else ()
+        return ", ".join((*flags, *constraint.words))
     if hasattr(constraint, "open_low"):
         kind = "whole number" if constraint.integer else "number"
         if constraint.low == float("-inf"):

@@ -49,10 +49,10 @@ def short_names() -> list[str]:
 
 Data = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="Files, folders or globs; - is stdin. May be compressed."),
+    typer.Argument(metavar="DATA", help="Files, folders or globs, compressed or not; - reads stdin."),
     Reads(data=True),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that aggro has saved."), Reads()]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that aggro saved."), Reads()]
 Plugins = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,11 +60,11 @@ Plugins = Annotated[
         metavar="FILE",
         callback=load_plugins,
         is_eager=True,
-        help="A Python file, or module, with learners or steps of your own; repeatable.",
+        help="Load your own learners or steps from a Python file or module; repeatable.",
     ),
     Reads(),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def option(*names: str, **settings: Any) -> Any:
@@ -78,50 +78,66 @@ class Reading:
     format: Annotated[
         str | None,
         option(
-            "--format", metavar="NAME", autocompletion=complete_formats, help=f"{', '.join(FORMATS)}; else found out."
+            "--format",
+            metavar="NAME",
+            autocompletion=complete_formats,
+            help=f"Format, if the guess is wrong: {', '.join(FORMATS)}.",
         ),
     ] = None
-    label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: the column to predict.")] = None
-    weight: Annotated[str | None, option("--weight", metavar="COLUMN", help="tables: the column of weights.")] = None
+    label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: predict this column.")] = None
+    weight: Annotated[str | None, option("--weight", metavar="COLUMN", help="tables: weigh rows by this column.")] = (
+        None
+    )
     text: Annotated[
         list[str] | None,
-        option("--text", metavar="COLUMN", help="tables: running text, as bags of words; repeatable."),
+        option("--text", metavar="COLUMN", help="tables: read this column as text; repeatable."),
     ] = None
-    number: Annotated[list[str] | None, option("--number", metavar="COLUMN", help="tables: numbers.")] = None
-    category: Annotated[list[str] | None, option("--category", metavar="COLUMN", help="tables: categories.")] = None
-    date: Annotated[list[str] | None, option("--date", metavar="COLUMN", help="tables: dates.")] = None
-    ignore: Annotated[list[str] | None, option("--ignore", metavar="COLUMN", help="tables: to be left out.")] = None
+    number: Annotated[
+        list[str] | None, option("--number", metavar="COLUMN", help="tables: read this column as numbers.")
+    ] = None
+    category: Annotated[
+        list[str] | None, option("--category", metavar="COLUMN", help="tables: read this column as categories.")
+    ] = None
+    date: Annotated[list[str] | None, option("--date", metavar="COLUMN", help="tables: read this column as dates.")] = (
+        None
+    )
+    ignore: Annotated[list[str] | None, option("--ignore", metavar="COLUMN", help="tables: leave this column out.")] = (
+        None
+    )
     na: Annotated[
-        list[str] | None, option("--na", metavar="WORD", help="tables: a word for a missing cell; repeatable.")
+        list[str] | None, option("--na", metavar="WORD", help="tables: read this word as missing; repeatable.")
     ] = None
     decimal: Annotated[
-        str | None, option("--decimal", metavar="CHAR", help="tables: the decimal mark, . or , (guessed).")
+        str | None, option("--decimal", metavar="CHAR", help="tables: decimal mark, . or , (else guessed).")
     ] = None
     thousands: Annotated[
         str | None,
-        option("--thousands", metavar="CHAR", help="tables: the mark between thousands, such as . or , (guessed)."),
+        option("--thousands", metavar="CHAR", help="tables: thousands mark, . or , (else guessed)."),
     ] = None
     dayfirst: Annotated[
         bool | None,
-        option("--dayfirst/--monthfirst", help="tables: whether 03/04/2024 is the third of April (guessed)."),
+        option("--dayfirst/--monthfirst", help="tables: read 03/04/2024 as 3 April, or 4 March."),
     ] = None
     encoding: Annotated[
-        str | None, option("--encoding", metavar="NAME", help="text: such as latin-1 or cp1252 (utf-8).")
+        str | None, option("--encoding", metavar="NAME", help="text: encoding, such as latin-1 (else utf-8).")
     ] = None
-    delimiter: Annotated[str | None, option("--delimiter", metavar="CHAR", help="csv: what separates fields.")] = None
+    delimiter: Annotated[
+        str | None, option("--delimiter", metavar="CHAR", help="csv: the character between fields.")
+    ] = None
     skip_rows: Annotated[
         int | None,
-        option("--skip-rows", metavar="N", min=0, help="csv: lines above the header, such as titles (guessed)."),
+        option("--skip-rows", metavar="N", min=0, help="csv: skip N lines above the header."),
     ] = None
     header: Annotated[
-        bool | None, option("--header/--no-header", help="csv: whether the first line names the columns.")
+        bool | None, option("--header/--no-header", help="csv: take the first line as names, or as a row.")
     ] = None
-    zero_based: Annotated[bool, option("--zero-based", help="svmlight: indices count from 0.")] = False
+    zero_based: Annotated[bool, option("--zero-based", help="svmlight: count indices from 0.")] = False
     hash: Annotated[
-        int | None, option("--hash", metavar="BITS", min=1, max=30, help="vw: hash features into 2^BITS places (18).")
+        int | None,
+        option("--hash", metavar="BITS", min=1, max=30, help="vw: hash features to 2^BITS columns (else 18)."),
     ] = None
-    named: Annotated[bool, option("--named", help="vw: keep the features' names, hash nothing.")] = False
-    skip_bad: Annotated[bool, option("--skip-bad", help="Leave malformed lines out, and count them.")] = False
+    named: Annotated[bool, option("--named", help="vw: keep feature names instead of hashing.")] = False
+    skip_bad: Annotated[bool, option("--skip-bad", help="Skip malformed lines, and count them.")] = False
 
     def settings(self) -> dict[str, Any]:
         """What was set, as ``aggro.streams.open`` calls it."""

@@ -26,7 +26,7 @@ Identity = tuple[int, int]  # of a file: its device and its number there
 HEAD, FOOT = 4096, 65536  # bytes at its ends that tell what a file is
 PNG = b"\x89PNG\r\n\x1a\n"
 OURS = re.compile(rb"<footer>[^<]*\baggro \d")  # a page of ours
-ANEW = "the same command begins anew."
+ANEW = "the same command starts again."
 OTHERS = (PNG, b"<!doctype html", b"<html", b'{"run":')  # text, some of it, but no predictions
 
 
@@ -158,12 +158,14 @@ def check(uses: Uses, values: Mapping[str, Any]) -> None:
                 continue
             for read, files in inputs.items():
                 if identity in files and not (read in use.over and file == path):
-                    raise Mistake(f"{clash(file, path, said, files[identity])} Give another name to {said}.")
+                    raise Mistake(f"{clash(file, path, said, files[identity])} Choose another name for {said}.")
             if identity in taken:
-                raise Mistake(f"{file} would be written twice, also by {taken[identity]}. Give another name to either.")
+                raise Mistake(
+                    f"{file} would be written twice, also by {taken[identity]}. Choose another name for one of them."
+                )
             taken[identity] = said
             if file.is_file() and file.stat().st_size and not kind.knows(os.fspath(file)):
-                raise Mistake(f"{file} is there, and is not {kind.name}. Move it away, or give another {said}.")
+                raise Mistake(f"{file} exists and is not {kind.name}. Move it away, or give another {said}.")
     check_streams(inputs)
 
 

@@ -69,13 +69,13 @@ class Run:
                 for line in task_lines(self.stream, self.task):
                     lines.say(line)
             if self.place.passes == self.passes:
-                lines.say(f"Going on after {self.learner.n_seen_:,} rows, which are all.")
+                lines.say(f"Continuing after {self.learner.n_seen_:,} rows, which is all of them.")
                 return
             if self.place.stream is not None:
-                lines.say(f"Going on after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
+                lines.say(f"Continuing after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
             self._all_passes(lines)
             if model_of(self.learner) is None:
-                raise Mistake(f"{self.stream.sources[0].title}: there is no row to learn from.")
+                raise Mistake(f"{self.stream.sources[0].title}: there are no rows to learn from. Is it the right file?")
             if hasattr(self.learner, "flush"):
                 self.learner.flush()  # the data end here, as they do in fit
             self.checkpoints.keep(self.learner, self.place)

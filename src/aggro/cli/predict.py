@@ -1,4 +1,4 @@
-"""``aggro predict``: what a model says of each row, one a line."""
+"""``aggro predict``: predict a label or a number for each row."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ def predict(
     data: Data,
     *,
     scores: Annotated[bool, typer.Option("--scores", help="Print scores instead of labels.")] = False,
-    proba: Annotated[bool, typer.Option("--proba", help="Print probabilities of the classes.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Print the probability of each class.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write to this file instead of stdout; .csv, .tsv and .jsonl are tables."),
+        typer.Option(metavar="FILE", help="Write to this file; .csv, .tsv and .jsonl get a table."),
         Writes(PREDICTIONS),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMNS", help="Write a table with these columns of the data, * for all, beside the predictions."
-        ),
+        typer.Option(metavar="COLUMNS", help="Write a table with these columns (* for all) and the predictions."),
     ] = None,
     plugin: Plugins = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print an object for each row: label and scores.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each row: label and scores.")
+    ] = False,
     reading: Reading,
 ) -> None:
-    """Predict each row: one label a line, or one score, or tab-separated scores or probabilities of all classes.
+    """Predict a label or a number for each row, one a line.
 
-    With --keep, or an output file that is called .csv, .tsv or .jsonl, a table: the columns to keep, the prediction,
-    and the probability of each class. Lines that come through a pipe (-) are answered as they come.
+    With --keep, or an output file named .csv, .tsv or .jsonl, aggro writes a table: the columns to keep, the
+    prediction, and the probability of each class. It answers lines from a pipe (-) as they come.
 
-    The data are read as those that the model has learned from. A label column among them is not looked at. Features
-    that the model does not know are left out, and counted; if it knows none, that is an error.
+    The data are read like those that the model was trained on. aggro ignores a label column, and leaves out and
+    counts features that the model does not know; if it knows none of them, that is an error.
     """
     learner, reading = load_to_read(model, reading)
 
@@ -59,21 +59,21 @@ def predict(
     if kept and delimiter is None:
         delimiter = ","
     if delimiter is not None and (proba or scores or as_json):
-        raise Mistake("A table has probabilities already: leave --proba, --scores and --json out.")
+        raise Mistake("A table already has probabilities: leave out --proba, --scores and --json.")
 
     def opened(paths: list[str], reading: Reading) -> Any:
         found = open_as_learned(paths, reading, learner)
         if kept and not found.raw:
-            raise Mistake(f"--keep is for tables, and {found.sources[0].title} is {found.format} text.")
+            raise Mistake(f"--keep needs a table, and {found.sources[0].title} is {found.format} text.")
         found.cells = bool(kept)
         return found
 
     pipe = pipe_of(data)
     stream: Any = opened(data, reading) if pipe is None else LiveStream(pipe, reading, opened)
     if proba and scores:
-        raise Mistake("Give one of --scores and --proba.")
+        raise Mistake("Give --scores or --proba, not both.")
     if proba and not hasattr(learner, "proba_chunk"):
-        raise Mistake(f"{model} is no classifier, and has no probabilities. Leave --proba out.")
+        raise Mistake(f"{model} is not a classifier, so it has no probabilities. Leave --proba out.")
     lines: Any = json_lines if as_json else score_lines if scores else label_lines
     if proba:
         lines = json_proba_lines if as_json else proba_lines
@@ -91,11 +91,11 @@ def predict(
             if pipe is not None:
                 sys.stdout.flush()
     if not known.rows:
-        print(f"Note: there is no row in {stream.sources[0].title}.", file=sys.stderr)
+        print(f"Note: {stream.sources[0].title} has no rows.", file=sys.stderr)
     for line in known.lines():
         print(line, file=sys.stderr)
     if stream.bad_lines:
-        print(f"Left out {stream.bad_lines:,} malformed lines.", file=sys.stderr)
+        print(f"Skipped {stream.bad_lines:,} malformed lines.", file=sys.stderr)
 
 
 def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:

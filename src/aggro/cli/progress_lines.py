@@ -191,7 +191,12 @@ def ledger(task: str) -> Iterator[Ledger]:
 @contextmanager
 def patience(say: Any) -> Iterator[None]:
     """Says after a while why nothing is seen, if compiling is the reason."""
-    from aggro.engine.jit.announce import through
+    from aggro.engine.jit.announce import AT_EACH_START, through
 
-    with through(lambda text: say("Compiling for this computer; only the first start takes so long …")):
+    def compiling(text: str) -> None:
+        how = "each start takes this long, as it cannot be stored here"
+        how = how if AT_EACH_START in text else "only the first start takes this long"
+        say(f"Compiling for this computer; {how} …")
+
+    with through(compiling):
         yield

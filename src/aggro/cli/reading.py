@@ -111,7 +111,7 @@ def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: st
     stream = open_data(paths, reading, task=task, **more)
     if not stream.raw:
         raise Mistake(
-            f"{stream.sources[0].title} is {stream.format} text, and the model has learned from tables with the "
+            f"{stream.sources[0].title} is {stream.format} text, and the model was trained on tables with the "
             f"columns {names_listed(columns)}. Give it data with these columns."
         )
     if task in LABELS and reading.label is None and not any(c.role == "label" for c in columns.values()):
@@ -204,12 +204,12 @@ class Rows:
                     )
                 raise Mistake(
                     f"{self.place(bad)}: the label {y[bad]:g} is not a whole number. "
-                    "To predict numbers, take --task regression and no classifier."
+                    "To predict numbers, use --task regression."
                 )
             y = y.astype(np.int64)
         elif not classifies and y.dtype.kind not in "fiub":
             raise Mistake(
-                f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, take --task classification."
+                f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, use --task classification."
             )
         if classifies and self.count:
             self.order.add(y)
@@ -251,7 +251,7 @@ def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> No
     if rows < (FEW_ROWS if few is None else few) or classes <= rows * MANY_CLASSES:
         return
     numbers = all(isinstance(label, int | float) for label in counts)
-    other = "To predict numbers, take --task regression" if numbers else "Name the column to predict"
+    other = "To predict numbers, use --task regression" if numbers else "Name the column to predict"
     if not stream.raw:
         raise Mistake(f"There are {classes:,} classes in {rows:,} rows. {other}.")
     column = next((c for c in stream.columns.values() if c.role == "label"), None)
@@ -304,8 +304,8 @@ class LabelOrder:
 
     def warning(self) -> str:
         return (
-            f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so errors "
-            "counted while learning mean little. Shuffle the rows."
+            f"Note: the labels come sorted (changes in {self.counts.total():,} rows: {self.changes:,}), so the "
+            "progressive error is misleading. Shuffle the rows."
         )
 
 

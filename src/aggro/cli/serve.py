@@ -25,41 +25,52 @@ HOST, PORT = "127.0.0.1", 8765
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 EXTRA = "aggro serve needs Starlette and uvicorn. Install them with: pip install 'aggro[serve]'"
 
-Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where everything is kept; made if not there.")]
+Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Keep models and their journal in this folder.")]
 
 
 def serve(
     model: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A file that aggro has saved, for a start."), Reads()
+        Path | None, typer.Argument(metavar="[MODEL]", help="Start with this model file."), Reads()
     ] = None,
     *,
     directory: Folder = FOLDER,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Beyond this machine, tokens are needed.")] = HOST,
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = PORT,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="The name of MODEL.  [default: default]")] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Listen on this address; beyond this machine tokens are required.")
+    ] = HOST,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Listen on this port; 0 takes any free one.")
+    ] = PORT,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name the model.  [default: default]")] = None,
     learner: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", autocompletion=complete_learners, help="What a new model learns with.  [PAClassifier]"
+            metavar="NAME",
+            autocompletion=complete_learners,
+            help="Train new models with this learner.  [default: PAClassifier]",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            autocompletion=complete_settings,
+            help="Set a parameter of the learner; repeatable.",
         ),
     ] = None,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Tokens are needed on this machine too.")] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Require tokens on this machine too.")] = False,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name that clients call the server by; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Accept requests to this host name too; repeatable.")
     ] = None,
-    rate: Annotated[float | None, typer.Option(min=1.0, metavar="N", help="Requests a second and client.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=1.0, metavar="N", help="Limit each client to N requests a second.")
+    ] = None,
     plugin: Plugins = None,
 ) -> None:
-    """Serve models that learn: predict now, learn when the label comes, lose nothing.
+    """Serve models over HTTP: predict now, learn when the label comes, lose nothing.
 
-    Without arguments: on this machine alone, with a new model named "default" that takes any records. Everything is
-    kept in a folder; the next start goes on from there.
+    Without arguments, aggro serves on this machine only, with a new model named "default" that takes any records. It
+    keeps everything in a folder, and continues from there when you start it again.
     """
     try:
         from aggro.serve.web.server import bound
@@ -77,7 +88,7 @@ def serve(
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
         if needs_token and not service.tokens.listed():
             where = "" if directory == FOLDER else f" --dir {directory}"
-            raise Mistake(f"Tokens are needed, and there is none. Make one first: aggro token add NAME{where}")
+            raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
         sock = bound(host, port)
 
         def say() -> None:
@@ -104,7 +115,7 @@ def opened(
     limits = Limits() if rate is None else replace(Limits(), rate=rate)
     name = name or DEFAULT
     if model is not None and (learner or settings):
-        raise Mistake(f"{model} is there, with its learner and parameters: leave --learner and --set out.")
+        raise Mistake(f"{model} exists and has its own learner and parameters: leave --learner and --set out.")
     spec = described(learner or "PAClassifier", settings)
     try:
         models = Models(directory, limits, spec if model is None and name == DEFAULT else None, model, name)
@@ -142,19 +153,19 @@ def described(learner: str, settings: list[str]) -> dict[str, Any]:
     return {"learner": entry_of(learner)[0].name, "settings": changed, "records": records}
 
 
-token = App(help="Who may ask the models of a folder.", no_args_is_help=True)
+token = App(help="Manage the tokens that aggro serve accepts.", no_args_is_help=True)
 
 
-@token.command(short_help="Make a token; it is shown once.")
+@token.command(short_help="Make a token and print it once.")
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the list calls it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the token.")],
     *,
     scope: Annotated[
-        str, typer.Option(metavar="SCOPE", help="read, learn (and read) or admin (everything).")
+        str, typer.Option(metavar="SCOPE", help="Allow read, learn (and read) or admin (everything).")
     ] = "learn",
     directory: Folder = FOLDER,
 ) -> None:
-    """Make a token, and print it. Only a hash of it is kept."""
+    """Make a token and print it. aggro keeps only a hash of it."""
     from aggro.serve import Problem
 
     with Opened(directory) as tokens:
@@ -164,9 +175,9 @@ def add(
             raise Mistake(problem.message) from problem
 
 
-@token.command("list", short_help="List tokens by name.")
+@token.command("list", short_help="List all tokens.")
 def listed(*, directory: Folder = FOLDER, as_json: Json = False) -> None:
-    """List all tokens: their names, scopes, and when they were made."""
+    """List all tokens with their scopes and dates."""
     with Opened(directory) as tokens:
         found = [{"name": one.name, "scope": one.scope, "time": one.time} for one in tokens.listed()]
     if as_json:
@@ -180,7 +191,7 @@ def listed(*, directory: Folder = FOLDER, as_json: Json = False) -> None:
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The token's name.")], *, directory: Folder = FOLDER
 ) -> None:
-    """Delete a token; a running server refuses it a second later."""
+    """Delete a token. A running server refuses it from the next second on."""
     with Opened(directory) as tokens:
         if not tokens.revoke(name):
             raise Mistake(f"There is no token named {name!r} in {directory}.")

@@ -17,14 +17,14 @@ from aggro.cli.tables import Column, Row, print_table
 
 def show(
     model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL", help="A file that aggro has saved.", show_default=False), Reads()
+        Path | None, typer.Argument(metavar="MODEL", help="A model file that aggro saved.", show_default=False), Reads()
     ] = None,
-    weights: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest weights.")] = 10,
+    weights: Annotated[int, typer.Option(min=0, metavar="N", help="Show the N largest weights.")] = 10,
     plugin: Plugins = None,
-    build: Annotated[bool, typer.Option("--build", help="Instead: which compiled code is used here, and why.")] = False,
+    build: Annotated[bool, typer.Option("--build", help="Show which compiled code aggro uses here, and why.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a model: its learner, parameters, classes, counters and largest weights."""
+    """Show what is in a model file: learner, parameters, classes, counters and largest weights."""
     if build:
         show_build(as_json)
         return

@@ -47,13 +47,13 @@ def sweep(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Between commas: names, or name(parameter=value, …).  [default, by the task: {USUAL}]",
+            help=f"Try these: names between commas, or name(parameter=value, …).  [default, by the task: {USUAL}]",
         ),
     ] = None,
     learner: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", autocompletion=complete_learners, help="One more, and the one that --set is about."
+            metavar="NAME", autocompletion=complete_learners, help="Try this one too, with the settings of --set."
         ),
     ] = None,
     set_: Annotated[
@@ -62,20 +62,22 @@ def sweep(
             "--set",
             metavar="NAME=VALUES",
             autocompletion=complete_settings,
-            help="Values between commas, all of them tried; repeatable, for all combinations.",
+            help="Try each of these values; repeatable, for all combinations.",
         ),
     ] = None,
     task_: TaskOption = AUTO,
-    passes: Annotated[int, typer.Option(min=1, metavar="N", help="How often to go over the data.")] = 1,
+    passes: Annotated[int, typer.Option(min=1, metavar="N", help="Go over the data N times.")] = 1,
     test: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Test all of them on these afterwards; repeatable."),
+        typer.Option(metavar="DATA", help="Test all of them on these data at the end; repeatable."),
         Reads(data=True),
     ] = None,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the best."), Writes(MODEL, held=True)] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save the best model to this file."), Writes(MODEL, held=True)
+    ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Draw the curves of the {DRAWN} best: .html, or .png."),
+        typer.Option(metavar="FILE", help=f"Plot the error curves of the {DRAWN} best: .html or .png."),
         Writes(PLOT),
     ] = None,
     dask: Dask = None,
@@ -85,10 +87,10 @@ def sweep(
     as_json: Json = False,
     reading: Reading,
 ) -> None:
-    """Try learners and settings: all go over the data together, and the one with the least error wins.
+    """Find the best learner and settings: all train together in one reading, and the lowest error wins.
 
-    The error is that of the first pass, in which each row is predicted before it is learned. On Dask, partitions
-    are learned side by side, each by all learners.
+    The error is that of the first pass, in which each row is predicted before it is learned. On Dask, all learners
+    train on each partition, and partitions run in parallel.
     """
     check_dask(dask, partition_bytes, mix)
     if plot is not None:
@@ -109,7 +111,7 @@ def sweep(
     if not read_again(stream):
         for what, said in {"--passes": passes > 1, "--dask": dask}.items():
             if said:
-                raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
+                raise Mistake(f"{what} reads the data more than once: save {stream.sources[0].title} to a file first.")
     for one in contenders:
         one.learner = for_data(one.learner, stream, reading)
     if test:
@@ -178,7 +180,7 @@ def contenders_of(listed: str | None, name: str | None, settings: list[str]) -> 
     called = [one.name for one in found]
     twice = next((one for one in called if called.count(one) > 1), None)
     if twice is not None:
-        raise Mistake(f"{twice!r} is there twice.")
+        raise Mistake(f"{twice!r} is given twice.")
     return found
 
 
@@ -216,7 +218,7 @@ def task_of_all(contenders: Sequence[Contender]) -> str:
 
     tasks = {task_of(one.learner) for one in contenders}
     if len(tasks) > 1:
-        raise Mistake("Classifiers and regressors cannot be compared: take one kind.")
+        raise Mistake("Classifiers and regressors cannot be compared. Name learners of one task.")
     (task,) = tasks
     if task == "outlier":
         raise Mistake("No error tells which outlier detector is better. 'aggro compare' shows them side by side.")

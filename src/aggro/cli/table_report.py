@@ -87,7 +87,7 @@ def check_usable(stream: Stream) -> None:
         return
     why = "; ".join(f"{column.name!r} is {column.role.value} ({column.why})" for column in [*columns.values()][:8])
     raise Mistake(
-        f"{stream.sources[0].title}: there is no column to learn from: {why}. Say what they are, such as "
+        f"{stream.sources[0].title}: no column can be used as a feature: {why}. Set the role of a column, such as "
         "--category COLUMN or --text COLUMN."
     )
 
@@ -101,9 +101,9 @@ def check_classes(learner: Any, stream: Stream, task: str) -> None:
         column = next((c.name for c in stream.columns.values() if c.role == "label"), None) if stream.raw else None
         of = f" of column {column!r}" if column else ""
         raise Mistake(
-            f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to tell "
-            "apart, and no model was saved. Name another column with --label, or add rows of other classes; to learn "
-            "what is usual, take --learner PAUniclass."
+            f"{stream.sources[0].title}: every row has the label {classes[0]!r}{of}, so there is nothing to "
+            "learn, and no model was saved. Name another column with --label, or add rows of other classes; for "
+            "outlier detection use --learner PAUniclass."
         )
 
 
@@ -118,8 +118,8 @@ def dominating(learner: Any, X: Any) -> list[str]:
         return []
     name, share = encoder.order[int(squares.argmax())], squares.max() / total
     return [
-        f"Note: column {name!r} has {share:.0%} of ‖x‖², so the others hardly count. Leave it out (--ignore), or if it "
-        "is text count each word once (--set words=presence)."
+        f"Note: column {name!r} has {share:.0%} of ‖x‖², so the others hardly count. Leave it out (--ignore); or, "
+        "if it is text, count each word once (--set words=presence)."
     ]
 
 
@@ -130,8 +130,8 @@ def rare_classes(counts: Mapping[Any, int]) -> list[str]:
         return []
     label, count = max(counts.items(), key=lambda item: item[1])
     return [
-        f"Note: {count / rows:.1%} of the rows are {label!r}, so {1 - count / rows:.1%} mistakes is what always saying "
-        "that would make. 'aggro test' shows each class."
+        f"Note: {count / rows:.1%} of the rows are {label!r}, so always predicting that makes "
+        f"only {1 - count / rows:.1%} mistakes. 'aggro test' shows each class."
     ]
 
 
@@ -148,7 +148,7 @@ def what_turned_out(learner: Any) -> list[str]:
         lines.append(f"Missing numbers and dates: {', '.join(each)}.")
     constant = constant_columns(learner.encoder_)
     if constant:
-        lines.append(f"Note: always the same: {names_listed(constant)}. Such columns teach nothing.")
+        lines.append(f"Note: constant columns, from which nothing can be learned: {names_listed(constant)}.")
     return lines
 
 

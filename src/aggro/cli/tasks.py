@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from aggro.streams.tables.task import Task
 
 AUTO = "auto"
-LEARNERS = {"classification": "PAClassifier", "regression": "PARegressor"}
-BESIDE = {"classification": ("PAClassifier", "pa1", "arow", "fogd"), "regression": ("PARegressor", "AROWRegressor")}
+TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"  # as the registry of learners calls them
+LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
+BESIDE = {CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"), REGRESSION: ("PARegressor", "AROWRegressor")}
 LOOKED_AT = 1000  # rows, to see what the labels are
 
 
@@ -31,7 +32,7 @@ TaskOption = Annotated[
         "--task",
         metavar="NAME",
         autocompletion=complete_tasks,
-        help="classification or regression; auto: by the labels, or by the learner if one is named.",
+        help="classification, regression, or auto: as the learner or the labels say.",
     ),
 ]
 
@@ -49,7 +50,7 @@ def check_agrees(said: str, learner: Any) -> None:
     task = task_of(learner)
     if said not in (AUTO, task):
         name = type(innermost(learner)).__name__
-        raise Mistake(f"--task {said} and {name}, which is for {task}, do not go together. Leave one out.")
+        raise Mistake(f"--task {said} and {name}, which is for {task}, contradict each other. Leave one out.")
 
 
 def open_and_decide(
@@ -87,8 +88,7 @@ def open_and_decide(
 
 def stream_task(stream: Stream) -> Task:
     """What the labels of a stream make."""
-    from aggro.cli.reading import missing
-    from aggro.streams.tables.task import CLASSIFICATION, Task, task_of_labels
+    from aggro.streams.tables.task import Task, task_of_labels
 
     if stream.raw:
         return stream.task or Task(CLASSIFICATION, "no label was found")

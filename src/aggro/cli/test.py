@@ -27,18 +27,18 @@ def figures_of(
     *,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the confusion matrix and the calibration: .html, or .png."),
+        typer.Option(metavar="FILE", help="Plot the confusion matrix and calibration: .html or .png."),
         Writes(PLOT),
     ] = None,
     plugin: Plugins = None,
     as_json: Json = False,
     reading: Reading,
 ) -> None:
-    """Test a model on data that it has not learned from.
+    """Test a model on data that it was not trained on.
 
-    A classifier: the error, and the balanced error, which is the mean of all classes' errors; precision and recall of
-    each class; how rows of each class are predicted; log loss, AUC and calibration of the probabilities. A regressor:
-    R², mean absolute and root mean squared error. An outlier detector: the share of rows outside.
+    For a classifier: error, balanced error (the mean of the classes' errors), precision and recall of each class, the
+    confusion matrix, log loss, AUC and calibration. For a regressor: R², mean absolute error and RMSE. For an
+    outlier detector: the share of outliers.
     """
     if plot is not None:
         check_plot(plot)
@@ -49,11 +49,11 @@ def figures_of(
     for line in found["notes"]:
         print(line, file=sys.stderr)
     if not found["rows"]:
-        raise Mistake(f"{names_of(data)} has no row with a label to test on.")
+        raise Mistake(f"{names_of(data)} has no labelled rows to test on. Name the label column with --label.")
     task = task_of(learner)
     if plot is not None:
         if task != "classification":
-            raise Mistake("--plot draws a confusion matrix, which only a classifier has. Leave it out.")
+            raise Mistake("--plot needs a classifier, which has a confusion matrix. Leave it out.")
         draw(plot, names_of(data), found)
     if as_json:
         print(json_text({"model": str(model), "task": task, **found, "plot": plot and str(plot)}, indent=2))
@@ -66,6 +66,11 @@ def figures_of(
 def print_report(found: Mapping[str, Any]) -> None:
     """What came of a test, for people."""
     print(facts(report_lines(found)))
+    print_by_class(found)
+
+
+def print_by_class(found: Mapping[str, Any]) -> None:
+    """Precision and recall of each class, and the confusion matrix; nothing if there are no classes."""
     if "classes" in found:
         print_classes(found["classes"])
         print_confusion(found["confusion"])
@@ -92,7 +97,7 @@ def report_lines(found: Mapping[str, Any]) -> dict[str, str]:
             several = ", mean of all classes against the others" if len(found["classes"]) > 2 else ""
             lines["AUC"] = f"{found['auc']:.4f}{several}"
         if found["calibration_error"] is not None:
-            lines["ECE"] = f"{found['calibration_error']:.2%}, how far the probabilities are off on average"
+            lines["ECE"] = f"{found['calibration_error']:.2%}, the mean error of the probabilities"
     elif "outside" in found:
         lines["outside"] = f"{found['outside']:,} ({found['share_outside']:.2%})"
     else:
@@ -126,9 +131,9 @@ def print_confusion(confusion: Mapping[str, Any]) -> None:
             console(), [Column("class"), Column("taken for"), Column("rows", True)], rows, "The commonest mistakes"
         )
         return
-    columns = [Column("class, below it as"), *(Column(shown(name), number=True) for name in names)]
+    columns = [Column("true class"), *(Column(shown(name), number=True) for name in names)]
     lines = [Row([shown(name), *(f"{n:,}" for n in row)]) for name, row in zip(names, counts, strict=True)]
-    print_table(console(), columns, lines, "Rows of each class, and as what they are predicted")
+    print_table(console(), columns, lines, "Confusion matrix: true classes in rows, predictions in columns")
 
 
 def draw(path: Path, title: str, found: Mapping[str, Any]) -> None:
@@ -168,7 +173,7 @@ def page(title: str, found: Mapping[str, Any]) -> str:
     sections = [
         Section("Figures", "", figures),
         Section("Classes", "", each),
-        Section("Confusion matrix", "Rows of each class, and as what they are predicted.", matrix),
+        Section("Confusion matrix", "Confusion matrix: true classes in rows, predictions in columns.", matrix),
     ]
     if found["calibration"]:
         note = "Rows by the probability of the class that was predicted, and how many of them are right."

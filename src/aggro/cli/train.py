@@ -1,4 +1,4 @@
-"""``aggro train``: learn from files in one pass, or several, and save the model."""
+"""``aggro train``: train a model on files, in one pass or several, and save it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import MODEL, Reads, Writes
 from aggro.cli.passes import Run, Saved
 from aggro.cli.tasks import AUTO, LEARNERS, TaskOption, check_agrees, open_and_decide
+from aggro.cli.test import print_by_class
 
 FIRST_ROWS = 1000  # that a pipe is waited for, to guess what its columns are
 LEFT_OUT = {"bad_lines": "malformed line(s)", "unlabelled": "row(s) without a label"}
@@ -31,7 +32,7 @@ def train(
     *,
     model: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="Where to save the model."),
+        typer.Option(metavar="FILE", help="Save the model to this file."),
         Writes(MODEL, beside={ENDING: MODEL}, over=("from_",), held=True),
     ],
     learner: Annotated[
@@ -39,40 +40,40 @@ def train(
         typer.Option(
             metavar="NAME",
             autocompletion=complete_learners,
-            help="One of those below.  [default: PAClassifier or PARegressor, by the task]",
+            help="Train this learner; 'aggro learners' lists all.  [default: PAClassifier or PARegressor, by the "
+            "labels]",
         ),
     ] = None,
     task_: TaskOption = AUTO,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            autocompletion=complete_settings,
+            help="Set a parameter of the learner; repeatable.",
         ),
     ] = None,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="MODEL", help="Go on from this model instead of a new learner."),
+        typer.Option("--from", metavar="MODEL", help="Continue training this model."),
         Reads(),
     ] = None,
-    passes: Annotated[int, typer.Option(min=1, metavar="N", help="How often to go over the data.")] = 1,
+    passes: Annotated[int, typer.Option(min=1, metavar="N", help="Go over the data N times.")] = 1,
     test: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="Test the model on these afterwards; repeatable."),
+        typer.Option(metavar="DATA", help="Test the model on these data at the end; repeatable."),
         Reads(data=True),
     ] = None,
     checkpoint: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="ROWS", help="Save model and place in the data every so many rows; on Dask, after each pass."
-        ),
+        typer.Option(min=1, metavar="ROWS", help="Save a checkpoint every so many rows (on Dask: after each pass)."),
     ] = None,
     save_every: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="ROWS", help="Save the model every so many rows: for pipes (-) that go on for ever."
-        ),
+        typer.Option(min=1, metavar="ROWS", help="Save the model every so many rows; for pipes that never end."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint, if there is one.")] = False,
     dask: Dask = None,
     partition_bytes: PartitionBytes = None,
     mix: Mix = None,
@@ -80,14 +81,13 @@ def train(
     as_json: Json = False,
     reading: Reading,
 ) -> None:
-    """Learn from files, in constant memory, and save the model.
+    """Train a model on files, in one pass and constant memory.
 
-    Without a learner, the labels decide: a column of many different numbers gets PARegressor, other labels
-    PAClassifier. It is said why, and --task overrules it.
+    Without --learner the labels decide: many different numbers get PARegressor, other labels PAClassifier. aggro
+    says why, and --task overrules it.
 
-    Progress goes to stderr, a line at each power of two of rows: their mean loss, the mean since the line
-    before, and the share predicted wrongly before it was learned. On Dask there is a line after each pass, when
-    the models of all partitions are mixed; that is also when a checkpoint is saved, whatever its number says.
+    Progress goes to stderr at each power of two of rows: the mean loss, the mean loss since the line before, and the
+    share of rows predicted wrongly before they were learned. On Dask it comes after each pass.
     """
     check_dask(dask, partition_bytes, mix)
     stream: Any = None
@@ -117,9 +117,9 @@ def train(
         again = {"--checkpoint": checkpoint, "--resume": resume, "--passes": passes > 1, "--dask": dask}
         for what, said in again.items():
             if said:
-                raise Mistake(f"{what} needs data that can be read again: save {stream.sources[0].title} as a file.")
+                raise Mistake(f"{what} reads the data more than once: save {stream.sources[0].title} to a file first.")
     if resume and checkpoint is None:
-        raise Mistake("--resume goes with --checkpoint: give the command that was stopped, and --resume.")
+        raise Mistake("--resume needs --checkpoint: repeat the command that was stopped, and add --resume.")
     if test:
         open_data(test, reading, task=task)  # a mistake there should not cost the training
     how: dict[str, Any] = {"partition_bytes": partition_bytes or PARTITION_BYTES, "mix": mix or "rows"}
@@ -145,6 +145,8 @@ def train(
         for line in tested["notes"] if tested else ():
             print(line, file=sys.stderr)
         print(json_text(result, indent=2) if as_json else summary(result))
+        if tested and not as_json:
+            print_by_class(tested)
         sys.stdout.flush()
         checkpoints.forget()  # not before all is said: until then, the same command must not learn the rows again
 
@@ -158,7 +160,7 @@ def starting_learner(
         learner = make_learner(name or "PAClassifier", own)
         return (records_around(learner, of_records) if of_records else learner), reading
     if name or settings:
-        raise Mistake("--from brings its learner and parameters along: leave --learner and --set out.")
+        raise Mistake("--from takes learner and parameters from the model: leave --learner and --set out.")
     return load_to_read(model, reading)
 
 
@@ -166,7 +168,7 @@ def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
     """The learner as this stream needs it: tables are read by an encoder that is kept with the model."""
     if not stream.raw:
         if hasattr(learner, "estimator"):
-            raise Mistake(f"{stream.sources[0].title} is no table: leave --set {', '.join(OF_RECORDS)} out.")
+            raise Mistake(f"{stream.sources[0].title} is not a table: leave out --set {', '.join(OF_RECORDS)}.")
         return learner
     learner = learner if hasattr(learner, "estimator") else records_around(learner, [])
     from aggro.cli.reading import blaming_the_data

@@ -13,11 +13,11 @@ from aggro.cli.options import Json
 
 def warm(
     learners: Annotated[
-        list[str] | None, typer.Argument(metavar="[LEARNER]...", help="Learners by their names.  [default: all]")
+        list[str] | None, typer.Argument(metavar="[LEARNER]...", help="Compile for these learners.  [default: all]")
     ] = None,
     *,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes at once.  [default: one a core]")
+        int | None, typer.Option(min=1, metavar="N", help="Run N processes in parallel.  [default: one per core]")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -33,7 +33,9 @@ def warm(
     entries = [entry_of(name)[0] for name in learners or ()]
     for entry in entries:
         if entry.own is not None:
-            raise Mistake(f"{entry.name} is not of this library: its code is compiled in each process, and not kept.")
+            raise Mistake(
+                f"{entry.name} is not part of aggro: its code is compiled in each process and cannot be stored."
+            )
     used: set[str] = set()
     chosen = jobs([entry.name for entry in entries] or None)
     for number, (job, files) in enumerate(together(chosen, workers or os.cpu_count() or 1), 1):
@@ -41,7 +43,9 @@ def warm(
         if not as_json:
             print(f"{number}/{len(chosen)} {job}", flush=True)
     if not used:
-        raise Mistake("Compiled code cannot be kept here. Set NUMBA_CACHE_DIR to a folder that you alone can write to.")
+        raise Mistake(
+            "Compiled code cannot be stored here. Set NUMBA_CACHE_DIR to a folder that only you can write to."
+        )
     folder = os.path.dirname(min(used))
     size = sum(os.path.getsize(path) for path in used)
     if as_json:

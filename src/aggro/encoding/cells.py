@@ -62,13 +62,15 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     if hasattr(X, "tocsr"):
         raise TypeError("A sparse matrix has no columns of raw values. Give it to the learner itself, without records.")
     if isinstance(X, Mapping):
-        raise TypeError("This is one record; many are wanted here. Give a list of records, or call the method for one.")
+        raise TypeError("Expected many records, got one. Pass a list of records, or use learn_one or predict_one.")
     if is_arrow_table(X):
         return _arrow_columns(X), int(X.num_rows)
     if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
         return _frame(X), int(X.shape[0])
+    if hasattr(X, "tocsr"):
+        raise TypeError("A sparse matrix has no raw columns. Pass it to the learner inside, without RecordLearner.")
     if isinstance(X, str | bytes):
-        raise TypeError("This is one text; many are wanted here. Give a list of texts, or call the method for one.")
+        raise TypeError("Expected many texts, got one. Pass a list of texts, or use learn_one or predict_one.")
     if hasattr(X, "to_numpy"):  # one column of a frame
         X = validated(X)
         X = X.to_list() if hasattr(X, "to_list") else X.to_numpy()
@@ -113,7 +115,7 @@ def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
         names.update(dict.fromkeys(row))
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
+            raise TypeError(f"The field names of a record must be strings, got {name!r}.")
     return {name: [row.get(name) for row in rows] for name in names}
 
 

@@ -2,7 +2,8 @@
 
 A learner of this library counts its own mistakes row by row inside the compiled pass that learns, so
 its curve costs nothing and is exact. Estimators of other libraries are asked instead, through
-``predict`` and ``partial_fit``: they predict a block of rows, and then learn it.
+``predict`` and ``partial_fit``: they predict a block of rows, and then learn it. Learners made with ``aggro.update``
+predict and learn row by row.
 
 Blocks end where the stream's chunks end, and at powers of two, so that they start with one row and
 the early part of the curve is there too.
@@ -169,9 +170,10 @@ class Asking:
                 "columns by position."
             )
         for block in blocks(chunk, self.rows):
-            self.total += self.errors(block)
-            self.learn(block)
-            self.rows += block.n_rows
+            for part in single_rows(block) if getattr(self.estimator, "row_by_row", False) else (block,):
+                self.total += self.errors(part)
+                self.learn(part)
+                self.rows += part.n_rows
             self.points.add(self.rows, self.total)
 
     def errors(self, block: Chunk) -> float:
@@ -202,6 +204,11 @@ def kind_of(estimator: Any) -> tuple[bool, bool]:
     from sklearn.base import is_classifier, is_outlier_detector
 
     return bool(is_classifier(estimator)), bool(is_outlier_detector(estimator))
+
+
+def single_rows(chunk: Chunk) -> Iterator[Chunk]:
+    """The rows of a chunk, each by itself."""
+    return (chunk.some(slice(k, k + 1)) for k in range(chunk.n_rows))
 
 
 def blocks(chunk: Chunk, seen: int) -> Iterator[Chunk]:

@@ -18,6 +18,7 @@ class Settled:
     columns: dict[str, Column] | None = None  # raw tables: what each column is for
     raw_types: dict[str, Any] | None = None  # raw JSON Lines: the types of the fields; raw CSV: of label and weight
     nested: bool = False  # raw JSON Lines: whether some values are nested, and rows are flattened
+    nested_types: dict[str, Any] | None = None  # the types of their fields before that, where pyarrow can read them
     roles: Roles | None = None  # other tables: label, weight and texts
     types: Any = None  # other CSV and JSON Lines: the types of the columns
     task: Any = None  # raw tables with labels="either": whether the label is a class or a number, and why

@@ -12,7 +12,7 @@ from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.registry import Entry, learners
-from aggro.learners.shared.inside import parameters_of
+from aggro.learners.shared.inside import check_third_class, parameters_of
 from aggro.testing import (  # they enter their checks
     checks_frames,  # noqa: F401
     checks_mixing,  # noqa: F401
@@ -75,6 +75,11 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     for claim in unknown_claims(entry):
         raise ValueError(f"The contract of {entry.name} is about {claim!r}, which nothing claims.")
     given = {} if kind is learner else changed(learner)
+    if entry.task == "classification":
+        try:
+            check_third_class(kind(**given))
+        except ValueError as error:
+            raise ContractError(f"A classifier must take new classes at any row. {error}") from error
     passed: list[str] = []
     skipped: dict[str, str] = {}
     failed: list[str] = []

@@ -101,7 +101,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(root, monkeypatch):
     """A hardened container; for root, files stand in for folders that cannot be written to."""
     (root / "aggro").write_text("")
     monkeypatch.setattr(tempfile, "tempdir", str(root / "aggro"))
-    with pytest.warns(CompiledCodeWarning, match="each process compiles anew") as said:
+    with pytest.warns(CompiledCodeWarning, match="so each process compiles it again") as said:
         assert folder_for("one") is None
     assert str(root / "aggro") in str(said[0].message)
 
@@ -122,7 +122,7 @@ def test_where_no_home_can_be_written_to_it_runs_and_says_so(tmp_path):
     done = subprocess.run([sys.executable, "-c", HARDENED], env=told, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("CompiledCodeWarning") == 1
-    assert f"Compiled code is kept in {tmp_path}/aggro-{os.geteuid()}, since {tmp_path}/file" in done.stderr
+    assert f"Compiled code is stored in {tmp_path}/aggro-{os.geteuid()}, since {tmp_path}/file" in done.stderr
     assert list(tmp_path.glob("aggro-*/*/pointers_ascend-*.code"))
 
 

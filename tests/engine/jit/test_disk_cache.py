@@ -149,7 +149,7 @@ def test_what_cannot_be_replaced_is_compiled_and_said(whole, folder):
     place = entry(folder)
     place.unlink()
     (place / "occupied").mkdir(parents=True)
-    with pytest.warns(UserWarning, match="cannot be kept"):
+    with pytest.warns(UserWarning, match="cannot be stored in"):
         assert start() == (0, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once

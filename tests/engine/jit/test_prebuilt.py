@@ -81,10 +81,21 @@ def test_it_is_used_and_nothing_is_compiled(package):
     assert facts()["compiled code"] == f"1 kernels came with this package, for {prebuilt.level()}"
 
 
+def test_no_folder_is_looked_for_where_nothing_is_compiled(package, monkeypatch, recwarn):
+    """On a read-only file system that would warn of compiling, though nothing is compiled."""
+    monkeypatch.setattr(keeping, "home", lambda: pytest.fail("a folder was looked for"))
+    prebuilt.prebuilt.cache_clear()
+    keeping.came.cache_clear()
+    fresh = kernel(pointers_ascend.py_func)
+    assert fresh._cache.is_there(SIGNATURE, fresh.targetctx.codegen())
+    assert fresh(np.array([0, 2, 5]))
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("name", prebuilt.made_for("", ()))
 def test_what_was_made_for_something_else_is_not_used_and_that_is_said(package, name):
     write_list(package, **{name: "another"})
-    with pytest.warns(cache_folder.CompiledCodeWarning, match="anew"):
+    with pytest.warns(cache_folder.CompiledCodeWarning, match="is not used, and code is compiled here, since"):
         assert start() == (0, 1)
     assert name in facts()["compiled code"]
 

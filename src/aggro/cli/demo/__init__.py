@@ -18,14 +18,14 @@ __all__ = ["demo"]
 
 
 def demo(
-    rows: Annotated[int, typer.Option(min=100, help="Rows of the generated stream.")] = 200_000,
+    rows: Annotated[int, typer.Option(min=100, metavar="N", help="Generate this many rows.")] = 200_000,
     page: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to write the HTML page."), Writes(PAGE, unless="no_page")
+        Path, typer.Option(metavar="FILE", help="Write the HTML page to this file."), Writes(PAGE, unless="no_page")
     ] = Path("aggro-demo.html"),
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Stream numbers and raw records through the learners, beside scikit-learn's."""
+    """Compare aggro with scikit-learn on two generated streams: numbers and raw records."""
     from aggro.cli.demo import race, show, tickets
 
     with progress() as bar:

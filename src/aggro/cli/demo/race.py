@@ -30,11 +30,11 @@ class Standing:
     test_error: float
 
 
-def sklearn_classifier(C: float = 1.0, average: bool = False) -> Any:
+def sklearn_classifier(average: bool = False) -> Any:
     """scikit-learn's PA-I, as it is spelled since 1.8."""
     from sklearn.linear_model import SGDClassifier
 
-    return SGDClassifier(learning_rate="pa1", eta0=C, penalty=None, average=average, shuffle=False, random_state=0)
+    return SGDClassifier(learning_rate="pa1", eta0=1.0, penalty=None, average=average, shuffle=False, random_state=0)
 
 
 OURS = "PAClassifier()"
@@ -42,7 +42,6 @@ CONTENDERS: dict[str, Callable[[], Any]] = {
     OURS: PAClassifier,
     "scikit-learn pa1": sklearn_classifier,
     "scikit-learn pa1, averaged": lambda: sklearn_classifier(average=True),
-    "scikit-learn pa1, C = 0.01": lambda: sklearn_classifier(0.01),
 }
 
 

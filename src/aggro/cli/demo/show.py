@@ -12,7 +12,7 @@ from rich.text import Text
 from aggro import __version__
 from aggro.cli.console import console, fitted, json_text, shown
 from aggro.cli.demo.race import BEST, Standing
-from aggro.cli.demo.tickets import WRONG, Story
+from aggro.cli.demo.tickets import LAST, WRONG, Story, drift_at
 from aggro.cli.tables import Column, Row, print_table
 from aggro.evaluate.chart import Line, error_chart
 from aggro.evaluate.page import Section, Table, render
@@ -26,7 +26,7 @@ OURS, THEIRS = "RecordLearner(), records as they are", "scikit-learn pa1, hashed
 
 def titles(standings: Sequence[Standing], story: Story) -> tuple[str, str]:
     rows = standings[0].curve.n_rows
-    return f"Two-norm, {rows:,} rows × 20", f"Raw support tickets, {story.ours.n_rows:,} records"
+    return f"Numbers: two-norm, {rows:,} rows × 20", f"Raw records: support tickets, {len(story.ours.wrong):,} dicts"
 
 
 def speed(rows_per_second: float) -> str:
@@ -43,10 +43,37 @@ def cells(standing: Standing) -> tuple[str, str, str, str]:
 
 
 def story_lines(story: Story) -> list[str]:
-    """What became of the columns, and why one ticket got its label."""
-    roles = ", ".join(f"{name}: {role}" for name, role in story.roles.items())
+    """What became of the columns, of a new label, of drift and of few labels, and why one ticket got its label."""
+    rows = len(story.ours.wrong)
+    half, drift = rows // 2, drift_at(rows)
+    roles = ", ".join(f"{name} {role}" for name, role in story.roles.items())
     because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
-    return [f"Columns found: {roles}.", f"A new ticket is {story.said!r}, because of {because}."]
+    start = max(0, half - LAST)
+    return [
+        f"Columns: {roles}.",
+        f"New label from record {half:,} on; {noticed(story.drifts, half, drift)}.",
+        f"Two labels swap names at record {drift:,}; {noticed(story.drifts, drift, rows)}.",
+        f"With {story.few_labels:,} of the first {half:,} labels, those it asked for: "
+        f"{story.few.error(start, half):.1%} of the last {half - start:,} wrong; with all labels "
+        f"{story.ours.error(start, half):.1%}.",
+        f"A new ticket is {story.said!r}, because of {because}.",
+    ]
+
+
+def noticed(drifts: Sequence[int], start: int, stop: int) -> str:
+    """When a change was noticed, in words."""
+    found = [row for row in drifts if start < row <= stop]
+    return f"the model noticed {found[0] - start:,} records later" if found else "the model did not notice"
+
+
+def recent(story: Story) -> str:
+    return f"last {min(LAST, len(story.ours.wrong)):,}"
+
+
+def record_rows(story: Story) -> list[tuple[str, str, str]]:
+    """How both did on the raw records."""
+    both = ((OURS, story.ours), (THEIRS, story.theirs))
+    return [(name, f"{run.curve.error:.1%}", f"{run.recent:.1%}") for name, run in both]
 
 
 def screen(standings: Sequence[Standing], story: Story, page: Path | None) -> None:
@@ -58,8 +85,8 @@ def screen(standings: Sequence[Standing], story: Story, page: Path | None) -> No
         *(Column(name, number=True) for name in ("progressive error", "test error", "rows/s")),
     ]
     print_table(out, columns, [Row(cells(one), style="dim" if one.peer else "") for one in standings], numbers)
-    rows = [Row([OURS, f"{story.ours.error:.2%}"]), Row([THEIRS, f"{story.theirs.error:.2%}"], style="dim")]
-    print_table(out, [Column("learner"), Column("mistakes", number=True)], rows, records)
+    rows = [Row(cells, style=style) for cells, style in zip(record_rows(story), ("", "dim"), strict=True)]
+    print_table(out, [Column("learner"), Column("mistakes", True), Column(recent(story), True)], rows, records)
     for line in story_lines(story):
         out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False))
     if page is not None:
@@ -97,16 +124,17 @@ def html(standings: Sequence[Standing], story: Story) -> str:
         Section(
             records,
             "Generated: an id, a plan, an amount, a date and a note in words, some cells missing. The label “outage” "
-            f"first appears half-way, and {WRONG:.0%} of the labels are wrong. For scikit-learn the records were "
+            "first appears half-way, “billing” and “bug” swap their names after two thirds, and "
+            f"{WRONG:.0%} of the labels are wrong. For scikit-learn the records were "
             "hashed by hand, and all labels named at the start. " + " ".join(story_lines(story)),
             Table(
-                ("Learner", "Mistakes"),
-                [(OURS, f"{story.ours.error:.2%}"), (THEIRS, f"{story.theirs.error:.2%}")],
-                numbers=frozenset((1,)),
+                ("Learner", "Mistakes", recent(story).capitalize()),
+                record_rows(story),
+                numbers=frozenset((1, 2)),
                 peers=frozenset((1,)),
             ),
             error_chart(
-                [Line("RecordLearner()", story.ours), Line("scikit-learn, hashed", story.theirs, True)],
+                [Line("RecordLearner()", story.ours.curve), Line("scikit-learn, hashed", story.theirs.curve, True)],
                 measure="Mistakes so far",
                 percent=True,
             ),
@@ -127,10 +155,15 @@ def as_json(standings: Sequence[Standing], story: Story, page: Path | None) -> s
         }
         for one in standings
     ]
+    half = len(story.ours.wrong) // 2
     records = {
-        "rows": story.ours.n_rows,
-        "error": story.ours.error,
-        "hashed_error": story.theirs.error,
+        "rows": len(story.ours.wrong),
+        "error": story.ours.curve.error,
+        "recent_error": story.ours.recent,
+        "hashed_error": story.theirs.curve.error,
+        "hashed_recent_error": story.theirs.recent,
+        "few_labels": {"labels": story.few_labels, "error": story.few.error(max(0, half - LAST), half)},
+        "drifts": story.drifts,
         "columns": story.roles,
         "label": story.said,
         "because": dict(story.because),

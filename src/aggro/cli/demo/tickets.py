@@ -1,7 +1,7 @@
 """Support tickets as they come, generated: a plan, an amount, a date, a note in words, and cells that are missing.
 
 The note says most, in words that the outcomes share; plan, amount and weekday say the rest. One label in twenty is
-wrong, and "outage" is a label that appears half-way.
+wrong. "outage" is a label that appears half-way, and after two thirds "billing" and "bug" swap their names: drift.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from aggro import RecordLearner
+from aggro import ActiveLearner, PAClassifier, RecordLearner
 from aggro.evaluate import Curve
 from aggro.evaluate.curve import Points
 
-ROWS = 2000
+ROWS = 3000
 WRONG = 0.05
+LAST = 250  # records, by which it is judged how well a model has recovered
+FEW = 0.2  # of the labels
+SWAPPED = {"billing": "bug", "bug": "billing"}
 WORDS = {
     "billing": "refund charge invoice card twice paid money price month cancel",
     "bug": "crash error broken screen again update open report freeze button",
@@ -42,6 +45,7 @@ def tickets(rows: int = ROWS, seed: int = 0) -> Iterator[Ticket]:
     rng = np.random.default_rng(seed)
     start = date(2024, 1, 1)
     for k in range(rows):
+        names = SWAPPED if k >= drift_at(rows) else {}
         known = LABELS if k >= rows // 2 else LABELS[:-1]
         topic = known[int(rng.integers(len(known)))]
         own, count = WORDS[topic].split(), int(rng.integers(4, 12))
@@ -59,16 +63,41 @@ def tickets(rows: int = ROWS, seed: int = 0) -> Iterator[Ticket]:
             "opened": (start + timedelta(days=k // 12)).isoformat(),
             "note": " ".join(chosen),
         }
-        yield record, label
+        yield record, names.get(label, label)
+
+
+def drift_at(rows: int) -> int:
+    """The record from which on two labels have each other's name."""
+    return 2 * rows // 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """The mistakes of one learner, each record predicted before it was learned."""
+
+    curve: Curve
+    wrong: list[bool]
+
+    def error(self, start: int, stop: int) -> float:
+        """The share of mistakes among some of the records."""
+        return sum(self.wrong[start:stop]) / (stop - start)
+
+    @property
+    def recent(self) -> float:
+        """The share of mistakes among the last records."""
+        return self.error(max(0, len(self.wrong) - LAST), len(self.wrong))
 
 
 @dataclass(frozen=True)
 class Story:
     """What came of the raw records."""
 
-    ours: Curve
-    theirs: Curve  # hashed, with all labels named at the start
+    ours: Run
+    theirs: Run  # hashed, with all labels named at the start
+    few: Run  # with few labels, until the new label comes
+    few_labels: int
     roles: dict[str, str]  # what each column was taken for
+    drifts: list[int]  # records after which the model noticed that its error rose
     asked: dict[str, Any]  # one record
     said: str  # its label
     because: list[tuple[str, float]]  # the features that speak for it most
@@ -81,26 +110,41 @@ def learn(rows: int = ROWS) -> Story:
     ours = progressive(model.predict_one, model.learn_one, stream)
     asked = {"plan": "team", "amount": 12.5, "note": "hello nothing loads since the update, everyone is offline"}
     explained = model.explain_one(asked)
-    parts = sorted(explained.items(), key=lambda item: -item[1])[:4]
+    parts = sorted(explained.items(), key=lambda item: -item[1])[:3]
     roles = {name: str(getattr(column, "role", column)) for name, column in model.columns_.items()}
-    return Story(ours, hashed(stream), roles, asked, str(explained.label), parts)
+    few, labels = with_few_labels(stream[: rows // 2])
+    drifts = model.estimator_.drift_rows_.tolist()
+    return Story(ours, hashed(stream), few, labels, roles, drifts, asked, str(explained.label), parts)
 
 
-def progressive(predict: Any, learn: Any, stream: Iterable[Ticket]) -> Curve:
-    """The share of mistakes so far, at powers of two of rows and at the end."""
-    points, wrong, seen = Points(), 0, 0
+def with_few_labels(stream: list[Ticket]) -> tuple[Run, int]:
+    """The same learner with the labels that it asks for, and how many these are."""
+    model = RecordLearner(ActiveLearner(PAClassifier(), target_rate=FEW, random_state=0))
+    answers: list[str] = []
+
+    def take(record: dict[str, Any], label: str) -> None:
+        if model.query_one(record):
+            model.learn_one(record, label)
+            answers.append(label)
+
+    return progressive(model.predict_one, take, stream), len(answers)
+
+
+def progressive(predict: Any, learn: Any, stream: Iterable[Ticket]) -> Run:
+    """Predict each record and then learn it; the curve has points at powers of two of records and at the end."""
+    points, wrong = Points(), list[bool]()
     for record, label in stream:
-        wrong += predict(record) != label
+        wrong.append(bool(predict(record) != label))
         learn(record, label)
-        seen += 1
+        seen = len(wrong)
         if seen & (seen - 1) == 0 or seen % 250 == 0:
-            points.add(seen, float(wrong))
-    if points.rows and points.rows[-1] < seen:
-        points.add(seen, float(wrong))
-    return points.curve(0.0, "mistakes")
+            points.add(seen, float(sum(wrong)))
+    if points.rows and points.rows[-1] < len(wrong):
+        points.add(len(wrong), float(sum(wrong)))
+    return Run(points.curve(0.0, "mistakes"), wrong)
 
 
-def hashed(stream: Iterable[Ticket]) -> Curve:
+def hashed(stream: Iterable[Ticket]) -> Run:
     """scikit-learn's way for raw dicts: its feature hasher, words split by hand, all labels known from the start.
 
     Nothing else is prepared: amounts are not scaled, and ids and dates are hashed like words.

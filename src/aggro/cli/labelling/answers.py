@@ -107,7 +107,7 @@ def as_label(name: str, classes: Iterable[Any]) -> Any:
     except ValueError:
         if not known:
             return name
-        raise Mistake(f"The classes are numbers, and {name!r} is not a whole number.") from None
+        raise Mistake(f"The classes are numbers, so a new one must be a whole number, not {name!r}.") from None
 
 
 def classes_given(text: str | None) -> list[tuple[str, str | None]]:
@@ -123,7 +123,7 @@ def classes_given(text: str | None) -> list[tuple[str, str | None]]:
                 f"--classes {text!r}: write names, or name=key with one letter, between commas: ham=h,spam=s."
             )
         if name in dict(found):
-            raise Mistake(f"--classes {text!r}: {name!r} is there twice.")
+            raise Mistake(f"--classes {text!r}: {name!r} is given twice.")
         found.append((name, key or None))
     return found
 

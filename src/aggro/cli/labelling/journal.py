@@ -80,8 +80,8 @@ class Journal:
             except (ValueError, KeyError, TypeError) as error:
                 if number < len(lines):
                     raise Mistake(
-                        f"{self.path}, line {number}: this is not what aggro label writes. "
-                        "Mend the line, or move the file away to begin anew."
+                        f"{self.path}, line {number}: aggro label did not write this line. "
+                        "Correct it, or move the file away to start again."
                     ) from error
                 torn = line + b"\n" + torn  # the disk had the line's length, and not yet what is in it
         if torn:
@@ -91,10 +91,10 @@ class Journal:
             return
         self.run, *events = entries
         if "run" not in self.run or "do" in self.run:
-            raise Mistake(f"{self.path}, line 1: this is no journal of aggro label. Move the file away.")
+            raise Mistake(f"{self.path}, line 1: this is not a journal of aggro label. Move the file away.")
         for number, entry in enumerate(events, 2):
             if "run" in entry or (entry["do"] == UNDO and not self.events):
-                raise Mistake(f"{self.path}, line {number}: this does not belong here. Take the line out.")
+                raise Mistake(f"{self.path}, line {number}: this line does not belong here. Delete it.")
             self._take(entry)
 
     def _entry(self, line: bytes) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from aggro.learners.shared.inside import check_params, model_of, parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Stream
 
-AGAIN = "Give the command that began it, or move {journal} away to begin anew."
+AGAIN = "Repeat the command that began it, or move {journal} away to start again."
 OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0, "replay": 2000}
 DEVIATIONS = 1.0  # δ where scores are in units of their deviation
 
@@ -60,7 +60,7 @@ class Run:
         if loaded is None:
             begun = self.gated_anew()
         elif self.learner or self.settings:
-            raise Mistake(f"{self.model} is there, with its learner and parameters: leave --learner and --set out.")
+            raise Mistake(f"{self.model} exists and has its own learner and parameters: leave --learner and --set out.")
         else:
             begun = gated(loaded, self.asking)
         seeded = self._learn_seeds(begun)
@@ -219,7 +219,7 @@ def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> An
             setattr(active, name, value)
     else:
         if not isinstance(learner, Classifier):
-            raise Mistake(f"{type(learner).__name__} does not tell classes apart. Take a classifier.")
+            raise Mistake(f"{type(learner).__name__} is not a classifier. Choose one of 'aggro learners'.")
         if hashed is not None and parameters_of(learner)["n_features"] is None:
             setattr(learner, "n_features", 2**hashed)  # noqa: B010  which says how to hash, to whoever reads the model
         usual = {**OF_A_PERSON, "delta": DEVIATIONS} if asking.get("strategy") == "confidence" else OF_A_PERSON

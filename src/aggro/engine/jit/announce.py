@@ -14,6 +14,7 @@ from threading import Event, Thread, local
 from typing import Any
 
 PATIENCE = 1.0  # seconds before the word
+AT_EACH_START = "at each start"  # is code compiled where no folder can store it
 AGAIN = 0.25  # seconds until it is looked again, if code may still be found on disk
 
 Say = Callable[[str], Any]

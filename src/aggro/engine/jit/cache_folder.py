@@ -30,7 +30,7 @@ except ImportError:  # Windows
 
 FOLDERS = 8  # of other stamps stay
 IN_USE = "in-use"
-ADVICE = "Set NUMBA_CACHE_DIR to a folder that you alone can write to"
+ADVICE = "Set NUMBA_CACHE_DIR to a folder that only you can write to"
 
 
 class CompiledCodeWarning(UserWarning):
@@ -119,13 +119,13 @@ def folder_for(stamp: str) -> Path | None:
                 if is_new:
                     sweep(root, stamp)
                 if reasons:
-                    say(f"Compiled code is kept in {root}, since {' and '.join(reasons)}. {ADVICE}.")
+                    say(f"Compiled code is stored in {root}, since {' and '.join(reasons)}. {ADVICE}.")
                 return folder
         except OSError as error:
             reason = f"{error.filename or root} cannot be used ({error.strerror or error})"
         reasons.append(reason)
     why = " and ".join(reasons) or "there is no folder for it"
-    say(f"Compiled code is not kept, and each process compiles anew, since {why}. {ADVICE}.")
+    say(f"Compiled code cannot be stored, so each process compiles it again: {why}. {ADVICE}.")
     return None
 
 

@@ -33,7 +33,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import register_jitable
 
-from aggro.engine.jit.announce import announced
+from aggro.engine.jit.announce import AT_EACH_START, announced
 from aggro.engine.jit.private_names import is_there, options_there
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -109,7 +109,10 @@ def announcement(compiled: Any, signature: Any) -> str:
         what = f"the {learner} learners" + (" for sparse rows" if sparse else " for dense rows" if dense else "")
     elif place.startswith("aggro.streams."):
         what = "what reads files"
-    once = "once for this machine" if ON_DISK and isinstance(compiled._cache, KeptCode) else "once in this process"
+    once = "once in this process"
+    if ON_DISK and isinstance(compiled._cache, KeptCode):
+        stored = compiled._cache.cache_path is not None
+        once = "once for this machine" if stored else f"{AT_EACH_START}, as it cannot be stored here"
     return f"compiling {what}, {once}; it takes some seconds …"
 
 

@@ -48,7 +48,7 @@ WAYS: list[object] = []  # to compile, where there are several: see ``engine.jit
 def home() -> Path | None:
     """The folder of this process's stamp."""
     if not SOURCES:
-        say("Compiled code is not kept, and each process compiles anew, since the files of aggro cannot be read.")
+        say("The files of aggro cannot be read, so compiled code is not stored, and each process compiles it again.")
         return None
     return folder_for(stamp(SOURCES, *WAYS))
 
@@ -58,7 +58,7 @@ def came() -> Prebuilt:
     """The compiled code that came with this package; what somebody should know of it is said."""
     found = prebuilt(SOURCES, tuple(map(repr, WAYS)))
     if found.is_wrong:
-        say(f"Code is compiled anew, since {found.why}.")
+        say(f"The compiled code of this package is not used, and code is compiled here, since {found.why}.")
     return found
 
 
@@ -107,9 +107,15 @@ class KeptCode(NullCache):  # type: ignore[misc]
         return self.file(signature, (codegen.magic_tuple()[0], level(), ""))
 
     def is_there(self, signature: Any, codegen: Any) -> bool:
-        """Whether the code need not be compiled."""
+        """Whether the code need not be compiled.
+
+        Code that came with the package is looked for first: a process that compiles nothing needs no folder, and is not
+        warned that there is none.
+        """
+        if self.shipped(signature, codegen) in came().files:
+            return True
         path = self.path(signature, codegen)
-        return (path is not None and path.exists()) or self.shipped(signature, codegen) in came().files
+        return path is not None and path.exists()
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The code for arguments of these types, or None if it is not there or not whole."""
@@ -141,7 +147,10 @@ class KeptCode(NullCache):  # type: ignore[misc]
             write(path, MAGIC + checked(path.name, payload) + payload)
             USED.add(path)
         except OSError as error:
-            say(f"Compiled code cannot be kept in {path.parent}: {error.strerror or error}.")
+            say(
+                f"Compiled code cannot be stored in {path.parent} ({error.strerror or error}), so the next process "
+                "compiles it again."
+            )
 
 
 def compressed(parts: tuple[Any, ...]) -> bytes:
@@ -202,8 +211,10 @@ def take_turns(compiled: Any) -> None:
         # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
         with global_compiler_lock:
             codegen = compiled.targetctx.codegen()
+            if compiled._cache.is_there(signature, codegen):
+                return compile_or_load(signature)
             path = compiled._cache.path(signature, codegen)
-            if path is None or compiled._cache.is_there(signature, codegen):
+            if path is None:
                 return compile_or_load(signature)
             try:
                 turn = path.with_suffix(".turn").open("w")

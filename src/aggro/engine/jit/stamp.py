@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 ASIDE = {
     *("cli", "distributed", "estimators", "evaluate", "export", "interop", "mixing", "plot", "published"),
     *("serve", "testing", "theory"),
-    *("warm.py", "client.py", "__main__.py"),
+    *("warm.py", "client.py", "prototype.py", "__main__.py"),
 }
 FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 

@@ -31,13 +31,12 @@ def as_record(x: Any) -> Mapping[str, Any]:
         return {"": x}
     if not isinstance(x, Mapping):
         raise TypeError(
-            f"One record must be a dict of named values, or a text; got {type(x).__name__}. Many go to partial_fit and "
-            "predict."
+            f"One record must be a dict or a text, got {type(x).__name__}. Pass many records to partial_fit or predict."
         )
     if {*map(type, x)} != {str}:
         for name in x:
             if not isinstance(name, str):
-                raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
+                raise TypeError(f"The field names of a record must be strings, got {name!r}.")
     return x
 
 

@@ -335,7 +335,9 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         self._check_params()
         inner = self._copy_of_estimator(y)
         if inner.__dict__.get("warm_start"):
-            raise ValueError("fit starts anew, so warm_start=True means nothing inside. Call partial_fit to go on.")
+            raise ValueError(
+                "fit starts from scratch, so warm_start=True inside has no effect. Call partial_fit to continue."
+            )
         encoder = self.new_encoder()
         rows = self._learned(encoder, X, y, sample_weight)
         given = (rows.X,) if task_of(inner) == "outlier" else (rows.X, rows.y)
@@ -379,7 +381,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
                 elif isinstance(inner, Learner) and task_of(inner) == "classification":
                     inner._partial_fit(rows.X, rows.y, rows.weight, classes, None, True)
                 else:
-                    raise ValueError(f"{type(inner).__name__} takes classes as they come: leave classes= out.")
+                    raise ValueError(f"{type(inner).__name__} finds new classes by itself: leave classes= out.")
             except BaseException:
                 encoder.restore(mark)
                 raise
@@ -429,7 +431,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             warnings.warn(
-                f"The table lacks {len(missing)} of the columns that were learned from, and they count as missing: "
+                f"The table lacks {len(missing)} of the columns that the model was trained on; they count as missing: "
                 f"{shown}.",
                 UserWarning,
                 stacklevel=5,

@@ -44,6 +44,6 @@ def bad_value(X: np.ndarray | CSR, row: int, names: list[Any] | None, low: float
 def bad_state() -> ValueError:
     """The error for a model that cannot tell what a row of finite values scores."""
     return ValueError(
-        "Input X is finite, and yet this model has no finite score for it: its own numbers are too large, or have been "
+        "Input X is finite, but the model's score for it is not: its own numbers are too large, or have been "
         "damaged. Nothing was learned from this call. Load an earlier state, or fit anew."
     )

@@ -46,6 +46,11 @@ def check_params(learner: Any) -> None:
     learner._check_params()
 
 
+def check_third_class(learner: Any) -> None:
+    """Refuse a classifier whose rule has no score for a third class."""
+    learner._check_third_class()
+
+
 def starts_at_random(kind: Any) -> bool:
     """Whether models of this class start at random."""
     return bool(kind._random)

@@ -89,10 +89,10 @@ class Store:
         try:
             return self.rows[id]
         except (KeyError, TypeError):
-            gone = f", or is among the {self.expired:,} that expired" if self.expired else ""
+            gone = f", or is one of {self.expired:,} rows that expired" if self.expired else ""
             raise KeyError(
-                f"No row with the id {id!r} waits for a label: it was never predicted with that id, has its "
-                f"label{gone}. {len(self.rows):,} wait."
+                f"No row with the id {id!r} is waiting for a label: it was never predicted with that id, has its label "
+                f"already{gone}. {len(self.rows):,} row(s) are waiting."
             ) from None
 
     def done(self, id: Any, wrong: bool | None, absolute: float) -> None:

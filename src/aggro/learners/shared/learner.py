@@ -519,6 +519,8 @@ class Learner(Settable, OneRow, Columns, Counted):
         route.begin(X, order, s)
         # Labels come first: the state must have room for a class before its first row is learned.
         after, targets, s, firsts = self._encode(labels, y, s)
+        if len(labels.codes) <= 2 < len(after.codes):
+            self._check_third_class()
         state = self._own_state(model, state, after)
         s, order, params = frozen(s), frozen(order), model.params
         stretches = route.stretches(self, labels, after, y, targets, firsts)
@@ -580,3 +582,15 @@ class Learner(Settable, OneRow, Columns, Counted):
         elif models > state.tally.classes.shape[0]:
             state = rule.grow(state, params, width, models)
         return state, params
+
+    def _check_third_class(self) -> None:
+        """Refuse a third class if the rule, of a learner of one's own, has no score for it."""
+        rule = self._rule_for(3)
+        scores = rule.columns(rule.init(self._params_for(rule), 1, self._models(3)))
+        if scores < 3:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} can tell two classes apart, and a third one came: its rule writes {scores} score(s). Wrap it, "
+                f"OneVsRestClassifier({name}()) from sklearn.multiclass; or let _rule_for(3) return a rule that writes "
+                "a score for each class."
+            )

@@ -76,6 +76,7 @@ class OneRow(TakesLaterLabels):
     _fitted: Any
     _widen: Any
     _with_room: Any
+    _check_third_class: Any
     on_drift: Any
     _rule_for: Any
     _encode_one: Any
@@ -200,6 +201,8 @@ class OneRow(TakesLaterLabels):
             self._widen(model)
             if labels is not model.labels:
                 classes = len(labels.codes)
+                if classes == 3:
+                    self._check_third_class()
                 rule = self._rule_for(classes)
                 state, params = self._with_room(model.state, model.params, rule, model.width, classes)
                 model.swap(state, params, labels, model.width)

@@ -17,6 +17,7 @@ words, is left as it is, and then no column that can be learned from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ MOST_PLACES = 4096  # numbers in a list that becomes columns
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 NESTED = frozenset({dict, *LISTS})
-FLAT = frozenset({float, int, str, bool, type(None)})
+PLAIN = frozenset({str, int, float, bool, type(None)})
+WORDS = frozenset({str, type(None)})
+NUMBERS = frozenset({int, float})
 
 
 def is_nested(cell: Any) -> bool:
@@ -38,10 +41,54 @@ def is_nested(cell: Any) -> bool:
 
 
 def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One record, flattened; ``known`` are the columns that there are, by name, with their roles."""
-    if FLAT.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
+    """One record, flattened; ``known`` are the columns that there are, by name, with their roles.
+
+    The result is that of :func:`flat` for a table of this one row, without its lists of one cell.
+    """
+    if NESTED.isdisjoint(map(type, record.values())) and not any(map(is_nested, record.values())):
         return record
-    return {name: cells[0] for name, cells in flat({name: [cell] for name, cell in record.items()}, known).items()}
+    found: dict[str, Any] = {}
+    for name, cell in record.items():
+        if type(cell) in PLAIN or not is_nested(cell):
+            found[name] = cell
+            continue
+        inside: dict[str, Any] = {}
+        _flatten_cell(inside, name, cell, known, 0)
+        for child, value in inside.items():
+            if child == name or child not in record:  # a field that is called «user.country» counts
+                found[child] = value
+    return found
+
+
+def _flatten_cell(found: dict[str, Any], name: str, cell: Any, known: Mapping[str, Any], depth: int) -> None:
+    """Put what is in one cell into ``found``, under flat names."""
+    cell = _plain(cell)
+    if depth > DEEPEST or not is_nested(cell):
+        found[name] = cell
+    elif isinstance(cell, Mapping):
+        for key, value in cell.items():
+            if type(value) in PLAIN:
+                found[f"{name}.{key}"] = value
+            else:
+                _flatten_cell(found, f"{name}.{key}", value, known, depth + 1)
+    else:
+        _flatten_list(found, name, cell, known, depth)
+
+
+def _flatten_list(found: dict[str, Any], name: str, cell: list[Any], known: Mapping[str, Any], depth: int) -> None:
+    """Put a list into ``found``: as columns, as a bag, or as the fields of the records in it."""
+    kinds = {*map(type, cell)}
+    if kinds <= WORDS:
+        found[name] = bag(cell)
+    elif kinds <= NUMBERS and _is_vector(name, [cell], known):
+        for place in range(min(len(cell), MOST_PLACES)):
+            found[f"{name}.{place}"] = cell[place]
+    elif any(isinstance(item, Mapping) for item in cell):
+        for key in dict.fromkeys(key for item in cell if isinstance(item, Mapping) for key in item):
+            inside = [item.get(key) for item in cell if isinstance(item, Mapping)]
+            _flatten_cell(found, f"{name}.{key}", inside, known, depth + 1)
+    else:  # kinds that are rare: numbers of NumPy, lists in lists
+        found.update({child: cells[0] for child, cells in _lists(name, [cell], known, depth).items()})
 
 
 def flat(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,23 +159,35 @@ def _lists(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) ->
     if any(isinstance(item, list) for item in items):
         return {name: cells}
     if all(isinstance(item, int | float | np.number) and not isinstance(item, bool) for item in items) and items:
-        longest = max(map(len, lists))
-        if f"{name}.0" in known or (name not in known and _one_length(lists) and longest <= MOST_PLACES):
-            places = range(min(longest, MOST_PLACES))
+        if _is_vector(name, lists, known):
+            places = range(min(max(map(len, lists)), MOST_PLACES))
             return {f"{name}.{k}": [cell[k] if k < len(cell) else None for cell in lists] for k in places}
     return {name: [None if cell is None else bag(items) for cell, items in zip(cells, lists, strict=True)]}
 
 
-def _one_length(lists: Iterable[Sequence[Any]]) -> bool:
-    return len({len(cell) for cell in lists if len(cell)}) == 1
+def _is_vector(name: str, lists: Sequence[Sequence[Any]], known: Mapping[str, Any]) -> bool:
+    """Whether lists of numbers become columns: if they did before, or are new and of one length."""
+    if f"{name}.0" in known or name in known:
+        return f"{name}.0" in known
+    lengths = {len(cell) for cell in lists if len(cell)}
+    return len(lengths) == 1 and max(lengths) <= MOST_PLACES
 
 
 def bag(items: Iterable[Any]) -> str:
     """The items of a list as text, each of them one word."""
-    return BAG + " ".join(_word(item) for item in items if item is not None)
+    return BAG + " ".join(word(item) for item in items if item is not None)
 
 
-def _word(item: Any) -> str:
-    text = str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+def word(item: Any) -> str:
+    """An item of a list as one word; a long text as its words."""
+    if isinstance(item, str):
+        return _word_of(item)
+    return _word_of(str(int(item)) if isinstance(item, float) and item.is_integer() else str(item))
+
+
+@lru_cache(4096)
+def _word_of(text: str) -> str:
+    if text.isalnum():
+        return text
     words = "".join(letter if letter.isalnum() or ord(letter) > 127 else " " for letter in text).split()
     return " ".join(words) if len(words) > LONG_ITEM else GLUE.join(words)

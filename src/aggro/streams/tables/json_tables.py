@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
 from aggro.streams.tables.encode import EXACT, Roles, check_columns, encode
 from aggro.streams.tables.flatten import flat, flat_record, is_nested
+from aggro.streams.tables.flatten_arrow import flat_array, types_of
 from aggro.streams.tables.raw import (
     Columns,
     looked_at,
@@ -70,6 +71,7 @@ def json_columns(stream: Stream) -> dict[str, Column]:
     names = list(dict.fromkeys(name for row in rows for name in row))
     outer = {*names}
     cells: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+    outside = cells
     if any(is_nested(cell) for column in cells.values() for cell in column):
         stream.settled.nested = True
         cells = flat(cells, stream.options["columns"] or {})
@@ -77,6 +79,9 @@ def json_columns(stream: Stream) -> dict[str, Column]:
     inner = {name for name in names if name not in outer}
     columns = settled_columns(stream, names, cells, inner=inner)
     stream.settled.raw_types = {name: _type_of(cells[name], column.role) for name, column in columns.items()}
+    if stream.settled.nested:
+        kinds = {name: stream.settled.raw_types[name] for name in wanted(columns)}
+        stream.settled.nested_types = types_of(outside, kinds)
     return columns
 
 
@@ -205,7 +210,7 @@ class JsonReader:
         return row if isinstance(row, str) else self._misfit(row, self.schema)
 
     @staticmethod
-    def _misfit(row: dict[str, Any], schema: Any) -> str | None:
+    def _misfit(row: Mapping[str, Any], schema: Any) -> str | None:
         for field in schema:
             value = row.get(field.name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -231,6 +236,11 @@ class RawJsonReader(JsonReader):
         strict = {self.label, of_role(columns, Role.WEIGHT)}
         # A label that is now a number, now a word, is read as words.
         self._strict = pa.schema([(n, kind) for n, kind in types.items() if n in strict and kind != pa.string()])
+        outside = stream.settled.nested_types
+        can_parse = outside is not None and self._ignores_new and (self.label is None or self.label in outside)
+        # Fields such as «user.city» beside {"user": {"city": ...}} count, wherever they appear: they are looked for.
+        self._nested_schema = pa.schema([*{**outside, **types, **outside}.items()]) if can_parse and outside else None
+        self._outside = outside or {}
 
     def rows(self, table: Any) -> tuple:
         """(X, y, weight, names)"""
@@ -240,13 +250,28 @@ class RawJsonReader(JsonReader):
         import pyarrow as pa
 
         with suppress(pa.ArrowInvalid):
-            if self._nested:
-                return self._by_python(block.bytes())
-            text = block.bytes()
-            table = self._parse(text, self.schema)
-            table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(self.schema, kind)))
-            return Table(self._in_order(table), [])
+            text, schema = block.bytes(), self._nested_schema if self._nested else self.schema
+            if schema is not None:
+                table = self._parse(text, schema)
+                table = exact_labels(table, self.label, lambda kind: self._parse(text, self._labelled(schema, kind)))
+                return Table(self._flat(table) if self._nested else self._in_order(table), [])
         return self._by_python(block.bytes())
+
+    def _flat(self, table: Any) -> Any:
+        """The table without nested columns."""
+        import pyarrow as pa
+
+        found: dict[str, Any] = {}
+        for name in table.column_names:
+            column = table.column(name)
+            if name in self._outside:
+                inside = flat_array(name, column, self.columns)
+                if inside is None:
+                    raise pa.ArrowInvalid(f"the field {name!r} must be flattened row by row")
+                found |= inside
+            elif column.null_count < len(column):
+                raise pa.ArrowInvalid(f"a field is called {name!r}, and another one has it inside")
+        return pa.table(found)
 
     def _in_order(self, table: Any) -> Any:
         if not self._all:
@@ -261,19 +286,23 @@ class RawJsonReader(JsonReader):
         """
         import pyarrow as pa
 
-        rows: list[dict[str, Any]] = []
+        rows: list[Any] = []
         bad = []
+        deep = shape_of(text)[1] > DEEPEST  # else no line is, and none is looked at by itself
         for number, line in enumerate(text.split(b"\n")):
             if not line.strip(b" \t\r"):
                 continue
-            row = _object(line)
-            if isinstance(row, dict) and self._nested:
-                row = dict(flat_record(row, self.columns))
-            what = row if isinstance(row, str) else self._misfit(row, self._strict)
-            if isinstance(row, dict) and what is None:
+            row: Any = _object(line, deep)
+            if isinstance(row, str):
+                bad.append((number, row))
+                continue
+            if self._nested:
+                row = flat_record(row, self.columns)
+            what = self._misfit(row, self._strict)
+            if what is None:
                 rows.append(row)
             else:
-                bad.append((number, str(what)))
+                bad.append((number, what))
         if not rows:
             return Table(pa.table({}), bad)
         names = list(self.schema.names)
@@ -288,9 +317,9 @@ class RawJsonReader(JsonReader):
         return self.schema.field(name).type if known else _type_of(cells, Role.NUMBER)
 
 
-def _object(line: bytes) -> dict[str, Any] | str:
-    """The object on a line, or what is wrong with it."""
-    if shape_of(line)[1] > DEEPEST:
+def _object(line: bytes, deep: bool = True) -> dict[str, Any] | str:
+    """The object on a line, or what is wrong with it; its brackets are counted only if they may be too ``deep``."""
+    if deep and shape_of(line)[1] > DEEPEST:
         return TOO_DEEP
     try:
         row = json.loads(line.decode())

@@ -34,7 +34,8 @@ from aggro.streams.tables.encode import (
     lengths,
     plain_columns,
 )
-from aggro.streams.tables.flatten import MOST_PLACES, flat
+from aggro.streams.tables.flatten import flat
+from aggro.streams.tables.flatten_arrow import flat_array
 from aggro.streams.tables.parquet_pages import Group, check_pages, row_groups
 from aggro.streams.tables.raw import (
     CHECKED_THROUGH,
@@ -194,26 +195,10 @@ def flat_table(table: Any, known: Columns) -> Any:
         if not is_nested(column.type):
             found[name] = column
             continue
-        for child, cells in (_vector(name, column) or flat({name: column}, known)).items():
+        inside = flat_array(name, column, known)
+        for child, cells in (flat({name: column}, known) if inside is None else inside).items():
             found.setdefault(child, cells if isinstance(cells, pa.Array) else _array(cells))
     return pa.table(found)
-
-
-def _vector(name: str, column: Any) -> dict[str, Any] | None:
-    """Lists of as many numbers each as columns, at once; None for others."""
-    import pyarrow as pa
-
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    kind = column.type
-    if pa.types.is_struct(kind) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
-        return None
-    counts = np.unique(column.value_lengths().to_numpy(zero_copy_only=False))
-    values = column.flatten()
-    if len(counts) != 1 or column.null_count or values.null_count or not 0 < counts[0] <= MOST_PLACES:
-        return None
-    cells = np.ascontiguousarray(values.to_numpy(zero_copy_only=False).astype(np.float64).reshape(len(column), -1).T)
-    return {f"{name}.{k}": pa.array(row) for k, row in enumerate(cells)}
 
 
 def _array(cells: list[Any]) -> Any:

@@ -197,9 +197,10 @@ def _column(name: str, cells: Sequence[Any], role: Role | None, said: Said) -> C
     if role is Role.DATE:
         pattern = date_pattern(texts, said.dayfirst) or ISO
     if role in (Role.NUMBER, Role.LABEL, Role.WEIGHT) and texts and any(as_number(text) is None for text in texts):
-        found = written_numbers.guess_style(texts, said.decimal, said.thousands)
-        if role is not Role.LABEL or found.cells >= NEARLY_ALL * len(texts):
-            pattern = found.pattern if found.cells else ""
+        pattern = _number_pattern(texts, said)
+        read = sum(as_number(text, pattern or None) is not None for text in texts)
+        if role is Role.LABEL and read < NEARLY_ALL * len(texts):
+            pattern = ""
     return Column(name, role, "as said", True, pattern)
 
 

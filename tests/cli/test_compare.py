@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from helpers.runner import good, mistake, run
+from helpers.runner import good, mistake
 
 
 def test_errors_are_those_of_training_alone(svm, tmp_path):

@@ -136,7 +136,7 @@ def test_a_file_of_another_kind_is_not_replaced(words, output, text, files, tmp_
         existing = path.with_name(path.name + ending)
         existing.write_bytes(text)
         said = mistake(*arguments(words, files, output, path))
-        assert f"{existing} exists and is not {'a' if use.kind is not PREDICTIONS else 'p'}" in said
+        assert f"{existing} exists and is not {use.files(path)[existing].name}" in said
         assert existing.read_bytes() == text
         existing.unlink()
 

@@ -21,6 +21,7 @@ from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
 from aggro.cli.data import data
 from aggro.cli.demo import demo
 from aggro.cli.export import export
+from aggro.cli.follow import follow
 from aggro.cli.help import Group, help_width
 from aggro.cli.label import label
 from aggro.cli.learners import list_learners
@@ -50,6 +51,7 @@ app.command(short_help="Find the best learner and settings.")(sweep)
 app.command("learners", short_help="List learners, or the parameters of one.")(list_learners)
 app.command(short_help="Show what is in a model file.")(show)
 app.command(short_help="Serve models over HTTP; they go on learning.")(serve)
+app.command(short_help="Learn from a Redis stream or a Kafka topic.")(follow)
 app.command(short_help="Export a model as ONNX.")(export)
 app.command(short_help="Compile learners ahead of time.")(warm)
 app.add_typer(token, name="token", short_help="Manage the tokens that aggro serve accepts.")

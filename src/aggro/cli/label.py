@@ -19,7 +19,7 @@ import typer
 from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import JOURNAL, LABELLED, MODEL, Reads, Writes
+from aggro.cli.outputs import JOURNAL, MODEL, Reads, Writes
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def label(
     export: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the labelled rows to a .csv, .tsv or .jsonl file."),
-        Writes(PREDICTIONS),
+        Writes(LABELLED),
     ] = None,
     plugin: Plugins = None,
     as_json: Json = False,

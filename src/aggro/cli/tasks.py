@@ -88,6 +88,7 @@ def open_and_decide(
 
 def stream_task(stream: Stream) -> Task:
     """What the labels of a stream make."""
+    from aggro.cli.reading import missing
     from aggro.streams.tables.task import Task, task_of_labels
 
     if stream.raw:

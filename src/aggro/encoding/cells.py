@@ -60,15 +60,13 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     if isinstance(X, Ready):
         return X, X.shape[0]  # type: ignore[return-value]
     if hasattr(X, "tocsr"):
-        raise TypeError("A sparse matrix has no columns of raw values. Give it to the learner itself, without records.")
+        raise TypeError("A sparse matrix has no raw columns. Pass it to the learner inside, without RecordLearner.")
     if isinstance(X, Mapping):
         raise TypeError("Expected many records, got one. Pass a list of records, or use learn_one or predict_one.")
     if is_arrow_table(X):
         return _arrow_columns(X), int(X.num_rows)
     if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
         return _frame(X), int(X.shape[0])
-    if hasattr(X, "tocsr"):
-        raise TypeError("A sparse matrix has no raw columns. Pass it to the learner inside, without RecordLearner.")
     if isinstance(X, str | bytes):
         raise TypeError("Expected many texts, got one. Pass a list of texts, or use learn_one or predict_one.")
     if hasattr(X, "to_numpy"):  # one column of a frame

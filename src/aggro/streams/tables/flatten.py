@@ -45,7 +45,7 @@ def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[
 
     The result is that of :func:`flat` for a table of this one row, without its lists of one cell.
     """
-    if NESTED.isdisjoint(map(type, record.values())) and not any(map(is_nested, record.values())):
+    if PLAIN.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
         return record
     found: dict[str, Any] = {}
     for name, cell in record.items():

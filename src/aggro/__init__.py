@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
 
 if TYPE_CHECKING:
     from aggro import distributed as distributed
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from aggro import theory as theory
     from aggro.engine.user_steps import step as step
     from aggro.estimators.active import ActiveLearner as ActiveLearner
+    from aggro.estimators.auto import AutoClassifier as AutoClassifier
+    from aggro.estimators.auto import AutoRegressor as AutoRegressor
     from aggro.estimators.feature_maps import FOGDClassifier as FOGDClassifier
     from aggro.estimators.feature_maps import NOGDClassifier as NOGDClassifier
     from aggro.estimators.first_order import ALMAClassifier as ALMAClassifier
@@ -64,6 +66,8 @@ __all__ = [
     "AROWClassifier",
     "AROWRegressor",
     "ActiveLearner",
+    "AutoClassifier",
+    "AutoRegressor",
     "KernelPAClassifier",
     "KernelPARegressor",
     "PAClassifier",
@@ -106,7 +110,7 @@ if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
             return import_module(f"aggro.{name}")
         if name in _FUNCTIONS:
             return getattr(import_module(_FUNCTIONS[name]), name)
-        if any(entry.name == name for entry in (*LEARNERS, ACTIVE, RECORDS)):
+        if any(entry.name == name for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS)):
             return getattr(import_module("aggro.estimators"), name)
         raise AttributeError(f"module 'aggro' has no attribute {name!r}")
 

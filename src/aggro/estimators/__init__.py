@@ -11,10 +11,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, OWN, RECORDS, Entry
 
 if TYPE_CHECKING:
     from aggro.estimators.active import ActiveLearner as ActiveLearner
+    from aggro.estimators.auto import AutoClassifier as AutoClassifier
+    from aggro.estimators.auto import AutoRegressor as AutoRegressor
     from aggro.estimators.feature_maps import FOGDClassifier as FOGDClassifier
     from aggro.estimators.feature_maps import NOGDClassifier as NOGDClassifier
     from aggro.estimators.first_order import ALMAClassifier as ALMAClassifier
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from aggro.estimators.second_order import SCWClassifier as SCWClassifier
     from aggro.estimators.uniclass import PAUniclass as PAUniclass
 
-__all__ = [entry.name for entry in (*LEARNERS, ACTIVE, RECORDS)]
+__all__ = [entry.name for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS)]
 
 
 def estimator_of(entry: Entry) -> type[Any]:
@@ -62,7 +64,7 @@ def estimator_of(entry: Entry) -> type[Any]:
 if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
 
     def __getattr__(name: str) -> Any:
-        for entry in (*LEARNERS, ACTIVE, RECORDS, *OWN.values()):
+        for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS, *OWN.values()):
             if entry.name == name:
                 return estimator_of(entry)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -64,13 +64,17 @@ LEARNERS = (
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself
 RECORDS = Entry("RecordLearner", "records", "classification")  # and around any learner, for raw records
+AUTO = (  # several learners that vote: no rule of their own, so they are not among those above
+    Entry("AutoClassifier", "auto", "classification"),
+    Entry("AutoRegressor", "auto", "regression"),
+)
 
 OWN: dict[str, Entry] = {}  # what this process has registered
 
 
 def learners() -> tuple[Entry, ...]:
     """Every learner there is: the library's, and those from outside it."""
-    return (*LEARNERS, *OWN.values())
+    return (*LEARNERS, *AUTO, *OWN.values())
 
 
 def find(name: str) -> Entry:

@@ -16,8 +16,11 @@ from aggro.learners.shared.inside import innermost, model_of
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def recent_error(tally: Tally) -> float:
-    """The mean error of the last rows: of full blocks, up to about a thousand rows, and of the incomplete block."""
+def recent_sums(tally: Tally) -> tuple[float, float]:
+    """How many the last rows are, of full blocks up to about a thousand and of the incomplete block, and their errors.
+
+    An error is a mistake, or of learners without classes a loss.
+    """
     numbers = tally.classes.shape[0] == 1
     rows, errors = float(tally.marks[FILLED]), float(tally.sums[LOSS if numbers else WRONG])
     for back in range(1, BLOCKS + 1):
@@ -26,7 +29,13 @@ def recent_error(tally: Tally) -> float:
             break
         rows += block[ROWS]
         errors += block[LOSSES if numbers else ERRORS]
-    return float(errors / rows) if rows else float("nan")
+    return rows, float(errors)
+
+
+def recent_error(tally: Tally) -> float:
+    """The mean error of the last rows: of full blocks, up to about a thousand rows, and of the incomplete block."""
+    rows, errors = recent_sums(tally)
+    return errors / rows if rows else float("nan")
 
 
 def drifts_in(marks: np.ndarray) -> np.ndarray:

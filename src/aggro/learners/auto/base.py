@@ -1,0 +1,365 @@
+"""What the two voting learners share: passes over rows, and the vote.
+
+Rows go through in blocks whose borders depend on the number of rows seen alone. The candidates first predict a block,
+which is counted, and then learn it. Whether a candidate votes, rests or steps aside is decided where the number of rows
+seen is a multiple of ``REVIEW``, by counters that the candidates themselves keep row by row. So the candidates and
+their weights are the same however the stream is chunked. Only the counters of the vote itself depend on it a little: a
+block that is cut by the end of a chunk is predicted in two parts.
+"""
+
+from __future__ import annotations
+
+import copy
+from time import perf_counter
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from aggro.engine.random import permutation
+from aggro.engine.rows import CSR
+from aggro.engine.rule import SEEN, Tally, copy_state
+from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix
+from aggro.learners.auto.counting import end_block, to_block_end
+from aggro.learners.auto.state import ENTRIES, USED, VOTE, VoteModel, VoteParams, VoteState
+from aggro.learners.auto.vote import EVERY, STRETCH, hopeless, weights_of
+from aggro.learners.shared import inputs
+from aggro.learners.shared.features import Features
+from aggro.learners.shared.inside import task_of
+from aggro.learners.shared.labels import NO_LABELS, Labels
+from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model, View
+from aggro.learners.shared.one_row import Explanation
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.shared.row_blocks import taken
+
+REVIEW = 1024  # rows between two looks at how candidates stand
+WIDE, FILLED = 2000, 0.1  # rows with so many columns, of which fewer than this share have an entry, are for linear ones
+
+
+STANDS = ("votes", "rests", "aside")
+
+
+class Learners:
+    """A constraint: a list of learners, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        if value is None:
+            return True
+        return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, Learner) for one in value)
+
+    def __str__(self) -> str:
+        return "a list of learners of aggro or None"
+
+
+class Standing(NamedTuple):
+    """How one candidate stands."""
+
+    learner: str
+    weight: float  # of its vote
+    recent_error: float  # the share of mistakes in its last thousand rows or so; of regressors the mean loss
+    microseconds: float  # that it took for a row, asked and learned, in this process
+    stands: str  # "votes", "rests" or "aside"
+
+
+CONSTRAINTS: dict[str, Constraint] = {
+    "estimators": Learners(),
+    "hinges": Flag(),
+    "scale": Either((Choice(("auto", "target")), Kind(None, "None"))),
+    "max_iter": Either((Number(1, 1, integer=True), Choice(("auto",)))),
+    "shuffle": Either((Flag(), Choice(("auto",)))),
+}
+
+
+class Auto(Learner):
+    """A learner that asks several others, and weighs their answers by how often they erred recently."""
+
+    estimators: Any
+    hinges: bool
+    scale: str | None
+    max_iter: int | str
+    _task: ClassVar[str]
+
+    # What classifiers and regressors add -------------------------------------------------------------
+
+    def _plain(self, targets: np.ndarray) -> np.ndarray:
+        """Targets as the candidates take them: numbers of classes, or numbers."""
+        return targets
+
+    def _default_learners(self) -> list[Learner]:
+        """The candidates where none are given."""
+        raise NotImplementedError
+
+    def _answers(self, candidate: Candidate, X: Any, columns: int) -> np.ndarray:
+        """What one candidate says of rows: shares of classes, or numbers."""
+        raise NotImplementedError
+
+    def _pooled(self, answers: np.ndarray) -> np.ndarray:
+        """The scores that weighted sums of answers make."""
+        raise NotImplementedError
+
+    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
+        """Count rows by the scores that they had before they were learned."""
+        raise NotImplementedError
+
+    # The model ------------------------------------------------------------------------------------
+
+    def _rule_for(self, classes: int) -> Any:
+        return VOTE
+
+    def _params_for(self, rule: Any) -> VoteParams:
+        return VoteParams(len(self._learners()))
+
+    def _bound(self, model: Model, params: Any) -> Any:
+        return params._replace(model=model)
+
+    def _check_together(self) -> None:
+        for learner in self.estimators or ():
+            if task_of(learner) != self._task:
+                raise ValueError(
+                    f"The candidates of {type(self).__name__} must be for {self._task}, got {learner!r}, which is for "
+                    f"{task_of(learner)}."
+                )
+            if isinstance(learner, Auto):
+                raise ValueError(f"A candidate cannot be a vote itself, got {learner!r}. List its candidates instead.")
+            if learner.__dict__.get("kernel") == "precomputed":
+                raise ValueError("A candidate cannot have kernel='precomputed': the others need rows with features.")
+            learner._check_params()
+
+    def _check_change(self, state: VoteState) -> None:
+        if state.standing.shape[0] != len(self._learners()):
+            raise ValueError(
+                f"{type(self).__name__} has learned with {state.standing.shape[0]} candidates. Call fit, or make a new "
+                "one, to begin with others."
+            )
+
+    def _least(self) -> float:
+        return max((learner._least() for learner in self.estimators or ()), default=-np.inf)
+
+    def _learners(self) -> list[Learner]:
+        """The learners as they are given; not copied."""
+        return list(self.estimators) if self.estimators is not None else self._default_learners()
+
+    def _candidates(self, seed: int) -> list[Candidate]:
+        """The candidates before they have learned anything."""
+        candidates = []
+        for learner in self._learners():
+            parameters = {name: copy.copy(getattr(learner, name)) for name in learner._constraints}
+            if learner._random and parameters["random_state"] is None:
+                parameters["random_state"] = seed
+            if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
+                parameters["class_weight"] = "balanced"
+            if self.scale != "auto" and parameters.get("scale") in ("auto", "standard", True):
+                parameters["scale"] = self.scale if self._task == "regression" and takes_target(learner) else None
+            candidates.append(Candidate(type(learner)(**parameters), bool(self.hinges)))
+        return candidates
+
+    def _draw_seed(self) -> int:
+        return 0 if self.__dict__["random_state"] is None else super()._draw_seed()
+
+    def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
+        self._check_params()
+        n_features = self.__dict__["n_features"]
+        features = Features(None if n_features is None else int(n_features))
+        params = self._params_for(VOTE)
+        width = max(1, width, features.n)
+        seed = self._draw_seed() if seed is None else seed
+        model = VoteModel(VOTE.init(params, width, self._models(2)), width, features, NO_LABELS, seed)
+        model.candidates = self._candidates(seed)
+        model.stale = False
+        self._set_up(model, params)
+        return model
+
+    # Learning -------------------------------------------------------------------------------------
+
+    def _most_passes(self, n: int, route: Any) -> int:
+        return 1
+
+    def _go_over(self, model: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Any) -> None:
+        """One pass that is counted; then the candidates that vote learn anew, in as many passes as each of them makes."""
+        anew, model.n_iter = not model.state.tally.rows[SEEN], 1
+        order = permutation(targets.shape[0], np.uint64(model.seed)) if self.shuffle else NO_ORDER
+        if watch is not None:
+            watch.begin(0, model.state.tally)
+        self._learn(model, rows, targets, weights, order, model.state, model.labels, route, watch)
+        if not anew or self.max_iter == 1:
+            return
+        _, codes, s, _ = self._encode(model.labels, targets, weights)
+        live = np.flatnonzero(s) if s.shape[0] else np.arange(targets.shape[0])
+        X, codes = as_matrix(taken(rows, live, 0, live.shape[0])), self._plain(codes[live])
+        for candidate, stands in zip(model.candidates, model.state.standing.tolist(), strict=True):
+            if stands == VOTES and candidate.learner._most_passes(live.shape[0], None) > 1:
+                candidate.fit(X, codes, s[live] if s.shape[0] else None)
+
+    def _learn(
+        self,
+        model: Any,
+        X: Any,
+        y: np.ndarray,
+        s: np.ndarray,
+        order: np.ndarray,
+        state: Any,
+        labels: Labels,
+        route: Any = None,
+        watch: Any = None,
+    ) -> None:
+        """Predict, count and learn checked rows, block by block; all of it becomes the model's, or nothing."""
+        bad = inputs.first_bad_row(X, s, self._least())
+        if bad >= 0:
+            raise inputs.bad_value(X, bad, model.features.names, self._least())
+        # The rows that are there, in the order of the pass, with their classes as numbers.
+        rows = order if order.shape[0] else np.arange(y.shape[0])
+        labels, codes, s, _ = self._encode(labels, y[rows], s[rows] if s.shape[0] else s)
+        if s.shape[0]:
+            live = s > 0.0
+            rows, codes, s = rows[live], codes[live], s[live]
+        # Candidates learn in place only if it cannot be interrupted half-way by much: one row.
+        state = VOTE.grow(state, model.params, model.width, self._models(len(labels.codes)))
+        candidates = copy.deepcopy(model.candidates) if rows.shape[0] > 1 else model.candidates
+        costs, codes = model.costs(labels), self._plain(codes)
+        done, params = 0, model.params
+        while done < rows.shape[0]:
+            stop = min(done + to_block_end(state.tally), rows.shape[0])
+            block = as_matrix(taken(X, rows, done, stop))
+            given = s[done:stop] if s.shape[0] else None
+            self._learn_block(candidates, state, block, codes[done:stop], given, costs)
+            done = stop
+            if watch is not None:
+                watch.note(done, state.tally)
+        with model.guard:
+            model.stale |= model.params is not params
+            model.swap(state, model.params, labels, model.width)
+            model.set_together(candidates=candidates)
+
+    def _learn_row(self, model: Any, row: Any, target: float, weight: float) -> None:
+        """Learn one row. Needs the guard."""
+        if model.readers[0]:
+            model.swap(copy_state(model.state), model.params, model.labels, model.width)
+        (X,) = row.value
+        codes = self._plain(np.array([target]))
+        given = None if weight == 1.0 else np.array([weight])
+        block = as_matrix(X).copy()
+        self._learn_block(model.candidates, model.state, block, codes, given, model.costs(model.labels))
+
+    def _learn_block(
+        self,
+        candidates: list[Candidate],
+        state: VoteState,
+        X: Any,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        costs: np.ndarray,
+    ) -> None:
+        """Predict rows up to the end of a block, count them, and let the candidates learn them."""
+        seen = int(state.tally.rows[SEEN])
+        self._step_aside(candidates, state, X)
+        if seen and seen % REVIEW == 0:
+            self._review(candidates, state)
+        scores = self._scores_of(candidates, state, X, clocked=True)
+        self._count(state.tally, scores, targets)
+        in_turn = (seen // STRETCH) % EVERY == 0
+        for candidate, stands in zip(candidates, state.standing.tolist(), strict=True):
+            if stands == VOTES or (stands == RESTS and in_turn):
+                candidate.learn(X, targets, weights)
+        end_block(state.tally, costs)
+
+    def _step_aside(self, candidates: list[Candidate], state: VoteState, X: Any) -> None:
+        """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
+        facts = state.facts
+        facts[USED] = max(int(facts[USED]), X.shape[1])
+        facts[ENTRIES] += X.nnz if hasattr(X, "nnz") else X.size
+        rows = int(state.tally.rows[SEEN]) + X.shape[0]
+        if facts[USED] <= WIDE or facts[ENTRIES] >= FILLED * float(facts[USED]) * rows:
+            return
+        leaves = np.array([not candidate.is_sparse for candidate in candidates])
+        if leaves.all():
+            return
+        for k in np.flatnonzero(leaves & (state.standing != ASIDE)).tolist():
+            state.standing[k] = ASIDE
+            candidates[k].forget()
+
+    def _review(self, candidates: list[Candidate], state: VoteState) -> None:
+        """Let candidates rest that err much more often than the best, and wake those that do so no longer."""
+        there = (state.standing != ASIDE) & np.array([candidate.knows for candidate in candidates])
+        rests = hopeless(self._errors(candidates), there)
+        state.standing[there] = np.where(rests, RESTS, VOTES)[there]
+
+    # The vote -------------------------------------------------------------------------------------
+
+    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
+        """The recent progressive error of each candidate."""
+        raise NotImplementedError
+
+    def _weights(self, candidates: list[Candidate], state: VoteState) -> np.ndarray:
+        """How much each candidate counts: they sum to 1, or are 0 if none has learned anything."""
+        votes = (state.standing == VOTES) & np.array([candidate.knows for candidate in candidates])
+        return weights_of(self._errors(candidates), votes)
+
+    def _scores_of(self, candidates: list[Candidate], state: VoteState, X: Any, clocked: bool = False) -> np.ndarray:
+        """The scores of rows: what the weighted answers make together."""
+        columns = VOTE.columns(state)
+        answers = np.zeros((X.shape[0], columns))
+        for candidate, weight in zip(candidates, self._weights(candidates, state).tolist(), strict=True):
+            if weight > 0.0:
+                began = perf_counter()
+                answers += weight * self._answers(candidate, X, columns)
+                candidate.seconds += clocked * (perf_counter() - began)
+        return self._pooled(answers)
+
+    def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
+        bad = inputs.first_bad_row(rows, NO_WEIGHTS, self._least())
+        if bad < 0:
+            scores[:] = self._scores_of(view.params.model.candidates, view.state, as_matrix(rows))
+        return bad
+
+    def _score_row(self, model: Any, row: Any) -> float:
+        (X,) = row.value
+        if inputs.first_bad_row(X, NO_WEIGHTS, self._least()) >= 0:
+            return float("nan")
+        model.scores_row = self._scores_of(model.candidates, model.state, as_matrix(X))
+        return float(model.scores_row[0, 0])
+
+    def _known_target(self, model: Model, y: Any) -> float | None:
+        return None  # every row goes the long way, which is written in Python
+
+    # What there is to see -------------------------------------------------------------------------
+
+    @property
+    def candidates_(self) -> list[Standing]:
+        """The candidates: what learns, its weight, its recent error, its time a row, and how it stands."""
+        model: Any = self._attribute()
+        weights, errors = self._weights(model.candidates, model.state), self._errors(model.candidates)
+        return [
+            Standing(
+                candidate.name,
+                float(weights[k]),
+                float(errors[k]) if candidate.knows else float("nan"),
+                1e6 * candidate.seconds / candidate.rows if candidate.rows else float("nan"),
+                STANDS[int(model.state.standing[k])],
+            )
+            for k, candidate in enumerate(model.candidates)
+        ]
+
+    def _explained(self, x: Any, code: int | None) -> tuple[Explanation, list[Any] | None]:
+        """The explanation by the candidate with the largest weight, by column, and the names of columns."""
+        with self._looking_at(x) as asked:
+            model: Any = self._model
+            weights = self._weights(model.candidates, model.state)
+            if not weights.any():
+                raise ValueError(f"{type(self).__name__} has learned nothing yet: every row so far had weight 0.")
+            row = asked.row
+            if isinstance(row, CSR):
+                indices, values = row.indices.astype(np.int64), row.data
+            else:
+                indices, values = np.arange(row.shape[1]), row[0].astype(float)
+            return model.candidates[int(weights.argmax())].explain(indices, values, code), asked.names
+
+
+def named(parts: dict[int, float], names: list[Any] | None) -> dict[Any, float]:
+    """Parts by the names of columns, where these have names."""
+    known = names or []
+    return {known[j] if j < len(known) else j: part for j, part in parts.items()}
+
+
+def takes_target(learner: Learner) -> bool:
+    """Whether a learner can scale targets alone."""
+    return bool(learner._constraints["scale"].accepts("target"))

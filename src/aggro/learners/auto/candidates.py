@@ -1,0 +1,164 @@
+"""One of the learners that vote: what it is given of the rows, and what it answers.
+
+Candidates know rows by position and classes by number; names of both are the business of the learner around them.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.rows import CSR
+from aggro.engine.rule import SEEN
+from aggro.learners.auto.hinges import Hinges
+from aggro.learners.shared.inside import model_of, parameters_of
+from aggro.learners.shared.one_row import Explanation
+
+VOTES, RESTS, ASIDE = range(3)  # how a candidate stands
+BENT = ("PAClassifier", "PARegressor")  # that get hinges
+LINEAR = ("linear", "first_order", "second_order", "multiplicative")  # families whose rows may be sparse and wide
+
+
+class Rows(NamedTuple):
+    """Rows for a candidate, in the form of a stream's chunk."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+    names: None = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+
+class Candidate:
+    """A learner among others, with the hinges of its rows if it has any."""
+
+    def __init__(self, learner: Any, hinges: bool) -> None:
+        self.learner = learner
+        linear = type(learner).__name__ in BENT and learner.__dict__.get("features") is None
+        self.hinges = Hinges() if hinges and linear else None
+        self.seconds = 0.0  # spent in this process, with
+        self.rows = 0  # so many rows
+        self.name = spelled(learner) + (" with hinges" if self.hinges is not None else "")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it learns a sparse row in time and memory that go with the entries, however wide rows are."""
+        from aggro.learners.registry import find
+
+        return find(type(self.learner).__name__).module in LINEAR and self.learner.__dict__.get("features") is None
+
+    @property
+    def knows(self) -> bool:
+        """Whether it has learned anything."""
+        model = model_of(self.learner)
+        return model is not None and int(model.state.tally.rows[SEEN]) > 0
+
+    # Rows -----------------------------------------------------------------------------------------
+
+    def given(self, X: Any) -> Any:
+        """Rows as this candidate takes them; dense ones become sparse where it knows another number of columns."""
+        if self.hinges is not None:
+            return csr(self.hinges.bend(X))
+        model = model_of(self.learner)
+        if isinstance(X, np.ndarray) and model is not None and model.features.n != X.shape[1]:
+            return csr(X)
+        return X
+
+    def forget(self) -> None:
+        """Let go of all that was learned, and of the memory that it takes."""
+        self.learner = type(self.learner)(**parameters_of(self.learner))
+
+    def learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Learn rows in order. Where knots become known, the rows behind them have hinges."""
+        began, n = time.perf_counter(), X.shape[0]
+        start = 0
+        while start < n:
+            wanted = self.hinges.wanted() if self.hinges is not None else 0
+            stop = min(n, start + wanted) if wanted else n
+            part = X[start:stop]
+            rows = Rows(self.given(part), y[start:stop], None if weight is None else weight[start:stop])
+            self.learner.learn_chunk(rows)
+            if wanted and self.hinges is not None:
+                self.hinges.see(part)
+            start = stop
+        self.seconds += time.perf_counter() - began
+        self.rows += n
+
+    def fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Learn from scratch, in as many passes as the learner itself makes."""
+        began = time.perf_counter()
+        if self.hinges is not None:
+            if not self.hinges.settled:
+                self.hinges.settle()
+            X = self.hinges.bend(X)
+        self.learner.fit(X, y, sample_weight=weight)
+        self.seconds += time.perf_counter() - began
+        self.rows += X.shape[0]
+
+    # Answers --------------------------------------------------------------------------------------
+
+    def shares(self, X: Any, classes: int) -> np.ndarray:
+        """The probabilities of classes by number; 0 for those that it has not seen."""
+        table = np.zeros((X.shape[0], classes))
+        found = self.learner.proba_chunk(Rows(self.given(X)))
+        table[:, self.learner.classes_] = found
+        return table
+
+    def numbers(self, X: Any) -> np.ndarray:
+        """The predicted numbers, as a column."""
+        return np.asarray(self.learner.predict_chunk(Rows(self.given(X))))[:, None]
+
+    def explain(self, indices: np.ndarray, values: np.ndarray, code: int | None) -> Explanation:
+        """The contributions of columns to the score of one row."""
+        X = csr_row(indices, values)
+        row = X if self.hinges is None else csr(self.hinges.bend(X))
+        asked = () if code is None else (code,)
+        found = self.learner.explain_one((row.indices, row.data), *asked)
+        parts: dict[int, float] = {}
+        for feature, part in found.items():
+            column = feature if self.hinges is None else self.hinges.column_of(feature)
+            parts[column] = parts.get(column, 0.0) + part
+        return Explanation(parts, found.intercept, found.score, found.label)
+
+
+def spelled(learner: Any) -> str:
+    """A learner as users write it: its name, and what is not as it comes."""
+    defaults = type(learner)().__dict__
+    changed = [f"{name}={value!r}" for name, value in parameters_of(learner).items() if value != defaults[name]]
+    return f"{type(learner).__name__}({', '.join(changed)})"
+
+
+# Matrices -----------------------------------------------------------------------------------------------
+
+
+def csr(X: Any) -> Any:
+    """A matrix as a sparse one of SciPy's."""
+    from scipy.sparse import csr_matrix
+
+    return X if hasattr(X, "tocsr") else csr_matrix(X)
+
+
+def csr_row(indices: np.ndarray, values: np.ndarray) -> Any:
+    """One row as a sparse matrix."""
+    from scipy.sparse import csr_matrix
+
+    width = int(indices.max(initial=-1)) + 1
+    return csr_matrix((values, indices.astype(np.int32), np.array([0, indices.shape[0]])), shape=(1, max(width, 1)))
+
+
+def as_matrix(rows: np.ndarray | CSR) -> Any:
+    """Checked rows as candidates take them: an array, or a sparse matrix that is as wide as its entries need."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    from scipy.sparse import csr_matrix
+
+    n = int(rows.indptr.shape[0]) - 1
+    indices = rows.indices[: int(rows.indptr[-1])]
+    width = int(indices.max(initial=0)) + 1
+    data = rows.data[: indices.shape[0]]
+    return csr_matrix((data, indices.view(np.int32), rows.indptr), shape=(n, width))

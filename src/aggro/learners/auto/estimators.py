@@ -1,0 +1,287 @@
+"""One learner, no choice: the voting classifier and regressor as users type them.
+
+What they share is in ``learners.auto.base``, the vote in ``learners.auto.vote``.
+
+References
+----------
+N. Cesa-Bianchi, G. Lugosi. Prediction, Learning, and Games. 2006 (chapter 2: weighted averages of experts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggro.engine.calibration import RAISED
+from aggro.engine.rule import Tally
+from aggro.learners.auto.base import CONSTRAINTS, Auto, named
+from aggro.learners.auto.candidates import Candidate
+from aggro.learners.auto.counting import count_classes, count_numbers
+from aggro.learners.auto.vote import log_shares, smoothed
+from aggro.learners.registry import find
+from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.drifts import recent_sums
+from aggro.learners.shared.inside import model_of
+from aggro.learners.shared.learner import COMMON, Learner
+from aggro.learners.shared.one_row import Explanation
+from aggro.learners.shared.params import Constraint
+from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
+
+SHARED = {name: COMMON[name] for name in ("warm_start", "random_state", "n_features")}
+
+
+def learner(name: str, **parameters: Any) -> Learner:
+    """A learner of the library, without scikit-learn around it."""
+    made: Learner = find(name).load()(**parameters)
+    return made
+
+
+class AutoClassifier(Auto, Classifier):
+    """Several classifiers on the same stream, and a vote weighted by their recent errors.
+
+    Parameters
+    ----------
+    estimators : list of classifiers, default=None
+        The candidates, which are copied: any classifiers of this library. None for a linear learner with hinges, one
+        with random Fourier features, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget.
+    hinges : bool, default=True
+        Whether a ``PAClassifier`` among them, without ``features``, sees each column beside max(0, x − q) at its
+        quintiles q. These are those of the first 100 rows.
+    scale : {"auto", "target"} or None, default="auto"
+        "auto": each candidate scales rows as it does by itself. None: they take rows as they come.
+    max_iter : 1 or "auto", default="auto"
+        Passes over the data in ``fit``: 1 for the pass that is counted alone; "auto" lets each candidate that votes
+        learn anew after it, in as many passes as it makes by itself.
+    shuffle : bool or "auto", default="auto"
+        Whether that first pass goes over the rows in random order; "auto" is True.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
+        "balanced" weighs by the classes counted so far.
+    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
+        How ``predict_proba`` makes probabilities of the vote, from those that rows had before they were learned.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds candidates that start at random and have no seed of their own, and the order of the rows with
+        ``shuffle``; both are always the same without it.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+
+    Attributes
+    ----------
+    candidates_ : list of tuples
+        Of each candidate ``learner``, ``weight`` of its vote, ``recent_error``, ``microseconds`` a row in this process,
+        and how it ``stands``: it "votes", "rests" or stepped "aside".
+    classes_ : array
+        The classes, sorted.
+    n_seen_, n_updates_, n_mistakes_ : int
+        Rows seen, rows learned, rows predicted wrongly by the vote before they were learned.
+    history_ : structured array
+        Progressive mean loss (the logarithmic one) and mistakes at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import AutoClassifier, streams
+    >>> model = AutoClassifier()
+    >>> for chunk in streams.twonorm(2_000):
+    ...     model = model.learn_chunk(chunk)
+    >>> model.n_mistakes_ / model.n_seen_ < 0.1
+    True
+    """
+
+    _task = "classification"
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **CONSTRAINTS,
+        "class_weight": CLASS_WEIGHT,
+        "calibration": CALIBRATION,
+        **SHARED,
+    }
+    contract: ClassVar[Contract] = Contract()
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        hinges: bool = True,
+        scale: str | None = "auto",
+        max_iter: int | str = "auto",
+        shuffle: bool | str = "auto",
+        class_weight: Any = None,
+        calibration: str = "sigmoid",
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimators = estimators
+        self.hinges = hinges
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+        self.verbose = verbose
+
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """The contributions of each column to the score of one row, by the candidate with the largest weight.
+
+        Parameters
+        ----------
+        x : dict, 1-D array or (indices, values)
+            The row.
+        label : label, default=None
+            The class whose score is explained; None as with other classifiers.
+        """
+        labels = self._fitted().labels
+        if label is not None and label not in labels.codes:
+            raise ValueError(f"{label!r} is not one of the classes {list(labels.codes)}.")
+        found, names = self._explained(x, None if label is None else labels.codes[label])
+        return Explanation(named(found, names), found.intercept, found.score, labels.by_code[int(found.label)])
+
+    def _default_learners(self) -> list[Learner]:
+        return [
+            learner("PAClassifier"),
+            learner("PAClassifier", features="fourier", half_life="auto"),
+            learner("PAMOClassifier"),
+            learner("KernelPAClassifier", budget=500),
+        ]
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        for one in self.estimators or ():
+            if isinstance(one.__dict__.get("class_weight"), dict):
+                raise ValueError(
+                    f"Candidates know classes by number: set class_weight of {type(self).__name__}, not of {one!r}."
+                )
+
+    def _plain(self, targets: np.ndarray) -> np.ndarray:
+        return targets.astype(np.int64)
+
+    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
+        sums = [recent_sums(model.state.tally) if (model := model_of(one.learner)) else (0, 0) for one in candidates]
+        rows, errors = np.array(sums, float).T
+        return smoothed(errors, rows)
+
+    def _answers(self, candidate: Candidate, X: Any, columns: int) -> np.ndarray:
+        return candidate.shares(X, columns)
+
+    def _pooled(self, answers: np.ndarray) -> np.ndarray:
+        return log_shares(answers)
+
+    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
+        raised = tally.curve[:, RAISED] if self.class_weight is not None else np.zeros(tally.classes.shape[0])
+        count_classes(tally, scores, targets, raised)
+
+
+class AutoRegressor(Auto, Regressor):
+    """Several regressors on the same stream, and their mean weighted by their recent errors.
+
+    Parameters
+    ----------
+    estimators : list of regressors, default=None
+        The candidates, which are copied: any regressors of this library. None for a linear learner with hinges, one
+        with random Fourier features, and a ``KernelPARegressor`` with a budget.
+    hinges : bool, default=True
+        Whether a ``PARegressor`` among them, without ``features``, sees each column beside max(0, x − q) at its
+        quintiles q. These are those of the first 100 rows.
+    scale : {"auto", "target"} or None, default="auto"
+        "auto": each candidate scales rows and targets as it does by itself. "target": only targets are scaled. None:
+        they take rows as they come.
+    max_iter : 1 or "auto", default="auto"
+        Passes over the data in ``fit``: 1 for the pass that is counted alone; "auto" lets each candidate that votes
+        learn anew after it, in as many passes as it makes by itself.
+    shuffle : bool or "auto", default="auto"
+        Whether that first pass goes over the rows in random order; "auto" is True.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the current model.
+    random_state : int, RandomState or Generator, default=None
+        Seeds candidates that start at random and have no seed of their own, and the order of the rows with
+        ``shuffle``; both are always the same without it.
+    n_features : int, default=None
+        Reserves a width, so that arrays may be narrower.
+    verbose : int, default=0
+        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+
+    Attributes
+    ----------
+    candidates_ : list of tuples
+        Of each candidate ``learner``, ``weight`` of its vote, ``recent_error``, ``microseconds`` a row in this process,
+        and how it ``stands``: it "votes", "rests" or stepped "aside".
+    n_seen_, n_updates_ : int
+        Rows seen, rows learned.
+    history_ : structured array
+        Progressive mean loss (the absolute error) at each power of two of rows.
+
+    Examples
+    --------
+    >>> from aggro import AutoRegressor
+    >>> model = AutoRegressor()
+    >>> for x in range(-300, 300):
+    ...     model = model.learn_one({"x": x % 11}, abs(x % 11 - 5))
+    >>> abs(model.predict_one({"x": 5})) < 1.0
+    True
+    """
+
+    _task = "regression"
+    _constraints: ClassVar[dict[str, Constraint]] = {**CONSTRAINTS, **SHARED}
+    contract: ClassVar[Contract] = Contract()
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        hinges: bool = True,
+        scale: str | None = "auto",
+        max_iter: int | str = "auto",
+        shuffle: bool | str = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_features: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimators = estimators
+        self.hinges = hinges
+        self.scale = scale
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_features = n_features
+        self.verbose = verbose
+
+    def explain_one(self, x: Any) -> Explanation:
+        """The contributions of each column to the prediction of the candidate with the largest weight."""
+        found, names = self._explained(x, None)
+        return Explanation(named(found, names), found.intercept, found.score)
+
+    def _default_learners(self) -> list[Learner]:
+        return [
+            learner("PARegressor"),
+            learner("PARegressor", features="fourier"),
+            learner("KernelPARegressor", budget=500),
+        ]
+
+    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
+        sums = [recent_sums(model.state.tally) if (model := model_of(one.learner)) else (0, 0) for one in candidates]
+        return np.array([errors / rows if rows else 0.0 for rows, errors in sums])
+
+    def _encode(self, labels: Any, y: np.ndarray, s: np.ndarray) -> Any:
+        return labels, y, s, np.empty(0, np.int64)
+
+    def _answers(self, candidate: Candidate, X: Any, columns: int) -> np.ndarray:
+        return candidate.numbers(X)
+
+    def _pooled(self, answers: np.ndarray) -> np.ndarray:
+        return answers
+
+    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
+        count_numbers(tally, scores[:, 0], targets)
+
+

@@ -1,0 +1,66 @@
+"""The state of a vote, and the model that holds it together with the candidates."""
+
+from __future__ import annotations
+
+import copy
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from aggro.engine.fields import COUNTED, Whole
+from aggro.engine.rule import Rule, Tally, grown_tally, new_tally
+from aggro.learners.auto.candidates import ASIDE, Candidate
+from aggro.learners.shared.model import Model
+
+USED, ENTRIES = range(2)  # of the facts
+
+
+class VoteState(NamedTuple):
+    """The counters of a vote, and how its candidates stand."""
+
+    tally: Tally
+    standing: Annotated[np.ndarray, Whole(0, ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
+    # (2,) int64: columns that had an entry so far, and how many entries there were
+    facts: Annotated[np.ndarray, Whole(0, COUNTED)]
+
+
+class VoteParams(NamedTuple):
+    """What the state depends on, and the model that it is part of."""
+
+    candidates: int
+    model: Any = None
+
+
+def init(params: VoteParams, width: int, models: int) -> VoteState:
+    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(2, np.int64))
+
+
+def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:
+    return state._replace(tally=grown_tally(state.tally, models))
+
+
+def not_compiled(*_: Any) -> Any:
+    """A vote is taken in Python: no compiled loop reads its state."""
+    raise NotImplementedError("A vote has no compiled rule.")
+
+
+VOTE = Rule(
+    state=VoteState,
+    init=init,
+    grow=grow,
+    look=not_compiled,
+    judge=not_compiled,
+    learn=not_compiled,
+    peek=not_compiled,
+    columns=lambda state: int(state.tally.classes.shape[0]),
+)
+
+
+class VoteModel(Model):
+    """A model whose candidates are learners of their own."""
+
+    candidates: list[Candidate]
+
+    def parts(self) -> dict[str, Any]:
+        """Copies of all that was learned. Needs ``learning`` and the guard."""
+        return {**super().parts(), "candidates": copy.deepcopy(self.candidates)}

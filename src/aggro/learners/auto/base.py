@@ -1,16 +1,13 @@
 """What the two voting learners share: passes over rows, and the vote.
 
-Rows go through in blocks whose borders depend on the number of rows seen alone. The candidates first predict a block,
-which is counted, and then learn it. Whether a candidate votes, rests or steps aside is decided where the number of rows
-seen is a multiple of ``REVIEW``, by counters that the candidates themselves keep row by row. So the candidates and
-their weights are the same however the stream is chunked. Only the counters of the vote itself depend on it a little: a
-block that is cut by the end of a chunk is predicted in two parts.
+Rows go to the candidates in stretches whose ends depend on the number of rows seen alone. Weights, and whether a
+candidate votes, rests or steps aside, follow at the end of a stretch from what the candidates themselves count row by
+row. So a vote is the same however its stream is chunked, to the bit.
 """
 
 from __future__ import annotations
 
 import copy
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,10 +15,11 @@ import numpy as np
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
-from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix
-from aggro.learners.auto.counting import end_block, to_block_end
-from aggro.learners.auto.state import ENTRIES, USED, VOTE, VoteModel, VoteParams, VoteState
-from aggro.learners.auto.vote import EVERY, STRETCH, hopeless, weights_of
+from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent
+from aggro.learners.auto.counting import STRETCH, add_rows, begins_stretch, to_stretch_end
+from aggro.learners.auto.hinges import Hinges
+from aggro.learners.auto.state import ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
+from aggro.learners.auto.vote import EVERY, hopeless, weights_of
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import task_of
@@ -93,13 +91,8 @@ class Auto(Learner):
         """What one candidate says of rows: shares of classes, or numbers."""
         raise NotImplementedError
 
-    def _pooled(self, answers: np.ndarray) -> np.ndarray:
-        """The scores that weighted sums of answers make."""
-        raise NotImplementedError
-
-    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
-        """Count rows by the scores that they had before they were learned."""
-        raise NotImplementedError
+    def _count_targets(self, tally: Tally, targets: np.ndarray) -> None:
+        """Count the classes of rows."""
 
     # The model ------------------------------------------------------------------------------------
 
@@ -107,7 +100,7 @@ class Auto(Learner):
         return VOTE
 
     def _params_for(self, rule: Any) -> VoteParams:
-        return VoteParams(len(self._learners()))
+        return VoteParams(self._count())
 
     def _bound(self, model: Model, params: Any) -> Any:
         return params._replace(model=model)
@@ -126,7 +119,7 @@ class Auto(Learner):
             learner._check_params()
 
     def _check_change(self, state: VoteState) -> None:
-        if state.standing.shape[0] != len(self._learners()):
+        if state.standing.shape[0] != self._count():
             raise ValueError(
                 f"{type(self).__name__} has learned with {state.standing.shape[0]} candidates. Call fit, or make a new "
                 "one, to begin with others."
@@ -139,19 +132,30 @@ class Auto(Learner):
         """The learners as they are given; not copied."""
         return list(self.estimators) if self.estimators is not None else self._default_learners()
 
+    def _count(self) -> int:
+        """How many candidates there are, twins with hinges among them."""
+        learners = self._learners()
+        return len(learners) + (sum(map(can_be_bent, learners)) if self.hinges else 0)
+
     def _candidates(self, seed: int) -> list[Candidate]:
         """The candidates before they have learned anything."""
         candidates = []
         for learner in self._learners():
-            parameters = {name: copy.copy(getattr(learner, name)) for name in learner._constraints}
-            if learner._random and parameters["random_state"] is None:
-                parameters["random_state"] = seed
-            if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
-                parameters["class_weight"] = "balanced"
-            if self.scale != "auto" and parameters.get("scale") in ("auto", "standard", True):
-                parameters["scale"] = self.scale if self._task == "regression" and takes_target(learner) else None
-            candidates.append(Candidate(type(learner)(**parameters), bool(self.hinges)))
+            candidates.append(Candidate(self._copied(learner, seed)))
+            if self.hinges and can_be_bent(learner):
+                candidates.append(Candidate(self._copied(learner, seed), Hinges()))
         return candidates
+
+    def _copied(self, learner: Learner, seed: int) -> Learner:
+        """A copy of a learner that has learned nothing, with what is set for all candidates."""
+        parameters = {name: copy.copy(getattr(learner, name)) for name in learner._constraints}
+        if learner._random and parameters["random_state"] is None:
+            parameters["random_state"] = seed % 2**32
+        if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
+            parameters["class_weight"] = "balanced"
+        if self.scale != "auto" and parameters.get("scale") in ("auto", "standard", True):
+            parameters["scale"] = self.scale if takes_target(learner) else None
+        return type(learner)(**parameters)
 
     def _draw_seed(self) -> int:
         return 0 if self.__dict__["random_state"] is None else super()._draw_seed()
@@ -215,13 +219,12 @@ class Auto(Learner):
         # Candidates learn in place only if it cannot be interrupted half-way by much: one row.
         state = VOTE.grow(state, model.params, model.width, self._models(len(labels.codes)))
         candidates = copy.deepcopy(model.candidates) if rows.shape[0] > 1 else model.candidates
-        costs, codes = model.costs(labels), self._plain(codes)
-        done, params = 0, model.params
+        codes, done, params = self._plain(codes), 0, model.params
         while done < rows.shape[0]:
-            stop = min(done + to_block_end(state.tally), rows.shape[0])
+            stop = min(done + to_stretch_end(state.tally), rows.shape[0])
             block = as_matrix(taken(X, rows, done, stop))
             given = s[done:stop] if s.shape[0] else None
-            self._learn_block(candidates, state, block, codes[done:stop], given, costs)
+            self._learn_stretch(candidates, state, block, codes[done:stop], given)
             done = stop
             if watch is not None:
                 watch.note(done, state.tally)
@@ -238,29 +241,32 @@ class Auto(Learner):
         codes = self._plain(np.array([target]))
         given = None if weight == 1.0 else np.array([weight])
         block = as_matrix(X).copy()
-        self._learn_block(model.candidates, model.state, block, codes, given, model.costs(model.labels))
+        self._learn_stretch(model.candidates, model.state, block, codes, given)
 
-    def _learn_block(
+    def _learn_stretch(
         self,
         candidates: list[Candidate],
         state: VoteState,
         X: Any,
         targets: np.ndarray,
         weights: np.ndarray | None,
-        costs: np.ndarray,
     ) -> None:
-        """Predict rows up to the end of a block, count them, and let the candidates learn them."""
+        """Let the candidates learn rows of one stretch, and count what the leader has counted of them."""
         seen = int(state.tally.rows[SEEN])
         self._step_aside(candidates, state, X)
         if seen and seen % REVIEW == 0:
             self._review(candidates, state)
-        scores = self._scores_of(candidates, state, X, clocked=True)
-        self._count(state.tally, scores, targets)
-        in_turn = (seen // STRETCH) % EVERY == 0
-        for candidate, stands in zip(candidates, state.standing.tolist(), strict=True):
-            if stands == VOTES or (stands == RESTS and in_turn):
-                candidate.learn(X, targets, weights)
-        end_block(state.tally, costs)
+        learn = [k for k, stands in enumerate(state.standing.tolist()) if stands == VOTES]
+        if begins_stretch(seen):
+            state.facts[LEADER] = self._leader(candidates, state)
+        leader = candidates[state.facts[LEADER]]
+        before = leader.counted
+        if (seen // STRETCH) % EVERY == 0:
+            learn += np.flatnonzero(state.standing == RESTS).tolist()
+        for k in learn:
+            candidates[k].learn(X, targets, weights)
+        self._count_targets(state.tally, targets)
+        add_rows(state.tally, X.shape[0], before, leader.counted)
 
     def _step_aside(self, candidates: list[Candidate], state: VoteState, X: Any) -> None:
         """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
@@ -294,16 +300,19 @@ class Auto(Learner):
         votes = (state.standing == VOTES) & np.array([candidate.knows for candidate in candidates])
         return weights_of(self._errors(candidates), votes)
 
-    def _scores_of(self, candidates: list[Candidate], state: VoteState, X: Any, clocked: bool = False) -> np.ndarray:
+    def _leader(self, candidates: list[Candidate], state: VoteState) -> int:
+        """The candidate with the largest weight; at the very start the first that votes."""
+        weights = self._weights(candidates, state)
+        return int(weights.argmax() if weights.any() else (state.standing == VOTES).argmax())
+
+    def _scores_of(self, candidates: list[Candidate], state: VoteState, X: Any) -> np.ndarray:
         """The scores of rows: what the weighted answers make together."""
         columns = VOTE.columns(state)
         answers = np.zeros((X.shape[0], columns))
         for candidate, weight in zip(candidates, self._weights(candidates, state).tolist(), strict=True):
             if weight > 0.0:
-                began = perf_counter()
                 answers += weight * self._answers(candidate, X, columns)
-                candidate.seconds += clocked * (perf_counter() - began)
-        return self._pooled(answers)
+        return answers
 
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         bad = inputs.first_bad_row(rows, NO_WEIGHTS, self._least())
@@ -327,31 +336,37 @@ class Auto(Learner):
     def candidates_(self) -> list[Standing]:
         """The candidates: what learns, its weight, its recent error, its time a row, and how it stands."""
         model: Any = self._attribute()
-        weights, errors = self._weights(model.candidates, model.state), self._errors(model.candidates)
+        weights = self._weights(model.candidates, model.state)
         return [
             Standing(
                 candidate.name,
                 float(weights[k]),
-                float(errors[k]) if candidate.knows else float("nan"),
+                float(candidate.learner.recent_error_) if candidate.knows else float("nan"),
                 1e6 * candidate.seconds / candidate.rows if candidate.rows else float("nan"),
                 STANDS[int(model.state.standing[k])],
             )
             for k, candidate in enumerate(model.candidates)
         ]
 
+    @property
+    def recent_error_(self) -> float:
+        """The recent error of the candidate that leads."""
+        model: Any = self._attribute()
+        return float(model.candidates[self._leader(model.candidates, model.state)].learner.recent_error_)
+
     def _explained(self, x: Any, code: int | None) -> tuple[Explanation, list[Any] | None]:
         """The explanation by the candidate with the largest weight, by column, and the names of columns."""
         with self._looking_at(x) as asked:
             model: Any = self._model
-            weights = self._weights(model.candidates, model.state)
-            if not weights.any():
+            leader = model.candidates[self._leader(model.candidates, model.state)]
+            if not leader.knows:
                 raise ValueError(f"{type(self).__name__} has learned nothing yet: every row so far had weight 0.")
             row = asked.row
             if isinstance(row, CSR):
                 indices, values = row.indices.astype(np.int64), row.data
             else:
                 indices, values = np.arange(row.shape[1]), row[0].astype(float)
-            return model.candidates[int(weights.argmax())].explain(indices, values, code), asked.names
+            return leader.explain(indices, values, code), asked.names
 
 
 def named(parts: dict[int, float], names: list[Any] | None) -> dict[Any, float]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
+from aggro.learners.auto.counting import NOTHING, Counted, counted
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.learners.shared.one_row import Explanation
 
 VOTES, RESTS, ASIDE = range(3)  # how a candidate stands
-BENT = ("PAClassifier", "PARegressor")  # that get hinges
+BENT = ("PAClassifier", "PARegressor")  # that have a twin with hinges
 LINEAR = ("linear", "first_order", "second_order", "multiplicative")  # families whose rows may be sparse and wide
 
 
@@ -37,10 +38,9 @@ class Rows(NamedTuple):
 class Candidate:
     """A learner among others, with the hinges of its rows if it has any."""
 
-    def __init__(self, learner: Any, hinges: bool) -> None:
+    def __init__(self, learner: Any, hinges: Hinges | None = None) -> None:
         self.learner = learner
-        linear = type(learner).__name__ in BENT and learner.__dict__.get("features") is None
-        self.hinges = Hinges() if hinges and linear else None
+        self.hinges = hinges
         self.seconds = 0.0  # spent in this process, with
         self.rows = 0  # so many rows
         self.name = spelled(learner) + (" with hinges" if self.hinges is not None else "")
@@ -53,21 +53,27 @@ class Candidate:
         return find(type(self.learner).__name__).module in LINEAR and self.learner.__dict__.get("features") is None
 
     @property
+    def counted(self) -> Counted:
+        """What it has counted so far of rows that it predicted before it learned them."""
+        model = model_of(self.learner)
+        return NOTHING if model is None else counted(model.state.tally)
+
+    @property
     def knows(self) -> bool:
         """Whether it has learned anything."""
         model = model_of(self.learner)
         return model is not None and int(model.state.tally.rows[SEEN]) > 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "seconds": 0.0, "rows": 0}  # times belong to this process
+
     # Rows -----------------------------------------------------------------------------------------
 
     def given(self, X: Any) -> Any:
         """Rows as this candidate takes them; dense ones become sparse where it knows another number of columns."""
-        if self.hinges is not None:
-            return csr(self.hinges.bend(X))
+        X = X if self.hinges is None else self.hinges.bend(X)
         model = model_of(self.learner)
-        if isinstance(X, np.ndarray) and model is not None and model.features.n != X.shape[1]:
-            return csr(X)
-        return X
+        return X if model is None or not isinstance(X, np.ndarray) or model.features.n == X.shape[1] else csr(X)
 
     def forget(self) -> None:
         """Let go of all that was learned, and of the memory that it takes."""
@@ -75,19 +81,26 @@ class Candidate:
 
     def learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn rows in order. Where knots become known, the rows behind them have hinges."""
-        began, n = time.perf_counter(), X.shape[0]
-        start = 0
+        began, n, start = time.perf_counter(), X.shape[0], 0
         while start < n:
             wanted = self.hinges.wanted() if self.hinges is not None else 0
             stop = min(n, start + wanted) if wanted else n
-            part = X[start:stop]
-            rows = Rows(self.given(part), y[start:stop], None if weight is None else weight[start:stop])
-            self.learner.learn_chunk(rows)
+            part, heavy = X[start:stop], None if weight is None else weight[start:stop]
+            self._learn_part(part, y[start:stop], heavy)
             if wanted and self.hinges is not None:
                 self.hinges.see(part)
             start = stop
         self.seconds += time.perf_counter() - began
         self.rows += n
+
+    def _learn_part(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        first = self.given(X[:1])
+        alone = isinstance(X, np.ndarray) and not isinstance(first, np.ndarray)  # brings new columns: then all are dense
+        if alone or X.shape[0] == 1:
+            self.learner.learn_one(as_row(first), y[0].item(), 1.0 if weight is None else float(weight[0]))
+            X, y, weight = X[1:], y[1:], None if weight is None else weight[1:]
+        if X.shape[0]:
+            self.learner.learn_chunk(Rows(self.given(X), y, weight))
 
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn from scratch, in as many passes as the learner itself makes."""
@@ -133,6 +146,11 @@ def spelled(learner: Any) -> str:
     return f"{type(learner).__name__}({', '.join(changed)})"
 
 
+def can_be_bent(learner: Any) -> bool:
+    """Whether a learner has a twin whose rows have hinges."""
+    return type(learner).__name__ in BENT and learner.__dict__.get("features") is None
+
+
 # Matrices -----------------------------------------------------------------------------------------------
 
 
@@ -141,6 +159,11 @@ def csr(X: Any) -> Any:
     from scipy.sparse import csr_matrix
 
     return X if hasattr(X, "tocsr") else csr_matrix(X)
+
+
+def as_row(X: Any) -> Any:
+    """A matrix of one row as that row."""
+    return (X.indices, X.data) if hasattr(X, "indices") else X[0]
 
 
 def csr_row(indices: np.ndarray, values: np.ndarray) -> Any:

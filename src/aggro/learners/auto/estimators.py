@@ -14,21 +14,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.calibration import RAISED
+from aggro.engine.limits import TINY
 from aggro.engine.rule import Tally
 from aggro.learners.auto.base import CONSTRAINTS, Auto, named
 from aggro.learners.auto.candidates import Candidate
-from aggro.learners.auto.counting import count_classes, count_numbers
-from aggro.learners.auto.vote import log_shares, smoothed
+from aggro.learners.auto.counting import add_classes
+from aggro.learners.auto.vote import log_shares, shares_of, smoothed
 from aggro.learners.registry import find
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.drifts import recent_sums
 from aggro.learners.shared.inside import model_of
+from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import COMMON, Learner
+from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import Explanation
 from aggro.learners.shared.params import Constraint
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
+BUDGET = 2000  # support vectors of the kernel candidates
 SHARED = {name: COMMON[name] for name in ("warm_start", "random_state", "n_features")}
 
 
@@ -59,8 +62,6 @@ class AutoClassifier(Auto, Classifier):
     class_weight : dict or "balanced", default=None
         Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
         "balanced" weighs by the classes counted so far.
-    calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of the vote, from those that rows had before they were learned.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the current model.
     random_state : int, RandomState or Generator, default=None
@@ -97,7 +98,6 @@ class AutoClassifier(Auto, Classifier):
     _constraints: ClassVar[dict[str, Constraint]] = {
         **CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
-        "calibration": CALIBRATION,
         **SHARED,
     }
     contract: ClassVar[Contract] = Contract()
@@ -111,7 +111,6 @@ class AutoClassifier(Auto, Classifier):
         max_iter: int | str = "auto",
         shuffle: bool | str = "auto",
         class_weight: Any = None,
-        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
         n_features: int | None = None,
@@ -123,7 +122,6 @@ class AutoClassifier(Auto, Classifier):
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.class_weight = class_weight
-        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_features = n_features
@@ -147,10 +145,9 @@ class AutoClassifier(Auto, Classifier):
 
     def _default_learners(self) -> list[Learner]:
         return [
-            learner("PAClassifier"),
-            learner("PAClassifier", features="fourier", half_life="auto"),
+            learner("PAClassifier", half_life="auto"),
             learner("PAMOClassifier"),
-            learner("KernelPAClassifier", budget=500),
+            learner("KernelPAClassifier", budget=BUDGET),
         ]
 
     def _check_together(self) -> None:
@@ -170,14 +167,36 @@ class AutoClassifier(Auto, Classifier):
         return smoothed(errors, rows)
 
     def _answers(self, candidate: Candidate, X: Any, columns: int) -> np.ndarray:
-        return candidate.shares(X, columns)
+        return log_shares(candidate.shares(X, columns))
 
-    def _pooled(self, answers: np.ndarray) -> np.ndarray:
-        return log_shares(answers)
+    def _count_targets(self, tally: Tally, targets: np.ndarray) -> None:
+        add_classes(tally, targets)
 
-    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
-        raised = tally.curve[:, RAISED] if self.class_weight is not None else np.zeros(tally.classes.shape[0])
-        count_classes(tally, scores, targets, raised)
+    def _decision(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
+        """The scores with the logarithms of the costs: the highest is that of the decision of least cost."""
+        return self._by_class(labels, scores + self._log_costs(state.tally, labels))
+
+    def _log_costs(self, tally: Tally, labels: Labels) -> np.ndarray:
+        """The logarithms of the weights of the classes, by number."""
+        costs = np.ones(tally.classes.shape[0])
+        if self.class_weight == "balanced":
+            costs = tally.classes.sum() / np.maximum(tally.classes, 1.0)
+        elif self.class_weight is not None:
+            for label, code in labels.codes.items():
+                costs[code] = self._class_weight(self.class_weight, label)
+        return np.asarray(np.log(np.maximum(costs, TINY)))
+
+    def _probabilities(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
+        self._check_any(labels)
+        seen = labels.order >= 0
+        shares = np.zeros((scores.shape[0], labels.names.shape[0]))
+        shares[:, seen] = shares_of(scores[:, : len(labels.codes)])[:, labels.order[seen]]
+        return shares
+
+    def _proba_one(self, model: Model, x: Any) -> dict[Any, float]:
+        self._score_one(model, x)
+        shares = shares_of(model.scores_row[:, : len(model.labels.codes)]) if model.labels.codes else np.zeros((1, 0))
+        return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
 
 
 class AutoRegressor(Auto, Regressor):
@@ -262,26 +281,14 @@ class AutoRegressor(Auto, Regressor):
         return Explanation(named(found, names), found.intercept, found.score)
 
     def _default_learners(self) -> list[Learner]:
-        return [
-            learner("PARegressor"),
-            learner("PARegressor", features="fourier"),
-            learner("KernelPARegressor", budget=500),
-        ]
+        return [learner("PARegressor"), learner("KernelPARegressor", budget=BUDGET)]
 
     def _errors(self, candidates: list[Candidate]) -> np.ndarray:
         sums = [recent_sums(model.state.tally) if (model := model_of(one.learner)) else (0, 0) for one in candidates]
-        return np.array([errors / rows if rows else 0.0 for rows, errors in sums])
+        return np.array([(errors / rows) ** 2 if rows else 0.0 for rows, errors in sums])
 
     def _encode(self, labels: Any, y: np.ndarray, s: np.ndarray) -> Any:
         return labels, y, s, np.empty(0, np.int64)
 
     def _answers(self, candidate: Candidate, X: Any, columns: int) -> np.ndarray:
         return candidate.numbers(X)
-
-    def _pooled(self, answers: np.ndarray) -> np.ndarray:
-        return answers
-
-    def _count(self, tally: Tally, scores: np.ndarray, targets: np.ndarray) -> None:
-        count_numbers(tally, scores[:, 0], targets)
-
-

@@ -7,12 +7,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED, Whole
+from aggro.engine.fields import COUNTED, Each, Whole
 from aggro.engine.rule import Rule, Tally, grown_tally, new_tally
 from aggro.learners.auto.candidates import ASIDE, Candidate
 from aggro.learners.shared.model import Model
 
-USED, ENTRIES = range(2)  # of the facts
+USED, ENTRIES, LEADER = range(3)  # of the facts
+
+
+def last_candidate(state: Any) -> int:
+    """The largest number of a candidate."""
+    return int(state.standing.shape[0]) - 1
 
 
 class VoteState(NamedTuple):
@@ -20,8 +25,8 @@ class VoteState(NamedTuple):
 
     tally: Tally
     standing: Annotated[np.ndarray, Whole(0, ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
-    # (2,) int64: columns that had an entry so far, and how many entries there were
-    facts: Annotated[np.ndarray, Whole(0, COUNTED)]
+    # (3,) int64: columns that had an entry so far, how many entries there were, and the candidate that leads
+    facts: Annotated[np.ndarray, Each(Whole(0, COUNTED), Whole(0, COUNTED), Whole(0, last_candidate))]
 
 
 class VoteParams(NamedTuple):
@@ -32,7 +37,7 @@ class VoteParams(NamedTuple):
 
 
 def init(params: VoteParams, width: int, models: int) -> VoteState:
-    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(2, np.int64))
+    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(3, np.int64))
 
 
 def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:

@@ -19,6 +19,7 @@ CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are encoded: parameters of RecordLearner
 # Of fit, which has all rows at once. A stream has its own ways.
 ELSEWHERE = {
+    "estimators": "Give them in Python.",
     "max_iter": "Use --passes.",
     "shuffle": "Files are read in their own order; shuffle them before.",
     "tol": "Use --passes.",

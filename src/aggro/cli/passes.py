@@ -146,7 +146,7 @@ class Run:
 
     def result(self) -> dict[str, Any]:
         """What came of it, for JSON."""
-        from aggro.cli.progress_lines import counts, drift_of
+        from aggro.cli.progress_lines import candidates_in, counts, drift_of
         from aggro.cli.table_report import columns_of, missing_in
 
         learner, inner, now = self.learner, innermost(self.learner), counts(self.learner)
@@ -163,6 +163,7 @@ class Run:
             **({"outside": now.mistakes, "share_outside": now.error} if detects else {}),
             "updates": now.updates,
             **drift_of(inner),
+            **candidates_in(inner),
             "features": inner.n_features_in_,
             **(
                 {"columns": columns, "strays": learner.strays_, "missing": missing_in(learner.encoder_)}

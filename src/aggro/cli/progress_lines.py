@@ -63,6 +63,22 @@ def drift_line(result: dict[str, Any]) -> str:
     return f"seen {times}, at row {', '.join(f'{row:,}' for row in result['drift_rows'][-3:])}"
 
 
+def candidates_in(learner: Any) -> dict[str, Any]:
+    """The candidates of a learner that lets several vote; nothing of others."""
+    found = getattr(learner, "candidates_", None)
+    return {} if found is None else {"candidates": [one._asdict() for one in found]}
+
+
+def candidate_lines(result: dict[str, Any]) -> dict[str, str]:
+    """The candidates as lines of text to print: what learns, its share of the vote, and its recent error."""
+    lines = {}
+    for k, one in enumerate(result.get("candidates", ()), 1):
+        error = f"recent error {one['recent_error']:.4g}" if one["recent_error"] == one["recent_error"] else "no rows yet"
+        stands = f"weight {one['weight']:.2f}" if one["stands"] == "votes" else one["stands"]
+        lines[f"candidate {k}"] = f"{one['learner']}: {stands}, {error}"
+    return lines
+
+
 class Ledger:
     """Prints the lines; where they go is up to ``say``."""
 

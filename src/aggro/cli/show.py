@@ -54,7 +54,9 @@ def show_build(as_json: bool) -> None:
 
 def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     """What the file says, as plain values."""
+    from aggro.cli.progress_lines import candidates_in
     from aggro.learners.registry import learners
+    from aggro.learners.shared.inside import innermost
 
     header, seen = contents.header, max(contents.n_seen, 1)
     task = next((entry.task for entry in learners() if entry.name == header.entry), "")
@@ -78,6 +80,7 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "updates": contents.n_updates,
         "drifts": contents.n_drifts,
         "drift_rows": contents.drift_rows,
+        **(candidates_in(innermost(load_model(path))) if header.candidates else {}),
         "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
         "checkpoint": {key: position.get(key) for key in ("passes", "stream")}
         if position and "run" in position
@@ -129,7 +132,7 @@ def checkpoint_line(passes: int, stream: list[int]) -> str:
 
 def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.learner_spec import parameters_of, spelled
-    from aggro.cli.progress_lines import drift_line
+    from aggro.cli.progress_lines import candidate_lines, drift_line
     from aggro.learners.registry import learners
 
     known = next((entry for entry in learners() if entry.name == facts["learner"]), None)
@@ -163,4 +166,4 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     lines["updates"] = f"{facts['updates']:,} ({facts['updates'] / max(facts['rows'], 1):.2%})"
     if drift := drift_line(facts):
         lines["drift"] = drift
-    return lines
+    return lines | candidate_lines(facts)

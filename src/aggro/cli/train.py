@@ -182,7 +182,7 @@ def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
 
 def summary(result: dict[str, Any]) -> str:
     """The result for people."""
-    from aggro.cli.progress_lines import drift_line
+    from aggro.cli.progress_lines import candidate_lines, drift_line
     from aggro.cli.table_report import columns_line
 
     rows = result["rows"]
@@ -204,6 +204,7 @@ def summary(result: dict[str, Any]) -> str:
     lines["updates"] = f"{result['updates']:,} ({result['updates'] / rows:.2%})"
     if drift := drift_line(result):
         lines["drift"] = drift
+    lines |= candidate_lines(result)
     lines["features"] = f"{result['features']:,}"
     if "columns" in result:
         lines["columns"] = columns_line(result["columns"])

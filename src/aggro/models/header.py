@@ -10,11 +10,12 @@ from aggro.learners.shared.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 
-FORMAT = 3  # raised when an older aggro could not read the file; the container and this key stay
+FORMAT = 4  # raised when an older aggro could not read the file; the container and this key stay
 WITHOUT = 1  # the format of files without records and kept rows, which older ones can read
 RECORDS = 2  # that of files with these, and without rows that wait for labels
+LATER = 3  # that of files with those, and without candidates that vote
+PARTS = ("active", "records", "later", "candidates")  # of what is around a learner; absent where there is no such thing
 PUBLISHED = "published."
-PARTS = ("active", "records", "later")  # of what is around a learner; absent where there is no such thing
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Header:
     records: Any = None  # of a learner inside a RecordLearner: see ``models.record_header``; else absent
 
     later: Any = None  # rows that wait for their labels: see ``models.later_header``; else absent
+    candidates: Any = None  # of learners that vote: see ``models.candidates_header``; else absent
 
     @property
     def entry(self) -> str:
@@ -47,8 +49,10 @@ class Header:
     @property
     def format(self) -> int:
         """The format of the file: the first that can say all that is in it."""
-        if self.later is not None:
+        if self.candidates is not None:
             return FORMAT
+        if self.later is not None:
+            return LATER
         return RECORDS if self.records is not None or self.keeps_rows else WITHOUT
 
     @property
@@ -131,4 +135,5 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "active": lambda value: value is None or isinstance(value, dict),
     "records": lambda value: value is None or isinstance(value, dict),
     "later": lambda value: value is None or isinstance(value, dict),
+    "candidates": lambda value: value is None or isinstance(value, dict),
 }

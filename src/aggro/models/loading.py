@@ -91,13 +91,20 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
         entry = find(header.entry)
     except ValueError as error:
         raise Flaw(str(error).rstrip("."), PLUGIN) from error
-    learner = _learner(entry, header, shell)
-    labels = _labels(entry, header)
-    features = _features(container, header)
     apart = () if header.records is None else RECORDS_ARRAYS
     if header.keeps_rows:
         apart += REPLAY_ARRAYS
     specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
+    parameters = header.parameters
+    if header.candidates is not None:
+        from aggro.models.candidates_header import PREFIX, estimators_in, model_with  # which others do not need
+
+        made = estimators_in(header.candidates, lambda entry, values: _learner(entry, values, shell))
+        parameters = {**parameters, "estimators": made}
+        specs = {name: spec for name, spec in specs.items() if not name.startswith(PREFIX)}
+    learner = _learner(entry, parameters, shell, published=header.learner != header.entry)
+    labels = _labels(entry, header)
+    features = _features(container, header)
     begins = added_since(header.state, specs)
     begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
     counted = counted_since(specs, len(labels.codes))
@@ -108,7 +115,10 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     more = {name: as_added(begin, arrays) for name, begin in begun.items()}
     state = unflatten(small, {**arrays, **more, **counted})
     check_state(state, len(labels.codes))
-    model = Model(state, header.width, features, labels, header.seed)
+    if header.candidates is not None:
+        model = model_with(learner, state, header, features, labels, container)
+    else:
+        model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter
     try:
         give_model(learner, model)
@@ -166,9 +176,8 @@ def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray
     return {f"tally.{name}": fresh[name] for name in LATER}
 
 
-def _learner(entry: Entry, header: Header, shell: bool) -> Any:
-    parameters = header.parameters
-    if header.learner != entry.name:
+def _learner(entry: Entry, parameters: dict[str, Any], shell: bool, published: bool = False) -> Any:
+    if published:
         kind = getattr(import_module("aggro.published"), entry.name, None)
         if kind is None:
             raise Flaw(f"aggro.published has no {entry.name}", UPGRADE)

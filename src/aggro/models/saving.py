@@ -91,6 +91,17 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         with learner.turn() as inner:
             together: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_both, inner)
             return together
+    if hasattr(model, "candidates"):
+        from aggro.models.candidates_header import candidates_of, without_estimators  # which others do not need
+
+        def of_all() -> tuple[Header, dict[str, np.ndarray]]:
+            parts, parameters = _taken(learner, model)
+            header, arrays = _described(learner, parts, without_estimators(parameters), position)
+            part, more = candidates_of(parameters["estimators"], parts["candidates"], _described)
+            return replace(header, candidates=part), {**arrays, **more}
+
+        found: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_all)
+        return found
     kind = type(learner).__name__
     known = (*learners(), ACTIVE, RECORDS)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
@@ -108,7 +119,7 @@ def _taken(learner: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _described(
-    learner: Any, parts: dict[str, Any], parameters: dict[str, Any], position: Any
+    learner: Any, parts: dict[str, Any], parameters: dict[str, Any], position: Any = None
 ) -> tuple[Header, dict[str, np.ndarray]]:
     """The header and the arrays of a file, looked over."""
     import aggro  # not above: aggro itself offers ``load``

@@ -22,7 +22,8 @@ from aggro.learners.auto.state import ENTRIES, LEADER, USED, VOTE, VoteModel, Vo
 from aggro.learners.auto.vote import EVERY, hopeless, weights_of
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import Features
-from aggro.learners.shared.inside import task_of
+from aggro.learners.shared.formula import Formula, NoFormula
+from aggro.learners.shared.inside import begin_pass, task_of
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model, View
@@ -259,6 +260,7 @@ class Auto(Learner):
         learn = [k for k, stands in enumerate(state.standing.tolist()) if stands == VOTES]
         if begins_stretch(seen):
             state.facts[LEADER] = self._leader(candidates, state)
+            state.begun[:] = state.tally.loss[0], candidates[state.facts[LEADER]].counted.loss
         leader = candidates[state.facts[LEADER]]
         before = leader.counted
         if (seen // STRETCH) % EVERY == 0:
@@ -266,7 +268,7 @@ class Auto(Learner):
         for k in learn:
             candidates[k].learn(X, targets, weights)
         self._count_targets(state.tally, targets)
-        add_rows(state.tally, X.shape[0], before, leader.counted)
+        add_rows(state.tally, state.begun, X.shape[0], before, leader.counted)
 
     def _step_aside(self, candidates: list[Candidate], state: VoteState, X: Any) -> None:
         """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
@@ -288,6 +290,10 @@ class Auto(Learner):
         there = (state.standing != ASIDE) & np.array([candidate.knows for candidate in candidates])
         rests = hopeless(self._errors(candidates), there)
         state.standing[there] = np.where(rests, RESTS, VOTES)[there]
+
+    def _begin_pass(self, model: Any, epoch: int) -> None:
+        for candidate in model.candidates:
+            begin_pass(candidate.learner, epoch)
 
     # The vote -------------------------------------------------------------------------------------
 
@@ -353,6 +359,12 @@ class Auto(Learner):
         """The recent error of the candidate that leads."""
         model: Any = self._attribute()
         return float(model.candidates[self._leader(model.candidates, model.state)].learner.recent_error_)
+
+    def _formula(self, view: View) -> Formula:
+        raise NoFormula(
+            f"{type(self).__name__} asks several learners, which cannot be exported as one model. Train the learner that "
+            "leads by itself (candidates_ says which it is), and export that."
+        )
 
     def _explained(self, x: Any, code: int | None) -> tuple[Explanation, list[Any] | None]:
         """The explanation by the candidate with the largest weight, by column, and the names of columns."""

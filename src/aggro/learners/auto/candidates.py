@@ -69,11 +69,19 @@ class Candidate:
 
     # Rows -----------------------------------------------------------------------------------------
 
-    def given(self, X: Any) -> Any:
-        """Rows as this candidate takes them; dense ones become sparse where it knows another number of columns."""
-        X = X if self.hinges is None else self.hinges.bend(X)
+    def bent(self, X: Any) -> Any:
+        """Rows with their hinges, if they have any."""
+        return X if self.hinges is None else self.hinges.bend(X)
+
+    def _takes(self, X: np.ndarray) -> bool:
+        """Whether dense rows have the columns that the learner knows, or it knows none."""
         model = model_of(self.learner)
-        return X if model is None or not isinstance(X, np.ndarray) or model.features.n == X.shape[1] else csr(X)
+        return model is None or model.features.n == X.shape[1]
+
+    def given(self, X: Any) -> Any:
+        """Rows to be scored; dense ones become sparse where the learner knows another number of columns."""
+        X = self.bent(X)
+        return csr(X) if isinstance(X, np.ndarray) and not self._takes(X) else X
 
     def forget(self) -> None:
         """Let go of all that was learned, and of the memory that it takes."""
@@ -94,13 +102,15 @@ class Candidate:
         self.rows += n
 
     def _learn_part(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        first = self.given(X[:1])
-        alone = isinstance(X, np.ndarray) and not isinstance(first, np.ndarray)  # brings new columns: then all are dense
+        one = self.bent(X[:1])
+        # A dense row that brings new columns comes alone, with all of its indices: those behind it can stay dense.
+        alone = isinstance(one, np.ndarray) and not self._takes(one)
         if alone or X.shape[0] == 1:
-            self.learner.learn_one(as_row(first), y[0].item(), 1.0 if weight is None else float(weight[0]))
+            row = (np.arange(one.shape[1]), one[0]) if alone else as_row(one)
+            self.learner.learn_one(row, y[0].item(), 1.0 if weight is None else float(weight[0]))
             X, y, weight = X[1:], y[1:], None if weight is None else weight[1:]
         if X.shape[0]:
-            self.learner.learn_chunk(Rows(self.given(X), y, weight))
+            self.learner.learn_chunk(Rows(self.bent(X), y, weight))
 
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn from scratch, in as many passes as the learner itself makes."""

@@ -47,12 +47,16 @@ def counted(tally: Tally) -> Counted:
     return Counted(float(tally.loss[0]), int(rows[MISTAKES]), int(rows[UPDATES]), int(tally.marks[DRIFTS]))
 
 
-def add_rows(tally: Tally, rows: int, before: Counted, after: Counted) -> None:
-    """Count rows, between which the leader went from one of these counts to the other."""
+def add_rows(tally: Tally, begun: np.ndarray, rows: int, before: Counted, after: Counted) -> None:
+    """Count rows, between which the leader went from one of these counts to the other.
+
+    ``begun`` has the losses of the vote and of the leader when the stretch began: so their sum does not depend on where
+    a stretch is cut.
+    """
     tally.rows[SEEN] += rows
     tally.rows[MISTAKES] += max(after.mistakes - before.mistakes, 0)
     tally.rows[UPDATES] += min(max(after.updates - before.updates, 0), rows)
-    tally.loss[0] = min(tally.loss[0] + max(after.loss - before.loss, 0.0), HUGE)
+    tally.loss[0] = min(begun[0] + max(after.loss - begun[1], 0.0), HUGE)
     seen = int(tally.rows[SEEN])
     if seen & (seen - 1) == 0:
         tally.history[tally.rows[MARKS]] = seen, tally.loss[0], tally.rows[MISTAKES]

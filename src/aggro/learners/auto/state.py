@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED, Each, Whole
+from aggro.engine.fields import COUNTED, Each, Numbers, Whole
 from aggro.engine.rule import Rule, Tally, grown_tally, new_tally
 from aggro.learners.auto.candidates import ASIDE, Candidate
 from aggro.learners.shared.model import Model
@@ -27,6 +27,7 @@ class VoteState(NamedTuple):
     standing: Annotated[np.ndarray, Whole(0, ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
     # (3,) int64: columns that had an entry so far, how many entries there were, and the candidate that leads
     facts: Annotated[np.ndarray, Each(Whole(0, COUNTED), Whole(0, COUNTED), Whole(0, last_candidate))]
+    begun: Annotated[np.ndarray, Numbers(0.0, endless=True)]  # (2,) the losses of vote and leader as the stretch began
 
 
 class VoteParams(NamedTuple):
@@ -37,7 +38,7 @@ class VoteParams(NamedTuple):
 
 
 def init(params: VoteParams, width: int, models: int) -> VoteState:
-    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(3, np.int64))
+    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(3, np.int64), np.zeros(2))
 
 
 def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:

@@ -75,7 +75,7 @@ def beside(peer: str, word: str | None) -> str:
 def on_config(config: Any) -> Any:
     """The menu has the learners in the order of the registry."""
     (menu,) = (section["Learners"] for section in config["nav"] if "Learners" in section)
-    menu += [f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE, RECORDS)]
+    menu += ["learners/auto.md", *(f"learners/{page_name(entry)}" for entry in (*LEARNERS, ACTIVE, RECORDS))]
     return config
 
 

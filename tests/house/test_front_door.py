@@ -12,14 +12,15 @@ from sklearn.base import clone
 
 import aggro
 import aggro.estimators
-from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS, Entry
 
-EVERY = (*LEARNERS, ACTIVE, RECORDS)
+EVERY = (*LEARNERS, *AUTO, ACTIVE, RECORDS)
 NAMES = {entry.name for entry in EVERY}
-OF_PAPERS = NAMES - {RECORDS.name}
+OF_PAPERS = NAMES - {RECORDS.name, *(entry.name for entry in AUTO)}
 FIRST_OF_ALL = {
     *("PAClassifier", "PARegressor", "PAUniclass", "KernelPAClassifier", "KernelPARegressor", "AROWClassifier"),
-    *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner"),
+    *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner", "AutoClassifier"),
+    "AutoRegressor",
     *("load", "register", "step"),
 }
 PARTS = {"distributed", "evaluate", "export", "interop", "models", "plot", "published", "streams", "testing", "theory"}

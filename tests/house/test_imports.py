@@ -57,9 +57,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"learners.linear", *SHARED},
         "linear learners under the names that they have on features: what learns is in that family",
     ),
+    "learners.auto": (LEARNERS, "a family by itself, around any learners, which it finds by their names"),
     "models": (
-        {"encoding", "learners.active", "learners.records", *CELLS, *LEARNERS},
-        "files hold states, whoever made them; an ActiveLearner has two parts, a RecordLearner too",
+        {"encoding", "learners.active", "learners.auto", "learners.records", *CELLS, *LEARNERS},
+        "files hold states, whoever made them; an ActiveLearner has two parts, a RecordLearner too, a vote many",
     ),
     "estimators": (
         {"learners.active", "learners.records", *FAMILIES, *LEARNERS},

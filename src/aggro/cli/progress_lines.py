@@ -73,7 +73,9 @@ def candidate_lines(result: dict[str, Any]) -> dict[str, str]:
     """The candidates as lines of text to print: what learns, its share of the vote, and its recent error."""
     lines = {}
     for k, one in enumerate(result.get("candidates", ()), 1):
-        error = f"recent error {one['recent_error']:.4g}" if one["recent_error"] == one["recent_error"] else "no rows yet"
+        error = (
+            f"recent error {one['recent_error']:.4g}" if one["recent_error"] == one["recent_error"] else "no rows yet"
+        )
         stands = f"weight {one['weight']:.2f}" if one["stands"] == "votes" else one["stands"]
         lines[f"candidate {k}"] = f"{one['learner']}: {stands}, {error}"
     return lines

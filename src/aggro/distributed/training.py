@@ -42,7 +42,7 @@ from aggro.distributed.tasks import (
 )
 from aggro.learners.shared.combined import blank, common_start, seed_for, settle
 from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
-from aggro.mixing.mixture import MIXES_BY, mix_of
+from aggro.mixing.mixture import MIXES_BY, check_is_one, mix_of
 from aggro.mixing.records import Unsettled
 
 AT_ONCE = 8  # models that a task adds up
@@ -154,6 +154,7 @@ def check_learner(learner: Any) -> None:
 def check_mixes(learner: Any) -> None:
     """Refuse a learner whose models cannot be combined, before anything is learned."""
     inner = innermost(learner)
+    check_is_one(inner)
     model = model_of(inner) or blank(inner)
     try:
         mix = mix_of(model.state)

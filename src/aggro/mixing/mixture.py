@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
+from aggro.learners.registry import AUTO
 from aggro.learners.shared.combined import assembled, blank, settle, with_room
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
@@ -271,6 +272,7 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
     >>> both.n_seen_, both.predict_one({"great": 1}), both.predict_one({"bad": 1})
     (4, '+', '-')
     """
+    check_is_one(base)
     if weights not in MIXES_BY:
         raise ValueError(f"weights={weights!r} is not known. Expected one of {', '.join(MIXES_BY)}.")
     if hasattr(base, "new_encoder") and not hasattr(base, "encoder_"):
@@ -287,6 +289,16 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
     copies = [copy.deepcopy(one) for one in learned]  # what waits in them is learned
     known = union(known_of(base, base), (known_of(one, base) for one in copies))
     return finished(added_up([taken(one, base, known, weights) for one in copies]), base, known)
+
+
+def check_is_one(learner: Any) -> None:
+    """Refuse a learner that lets several vote: their states are not one that could be added up."""
+    name = type(innermost(learner)).__name__
+    if name in {entry.name for entry in AUTO}:
+        raise ValueError(
+            f"{name} lets several learners vote, which cannot be merged. Merge models of one of them, such as "
+            "PAClassifier."
+        )
 
 
 def check_began(learner: Any, base: Any) -> None:

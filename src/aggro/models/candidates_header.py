@@ -96,10 +96,10 @@ def estimators_in(part: Any, make: Callable[[Entry, dict[str, Any]], Any]) -> li
     return made
 
 
-def model_with(learner: Any, state: Any, header: Header, features: Any, labels: Any, container: Any) -> Any:
-    """The model of a learner from a file, with its candidates."""
-    from aggro.models.loading import build
-
+def model_with(
+    learner: Any, state: Any, header: Header, features: Any, labels: Any, container: Any, build: Callable[..., Any]
+) -> Any:
+    """The model of a learner from a file, with its candidates; ``build`` makes a learner of a part of the file."""
     part, candidates = header.candidates, fresh_candidates(learner, header.seed)
     lists = part["learners"], part["hinges"]
     if not all(isinstance(found, list) and len(found) == len(candidates) for found in lists):

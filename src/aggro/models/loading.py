@@ -116,7 +116,7 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     state = unflatten(small, {**arrays, **more, **counted})
     check_state(state, len(labels.codes))
     if header.candidates is not None:
-        model = model_with(learner, state, header, features, labels, container)
+        model = model_with(learner, state, header, features, labels, container, build)
     else:
         model = Model(state, header.width, features, labels, header.seed)
     model.n_iter = header.n_iter

@@ -38,6 +38,12 @@ CHEAP = {"AutoClassifier": [PAClassifier(), AROWClassifier()], "AutoRegressor": 
 VARIANTS = [Variant(entry, {"estimators": CHEAP[entry.name], "max_iter": 1, "shuffle": False}) for entry in AUTO]
 
 
+WEIGHTS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "a weight scales C: weight 2 is not a row learned twice"
+    for kind in ("dense", "sparse")
+}
+
+
 def classifier(**more):
     return AutoClassifier([PAClassifier(), AROWClassifier()], **more)
 
@@ -53,15 +59,11 @@ def test_contract(variant, check):
     check.run(variant)
 
 
-@parametrize_with_checks([AutoClassifier([PAClassifier()]), AutoRegressor([PARegressor()])], expected_failed_checks=lambda _: WEIGHTS)
+@parametrize_with_checks(
+    [AutoClassifier([PAClassifier()]), AutoRegressor([PARegressor()])], expected_failed_checks=lambda _: WEIGHTS
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
-
-
-WEIGHTS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "a weight scales C: weight 2 is not a row learned twice"
-    for kind in ("dense", "sparse")
-}
 
 
 # Candidates ---------------------------------------------------------------------------------------------------
@@ -160,7 +162,8 @@ def test_raw_records():
     for row, label in zip(X.tolist(), LABELS, strict=True):
         model.learn_one({"a": row[0], "b": row[1], "c": row[2], "kind": "even" if row[3] > 0 else "odd"}, label)
     assert model.predict_one({"c": 3.0, "kind": "odd"}) == "yes"
-    assert model.candidates_[0].learner.startswith("PAClassifier(scale=None")  # the encoder scales
+    assert model.estimator_.scale is None  # the encoder scales
+    assert {candidate.learner.scale for candidate in model.estimator_._model.candidates} == {None}
     assert set(model.explain_one({"c": 3.0, "kind": "odd"})) <= set(model.feature_names_)
     number = RecordLearner(AutoRegressor([PARegressor()])).fit([{"a": x} for x in X[:, 0]], 100.0 * X[:, 0])
     assert abs(number.predict([{"a": 1.0}])[0] - 100.0) < 20.0

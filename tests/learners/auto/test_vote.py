@@ -141,7 +141,9 @@ def test_a_vote_does_not_depend_on_chunks(kind, sparse):
 
 
 def assert_same(one, other, rows):
-    answers = [(model.predict_proba if hasattr(model, "predict_proba") else model.predict)(rows) for model in (one, other)]
+    answers = [
+        (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(rows) for model in (one, other)
+    ]
     assert answers[0].tobytes() == answers[1].tobytes()
     for a, b in zip(one.candidates_, other.candidates_, strict=True):
         assert a._replace(microseconds=0.0) == b._replace(microseconds=0.0)

@@ -1,4 +1,4 @@
-"""One learner, no choice: several learners on the same stream, and a vote weighted by their recent errors.
+"""Several learners on the same stream, and a vote weighted by their recent errors.
 
 ``estimators`` has the classes that users type and is the file to open first; ``vote`` is what the weights are.
 """

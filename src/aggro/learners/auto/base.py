@@ -15,7 +15,7 @@ import numpy as np
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
-from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent
+from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent, spelled
 from aggro.learners.auto.counting import STRETCH, add_rows, begins_stretch, to_stretch_end
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.auto.state import ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
@@ -142,15 +142,15 @@ class Auto(Learner):
         """The candidates before they have learned anything."""
         candidates = []
         for learner in self._learners():
-            candidates.append(Candidate(self._copied(learner, seed)))
+            candidates.append(Candidate(self._copied(learner, seed), spelled(learner)))
             if self.hinges and can_be_bent(learner):
-                candidates.append(Candidate(self._copied(learner, seed), Hinges()))
+                candidates.append(Candidate(self._copied(learner, seed), spelled(learner), Hinges()))
         return candidates
 
     def _copied(self, learner: Learner, seed: int) -> Learner:
         """A copy of a learner that has learned nothing, with what is set for all candidates."""
         parameters = {name: copy.copy(getattr(learner, name)) for name in learner._constraints}
-        if learner._random and parameters["random_state"] is None:
+        if parameters["random_state"] is None:
             parameters["random_state"] = seed % 2**32
         if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
             parameters["class_weight"] = "balanced"
@@ -274,7 +274,7 @@ class Auto(Learner):
         """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
         facts = state.facts
         facts[USED] = max(int(facts[USED]), X.shape[1])
-        facts[ENTRIES] += X.nnz if hasattr(X, "nnz") else X.size
+        facts[ENTRIES] += np.count_nonzero(X.data if hasattr(X, "indptr") else X)
         rows = int(state.tally.rows[SEEN]) + X.shape[0]
         if facts[USED] <= WIDE or facts[ENTRIES] >= FILLED * float(facts[USED]) * rows:
             return

@@ -14,6 +14,7 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
 from aggro.learners.auto.counting import NOTHING, Counted, counted
 from aggro.learners.auto.hinges import Hinges
+from aggro.learners.registry import find
 from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.learners.shared.one_row import Explanation
 
@@ -38,18 +39,18 @@ class Rows(NamedTuple):
 class Candidate:
     """A learner among others, with the hinges of its rows if it has any."""
 
-    def __init__(self, learner: Any, hinges: Hinges | None = None) -> None:
+    def __init__(self, learner: Any, name: str, hinges: Hinges | None = None) -> None:
         self.learner = learner
         self.hinges = hinges
         self.seconds = 0.0  # spent in this process, with
         self.rows = 0  # so many rows
-        self.name = spelled(learner) + (" with hinges" if self.hinges is not None else "")
+        self.name = name + (" with hinges" if hinges is not None else "")
 
     @property
     def is_sparse(self) -> bool:
         """Whether it learns a sparse row in time and memory that go with the entries, however wide rows are."""
-        from aggro.learners.registry import find
-
+        if self.hinges is not None:
+            return False
         return find(type(self.learner).__name__).module in LINEAR and self.learner.__dict__.get("features") is None
 
     @property

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.fields import COUNTED, Each, Numbers, Whole
-from aggro.engine.rule import Rule, Tally, grown_tally, new_tally
+from aggro.engine.rule import Rule, Tally, copy_state, grown_tally, new_tally
 from aggro.learners.auto.candidates import ASIDE, Candidate
 from aggro.learners.shared.model import Model
 
@@ -42,7 +42,7 @@ def init(params: VoteParams, width: int, models: int) -> VoteState:
 
 
 def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:
-    return state._replace(tally=grown_tally(state.tally, models))
+    return copy_state(state)._replace(tally=grown_tally(state.tally, models))
 
 
 def not_compiled(*_: Any) -> Any:

@@ -91,7 +91,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         with learner.turn() as inner:
             together: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_both, inner)
             return together
-    if hasattr(model, "candidates"):
+    if model is not None and hasattr(model, "candidates"):
         from aggro.models.candidates_header import candidates_of, without_estimators  # which others do not need
 
         def of_all() -> tuple[Header, dict[str, np.ndarray]]:

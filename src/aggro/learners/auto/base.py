@@ -76,6 +76,7 @@ class Auto(Learner):
     hinges: bool
     scale: str | None
     max_iter: int | str
+    shuffle: bool | str
     _task: ClassVar[str]
 
     # What classifiers and regressors add -------------------------------------------------------------
@@ -180,7 +181,7 @@ class Auto(Learner):
         return 1
 
     def _go_over(self, model: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Any) -> None:
-        """One pass that is counted; then the candidates that vote learn anew, in as many passes as each of them makes."""
+        """One pass that is counted; then the candidates that vote learn anew, in as many passes as each makes."""
         anew, model.n_iter = not model.state.tally.rows[SEEN], 1
         order = permutation(targets.shape[0], np.uint64(model.seed)) if self.shuffle else NO_ORDER
         if watch is not None:
@@ -362,8 +363,8 @@ class Auto(Learner):
 
     def _formula(self, view: View) -> Formula:
         raise NoFormula(
-            f"{type(self).__name__} asks several learners, which cannot be exported as one model. Train the learner that "
-            "leads by itself (candidates_ says which it is), and export that."
+            f"{type(self).__name__} asks several learners, which cannot be exported as one model. Train the learner "
+            "that leads by itself (candidates_ says which it is), and export that."
         )
 
     def _explained(self, x: Any, code: int | None) -> tuple[Explanation, list[Any] | None]:

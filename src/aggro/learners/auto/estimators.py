@@ -21,7 +21,7 @@ from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.counting import add_classes
 from aggro.learners.auto.vote import log_shares, shares_of, smoothed
 from aggro.learners.registry import find
-from aggro.learners.shared.contract import Contract
+from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.drifts import recent_sums
 from aggro.learners.shared.inside import model_of
 from aggro.learners.shared.labels import Labels
@@ -33,7 +33,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 BUDGET = 2000  # support vectors of the kernel candidates
 ONE_EXPLAINS = "the candidate that leads explains its own score, which is not that of the vote"
-NOT_EQUAL = {"estimators": "learners in a list are equal only to themselves"}
+NOT_EQUAL: dict[Setting, str] = {"estimators": "learners in a list are equal only to themselves"}
 CONTRACT = Contract(
     exempt={
         "mistakes_are_those_of_predictions": "the mistakes are those of the candidate that leads",

@@ -42,7 +42,8 @@ def init(params: VoteParams, width: int, models: int) -> VoteState:
 
 
 def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:
-    return copy_state(state)._replace(tally=grown_tally(state.tally, models))
+    larger: VoteState = copy_state(state)._replace(tally=grown_tally(state.tally, models))
+    return larger
 
 
 def not_compiled(*_: Any) -> Any:

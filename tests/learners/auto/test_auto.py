@@ -220,7 +220,7 @@ def test_a_file_whose_candidates_do_not_fit_is_refused(tmp_path):
         (lambda part: None, {"candidates.1.hinges.columns": arrays["candidates.1.hinges.columns"] + 1000}),
         (lambda part: None, {"candidates.1.hinges.knots": arrays["candidates.1.hinges.knots"] * np.nan}),
         (lambda part: None, {"standing": np.array([0, 3])}),
-        (lambda part: None, {"facts": np.array([5, 2000, 2])}),
+        (lambda part: None, {"facts": np.array([5, 2000, 2, 0])}),
     ]
     for change, changed in changes:
         tampered(change, **changed)

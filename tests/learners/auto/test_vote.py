@@ -45,9 +45,12 @@ def test_errors_are_smoothed_by_a_row_that_is_half_wrong():
 
 def test_who_errs_twice_as_often_is_hopeless():
     errors, there = np.array([0.1, 0.199, 0.2, 0.5]), np.array([True, True, True, False])
-    assert hopeless(errors, there).tolist() == [False, False, True, False]
-    assert hopeless(np.array([0.0, 0.1]), np.ones(2, bool)).tolist() == [False, True]
-    assert not hopeless(np.zeros(2), np.ones(2, bool)).any()
+    assert hopeless(errors, errors, there).tolist() == [False, False, True, False]
+    better_now = np.array([0.1, 0.199, 0.15, 0.5])
+    assert not hopeless(errors, better_now, there).any()
+    pair = np.array([0.0, 0.1])
+    assert hopeless(pair, pair, np.ones(2, bool)).tolist() == [False, True]
+    assert not hopeless(np.zeros(2), np.zeros(2), np.ones(2, bool)).any()
 
 
 def test_pooled_shares_are_the_weighted_geometric_mean():

@@ -12,13 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from aggro.engine.drift import RECENT
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
 from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent, spelled
-from aggro.learners.auto.counting import STRETCH, add_rows, begins_stretch, to_stretch_end
+from aggro.learners.auto.counting import STRETCH, add_drift, add_rows, begins_stretch, to_stretch_end
 from aggro.learners.auto.hinges import Hinges
-from aggro.learners.auto.state import ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
+from aggro.learners.auto.state import CHANGES, ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
 from aggro.learners.auto.vote import EVERY, hopeless, weights_of
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import Features
@@ -32,6 +33,7 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind,
 from aggro.learners.shared.row_blocks import taken
 
 REVIEW = 1024  # rows between two looks at how candidates stand
+LATE = 256  # rows of its own, by which a candidate that rests may show that it is better now
 WIDE, FILLED = 2000, 0.1  # rows with so many columns, of which fewer than this share have an entry, are for linear ones
 
 
@@ -195,6 +197,7 @@ class Auto(Learner):
         for candidate, stands in zip(model.candidates, model.state.standing.tolist(), strict=True):
             if stands == VOTES and candidate.learner._most_passes(live.shape[0], None) > 1:
                 candidate.fit(X, codes, s[live] if s.shape[0] else None)
+        self._begin_counting(model.candidates, model.state)
 
     def _learn(
         self,
@@ -256,12 +259,9 @@ class Auto(Learner):
         """Let the candidates learn rows of one stretch, and count what the leader has counted of them."""
         seen = int(state.tally.rows[SEEN])
         self._step_aside(candidates, state, X)
-        if seen and seen % REVIEW == 0:
-            self._review(candidates, state)
-        learn = [k for k, stands in enumerate(state.standing.tolist()) if stands == VOTES]
         if begins_stretch(seen):
-            state.facts[LEADER] = self._leader(candidates, state)
-            state.begun[:] = state.tally.loss[0], candidates[state.facts[LEADER]].counted.loss
+            self._begin_stretch(candidates, state)
+        learn = [k for k, stands in enumerate(state.standing.tolist()) if stands == VOTES]
         leader = candidates[state.facts[LEADER]]
         before = leader.counted
         if (seen // STRETCH) % EVERY == 0:
@@ -270,6 +270,24 @@ class Auto(Learner):
             candidates[k].learn(X, targets, weights)
         self._count_targets(state.tally, targets)
         add_rows(state.tally, state.begun, X.shape[0], before, leader.counted)
+
+    def _begin_stretch(self, candidates: list[Candidate], state: VoteState) -> None:
+        """Decide who rests, and who leads; after a change all are awake until the next review."""
+        seen, facts = int(state.tally.rows[SEEN]), state.facts
+        if seen and seen % REVIEW == 0:
+            self._review(candidates, state)
+        if candidates[facts[LEADER]].counted.drifts > facts[CHANGES]:
+            add_drift(state.tally)
+            state.standing[state.standing == RESTS] = VOTES
+        facts[LEADER] = self._leader(candidates, state)
+        self._begin_counting(candidates, state)
+
+    @staticmethod
+    def _begin_counting(candidates: list[Candidate], state: VoteState) -> None:
+        """Remember what the leader has counted up to here."""
+        counted = candidates[state.facts[LEADER]].counted
+        state.begun[:] = state.tally.loss[0], counted.loss
+        state.facts[CHANGES] = counted.drifts
 
     def _step_aside(self, candidates: list[Candidate], state: VoteState, X: Any) -> None:
         """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
@@ -289,7 +307,8 @@ class Auto(Learner):
     def _review(self, candidates: list[Candidate], state: VoteState) -> None:
         """Let candidates rest that err much more often than the best, and wake those that do so no longer."""
         there = (state.standing != ASIDE) & np.array([candidate.knows for candidate in candidates])
-        rests = hopeless(self._errors(candidates), there)
+        long, short = self._errors(candidates, RECENT), self._errors(candidates, LATE)
+        rests = hopeless(long, short, there)
         state.standing[there] = np.where(rests, RESTS, VOTES)[there]
 
     def _begin_pass(self, model: Any, epoch: int) -> None:
@@ -298,8 +317,8 @@ class Auto(Learner):
 
     # The vote -------------------------------------------------------------------------------------
 
-    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
-        """The recent progressive error of each candidate."""
+    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+        """The progressive error of each candidate in its last rows, ``most`` of them."""
         raise NotImplementedError
 
     def _weights(self, candidates: list[Candidate], state: VoteState) -> np.ndarray:

@@ -15,6 +15,7 @@ from aggro.engine.rule import SEEN
 from aggro.learners.auto.counting import NOTHING, Counted, counted
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.registry import find
+from aggro.learners.shared.drifts import recent_sums
 from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.learners.shared.one_row import Explanation
 
@@ -58,6 +59,11 @@ class Candidate:
         """What it has counted so far of rows that it predicted before it learned them."""
         model = model_of(self.learner)
         return NOTHING if model is None else counted(model.state.tally)
+
+    def recent_sums(self, most: int) -> tuple[float, float]:
+        """How many its last rows are, up to ``most``, and their errors."""
+        model = model_of(self.learner)
+        return (0.0, 0.0) if model is None else recent_sums(model.state.tally, most)
 
     @property
     def knows(self) -> bool:

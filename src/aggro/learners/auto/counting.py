@@ -61,9 +61,12 @@ def add_rows(tally: Tally, begun: np.ndarray, rows: int, before: Counted, after:
     if seen & (seen - 1) == 0:
         tally.history[tally.rows[MARKS]] = seen, tally.loss[0], tally.rows[MISTAKES]
         tally.rows[MARKS] += 1
-    if after.drifts > before.drifts:
-        tally.marks[DRIFTS + 1 + tally.marks[DRIFTS] % KEPT] = seen
-        tally.marks[DRIFTS] += 1
+
+
+def add_drift(tally: Tally) -> None:
+    """Note that the error of the leader was seen to rise."""
+    tally.marks[DRIFTS + 1 + tally.marks[DRIFTS] % KEPT] = tally.rows[SEEN]
+    tally.marks[DRIFTS] += 1
 
 
 def add_classes(tally: Tally, codes: np.ndarray) -> None:

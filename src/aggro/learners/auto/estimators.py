@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.engine.drift import RECENT
 from aggro.engine.limits import TINY
 from aggro.engine.rule import Tally
 from aggro.learners.auto.base import CONSTRAINTS, Auto, named
@@ -22,8 +23,6 @@ from aggro.learners.auto.counting import add_classes
 from aggro.learners.auto.vote import log_shares, shares_of, smoothed
 from aggro.learners.registry import find
 from aggro.learners.shared.contract import Contract, Setting
-from aggro.learners.shared.drifts import recent_sums
-from aggro.learners.shared.inside import model_of
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import COMMON, Learner
 from aggro.learners.shared.model import Model
@@ -174,8 +173,8 @@ class AutoClassifier(Auto, Classifier):
     def _plain(self, targets: np.ndarray) -> np.ndarray:
         return targets.astype(np.int64)
 
-    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
-        sums = [recent_sums(model.state.tally) if (model := model_of(one.learner)) else (0, 0) for one in candidates]
+    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+        sums = [one.recent_sums(most) for one in candidates]
         rows, errors = np.array(sums, float).T
         return smoothed(errors, rows)
 
@@ -296,8 +295,8 @@ class AutoRegressor(Auto, Regressor):
     def _default_learners(self) -> list[Learner]:
         return [learner("PARegressor"), learner("KernelPARegressor", budget=BUDGET)]
 
-    def _errors(self, candidates: list[Candidate]) -> np.ndarray:
-        sums = [recent_sums(model.state.tally) if (model := model_of(one.learner)) else (0, 0) for one in candidates]
+    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+        sums = [one.recent_sums(most) for one in candidates]
         return np.array([(errors / rows) ** 2 if rows else 0.0 for rows, errors in sums])
 
     def _encode(self, labels: Any, y: np.ndarray, s: np.ndarray) -> Any:

@@ -12,7 +12,7 @@ from aggro.engine.rule import Rule, Tally, copy_state, grown_tally, new_tally
 from aggro.learners.auto.candidates import ASIDE, Candidate
 from aggro.learners.shared.model import Model
 
-USED, ENTRIES, LEADER = range(3)  # of the facts
+USED, ENTRIES, LEADER, CHANGES = range(4)  # of the facts
 
 
 def last_candidate(state: Any) -> int:
@@ -25,8 +25,11 @@ class VoteState(NamedTuple):
 
     tally: Tally
     standing: Annotated[np.ndarray, Whole(0, ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
-    # (3,) int64: columns that had an entry so far, how many entries there were, and the candidate that leads
-    facts: Annotated[np.ndarray, Each(Whole(0, COUNTED), Whole(0, COUNTED), Whole(0, last_candidate))]
+    # (4,) int64: columns that had an entry so far, how many entries there were, the candidate that leads, and how many
+    # changes it had seen as the stretch began
+    facts: Annotated[
+        np.ndarray, Each(Whole(0, COUNTED), Whole(0, COUNTED), Whole(0, last_candidate), Whole(0, COUNTED))
+    ]
     begun: Annotated[np.ndarray, Numbers(0.0, endless=True)]  # (2,) the losses of vote and leader as the stretch began
 
 
@@ -38,7 +41,7 @@ class VoteParams(NamedTuple):
 
 
 def init(params: VoteParams, width: int, models: int) -> VoteState:
-    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(3, np.int64), np.zeros(2))
+    return VoteState(new_tally(models), np.zeros(params.candidates, np.int64), np.zeros(4, np.int64), np.zeros(2))
 
 
 def grow(state: VoteState, params: VoteParams, width: int, models: int) -> VoteState:

@@ -5,7 +5,8 @@ candidate that errs twice as often as the best counts a sixteenth as much. Proba
 geometric mean, in proportion to Π p_k^w_k, and numbers by their weighted mean.
 
 A candidate whose error is at least ``HOPELESS`` times the least rests: it does not vote, and it learns only one stretch
-of rows in ``EVERY``. That costs little, and keeps its error current, so that it can come back after a change.
+of rows in ``EVERY``. That costs little, and keeps its error current, so that it can come back. When the leader's error
+is seen to rise, all are awake until the next review.
 """
 
 from __future__ import annotations
@@ -33,9 +34,12 @@ def weights_of(errors: np.ndarray, votes: np.ndarray) -> np.ndarray:
     return weights
 
 
-def hopeless(errors: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Which of the candidates that are there err so much more often than the best that they may rest."""
-    least = errors[there].min(initial=np.inf)
+def hopeless(long: np.ndarray, short: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Which of the candidates that are there err so much more often than the best that they may rest.
+
+    That is, both in their last thousand rows and in the last few of these: one that has become better may vote.
+    """
+    errors, least = np.minimum(long, short), long[there].min(initial=np.inf)
     return np.asarray(there & (errors > least) & (errors >= HOPELESS * least))
 
 

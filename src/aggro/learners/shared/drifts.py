@@ -16,8 +16,8 @@ from aggro.learners.shared.inside import innermost, model_of
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def recent_sums(tally: Tally) -> tuple[float, float]:
-    """How many the last rows are, of full blocks up to about a thousand and of the incomplete block, and their errors.
+def recent_sums(tally: Tally, most: int = RECENT) -> tuple[float, float]:
+    """How many the last rows are, of full blocks up to ``most`` rows and of the incomplete block, and their errors.
 
     An error is a mistake, or of learners without classes a loss.
     """
@@ -25,7 +25,7 @@ def recent_sums(tally: Tally) -> tuple[float, float]:
     rows, errors = float(tally.marks[FILLED]), float(tally.sums[LOSS if numbers else WRONG])
     for back in range(1, BLOCKS + 1):
         block = tally.recent[(int(tally.marks[PLACE]) - back) % BLOCKS]
-        if rows + block[ROWS] > RECENT:
+        if rows + block[ROWS] > most:
             break
         rows += block[ROWS]
         errors += block[LOSSES if numbers else ERRORS]

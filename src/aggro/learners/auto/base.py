@@ -26,10 +26,10 @@ from aggro.learners.shared.features import Features
 from aggro.learners.shared.formula import Formula, NoFormula
 from aggro.learners.shared.inside import begin_pass, task_of
 from aggro.learners.shared.labels import NO_LABELS, Labels
-from aggro.learners.shared.learner import Learner
+from aggro.learners.shared.learner import COMMON, Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model, View
 from aggro.learners.shared.one_row import Explanation
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 from aggro.learners.shared.row_blocks import taken
 
 REVIEW = 1024  # rows between two looks at how candidates stand
@@ -66,7 +66,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "estimators": Learners(),
     "hinges": Flag(),
     "scale": Either((Choice(("auto", "target")), Kind(None, "None"))),
-    "max_iter": Either((Number(1, 1, integer=True), Choice(("auto",)))),
+    "max_iter": COMMON["max_iter"],
     "shuffle": Either((Flag(), Choice(("auto",)))),
 }
 
@@ -157,6 +157,8 @@ class Auto(Learner):
             parameters["random_state"] = seed % 2**32
         if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
             parameters["class_weight"] = "balanced"
+        if self.max_iter != "auto" and parameters["max_iter"] == "auto":
+            parameters["max_iter"] = self.max_iter
         if self.scale != "auto" and parameters.get("scale") in ("auto", "standard", True):
             parameters["scale"] = self.scale if takes_target(learner) else None
         return type(learner)(**parameters)

@@ -30,7 +30,8 @@ from aggro.learners.shared.one_row import Explanation
 from aggro.learners.shared.params import Constraint
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
-BUDGET = 2000  # support vectors of the kernel candidates
+# Of the kernel candidates: memory is bounded, and letting the smallest go takes a sixth of the time of merging.
+KERNEL = {"budget": 5000, "budget_policy": "smallest"}
 ONE_EXPLAINS = "the candidate that leads explains its own score, which is not that of the vote"
 NOT_EQUAL: dict[Setting, str] = {"estimators": "learners in a list are equal only to themselves"}
 CONTRACT = Contract(
@@ -59,16 +60,16 @@ class AutoClassifier(Auto, Classifier):
     Parameters
     ----------
     estimators : list of classifiers, default=None
-        The candidates, which are copied: any classifiers of this library. None for a linear learner with hinges, one
-        with random Fourier features, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget.
+        The candidates, which are copied: any classifiers of this library. None for a ``PAClassifier`` with
+        ``half_life="auto"``, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget of 5,000.
     hinges : bool, default=True
-        Whether a ``PAClassifier`` among them, without ``features``, sees each column beside max(0, x − q) at its
-        quintiles q. These are those of the first 100 rows.
+        Whether each ``PAClassifier`` among them, without ``features``, has a twin that sees each column beside
+        max(0, x − q) at its quintiles q. These are those of the first 100 rows.
     scale : {"auto", "target"} or None, default="auto"
         "auto": each candidate scales rows as it does by itself. None: they take rows as they come.
-    max_iter : 1 or "auto", default="auto"
-        Passes over the data in ``fit``: 1 for the pass that is counted alone; "auto" lets each candidate that votes
-        learn anew after it, in as many passes as it makes by itself.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. The first is counted; after it, candidates that vote learn anew, in so many
+        passes, or with "auto" in as many as each makes by itself. 1 for the first pass alone.
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     class_weight : dict or "balanced", default=None
@@ -92,7 +93,7 @@ class AutoClassifier(Auto, Classifier):
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows learned, rows predicted wrongly by the vote before they were learned.
+        Rows seen; of these, those that changed the candidate that led, and that it predicted wrongly before it learned.
     history_ : structured array
         Progressive mean loss (the logarithmic one) and mistakes at each power of two of rows.
 
@@ -159,7 +160,7 @@ class AutoClassifier(Auto, Classifier):
         return [
             learner("PAClassifier", half_life="auto"),
             learner("PAMOClassifier"),
-            learner("KernelPAClassifier", budget=BUDGET),
+            learner("KernelPAClassifier", **KERNEL),
         ]
 
     def _check_together(self) -> None:
@@ -217,17 +218,17 @@ class AutoRegressor(Auto, Regressor):
     Parameters
     ----------
     estimators : list of regressors, default=None
-        The candidates, which are copied: any regressors of this library. None for a linear learner with hinges, one
-        with random Fourier features, and a ``KernelPARegressor`` with a budget.
+        The candidates, which are copied: any regressors of this library. None for a ``PARegressor`` and a
+        ``KernelPARegressor`` with a budget of 5,000.
     hinges : bool, default=True
-        Whether a ``PARegressor`` among them, without ``features``, sees each column beside max(0, x − q) at its
-        quintiles q. These are those of the first 100 rows.
+        Whether each ``PARegressor`` among them, without ``features``, has a twin that sees each column beside
+        max(0, x − q) at its quintiles q. These are those of the first 100 rows.
     scale : {"auto", "target"} or None, default="auto"
         "auto": each candidate scales rows and targets as it does by itself. "target": only targets are scaled. None:
         they take rows as they come.
-    max_iter : 1 or "auto", default="auto"
-        Passes over the data in ``fit``: 1 for the pass that is counted alone; "auto" lets each candidate that votes
-        learn anew after it, in as many passes as it makes by itself.
+    max_iter : int or "auto", default="auto"
+        Passes over the data in ``fit``. The first is counted; after it, candidates that vote learn anew, in so many
+        passes, or with "auto" in as many as each makes by itself. 1 for the first pass alone.
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     warm_start : bool, default=False
@@ -246,7 +247,7 @@ class AutoRegressor(Auto, Regressor):
         Of each candidate ``learner``, ``weight`` of its vote, ``recent_error``, ``microseconds`` a row in this process,
         and how it ``stands``: it "votes", "rests" or stepped "aside".
     n_seen_, n_updates_ : int
-        Rows seen, rows learned.
+        Rows seen; of these, those that changed the candidate that led.
     history_ : structured array
         Progressive mean loss (the absolute error) at each power of two of rows.
 
@@ -293,7 +294,7 @@ class AutoRegressor(Auto, Regressor):
         return Explanation(named(found, names), found.intercept, found.score)
 
     def _default_learners(self) -> list[Learner]:
-        return [learner("PARegressor"), learner("KernelPARegressor", budget=BUDGET)]
+        return [learner("PARegressor"), learner("KernelPARegressor", **KERNEL)]
 
     def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
         sums = [one.recent_sums(most) for one in candidates]

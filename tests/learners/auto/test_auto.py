@@ -165,6 +165,10 @@ def test_raw_records():
     assert model.estimator_.scale is None  # the encoder scales
     assert {candidate.learner.scale for candidate in model.estimator_._model.candidates} == {None}
     assert set(model.explain_one({"c": 3.0, "kind": "odd"})) <= set(model.feature_names_)
+    bent = RecordLearner(AutoClassifier([PAClassifier(), KernelPAClassifier()])).fit(
+        [{"a": x} for x in X[:, 0]], LABELS
+    )
+    assert set(bent.explain_one({"a": 1.0})) == {"a"}  # a kernel explains by rows, so it is not asked
     number = RecordLearner(AutoRegressor([PARegressor()])).fit([{"a": x} for x in X[:, 0]], 100.0 * X[:, 0])
     assert abs(number.predict([{"a": 1.0}])[0] - 100.0) < 20.0
 
@@ -308,6 +312,12 @@ def test_an_interrupted_call_teaches_no_candidate(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[150:], LABELS[150:])
     assert pickle.dumps(model) == before
+
+
+def test_kernels_alone_do_not_explain_by_columns():
+    model = AutoClassifier([KernelPAClassifier()]).partial_fit(X, LABELS)
+    with pytest.raises(ValueError, match="explains its scores by columns"):
+        model.explain_one(X[0])
 
 
 def test_one_graph_for_several_learners_is_refused():

@@ -389,18 +389,22 @@ class Auto(Learner):
         )
 
     def _explained(self, x: Any, code: int | None) -> tuple[Explanation, list[Any] | None]:
-        """The explanation by the candidate with the largest weight, by column, and the names of columns."""
+        """The explanation by the best of the candidates that explain by column, and the names of columns."""
         with self._looking_at(x) as asked:
             model: Any = self._model
-            leader = model.candidates[self._leader(model.candidates, model.state)]
-            if not leader.knows:
-                raise ValueError(f"{type(self).__name__} has learned nothing yet: every row so far had weight 0.")
+            explains = np.array([candidate.explains for candidate in model.candidates])
+            if not explains.any():
+                raise ValueError(
+                    f"None of the candidates of {type(self).__name__} explains its scores by columns, or has learned "
+                    "anything. A PAClassifier or a PAMOClassifier among the candidates does."
+                )
+            shares = weights_of(self._errors(model.candidates), explains)
             row = asked.row
             if isinstance(row, CSR):
                 indices, values = row.indices.astype(np.int64), row.data
             else:
                 indices, values = np.arange(row.shape[1]), row[0].astype(float)
-            return leader.explain(indices, values, code), asked.names
+            return model.candidates[int(shares.argmax())].explain(indices, values, code), asked.names
 
 
 def named(parts: dict[int, float], names: list[Any] | None) -> dict[Any, float]:

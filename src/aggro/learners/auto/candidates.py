@@ -60,6 +60,11 @@ class Candidate:
         model = model_of(self.learner)
         return NOTHING if model is None else counted(model.state.tally)
 
+    @property
+    def explains(self) -> bool:
+        """Whether it explains its scores by columns; kernels do so by rows, and maps by their own features."""
+        return self.knows and "kernel" not in self.learner.__dict__ and self.learner.__dict__.get("features") is None
+
     def recent_sums(self, most: int) -> tuple[float, float]:
         """How many its last rows are, up to ``most``, and their errors."""
         model = model_of(self.learner)

@@ -32,7 +32,7 @@ from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 # Of the kernel candidates: memory is bounded, and letting the smallest go takes a sixth of the time of merging.
 KERNEL = {"budget": 5000, "budget_policy": "smallest"}
-ONE_EXPLAINS = "the candidate that leads explains its own score, which is not that of the vote"
+ONE_EXPLAINS = "one candidate explains its own score, which is not that of the vote"
 NOT_EQUAL: dict[Setting, str] = {"estimators": "learners in a list are equal only to themselves"}
 CONTRACT = Contract(
     exempt={
@@ -141,7 +141,7 @@ class AutoClassifier(Auto, Classifier):
         self.verbose = verbose
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
-        """The contributions of each column to the score of one row, by the candidate with the largest weight.
+        """The contributions of each column to the score of one row, by the best candidate that explains by column.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class AutoRegressor(Auto, Regressor):
         self.verbose = verbose
 
     def explain_one(self, x: Any) -> Explanation:
-        """The contributions of each column to the prediction of the candidate with the largest weight."""
+        """The contributions of each column to the number that the best candidate that explains by column predicts."""
         found, names = self._explained(x, None)
         return Explanation(named(found, names), found.intercept, found.score)
 

@@ -63,6 +63,7 @@ def picture(theme: Theme, found: dict[str, Any]) -> Any:
     right.set(xlabel="rows", ylim=(0, 1), xlim=(0, ROWS))
     for axes in (left, right):
         plain(axes, theme)
+        axes.set_xticks([0, ROWS // 3, 2 * ROWS // 3, ROWS])
         axes.xaxis.set_major_formatter("{x:,.0f}")
     return figure
 

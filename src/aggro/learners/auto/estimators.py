@@ -68,8 +68,8 @@ class AutoClassifier(Auto, Classifier):
     scale : {"auto", "target"} or None, default="auto"
         "auto": each candidate scales rows as it does by itself. None: they take rows as they come.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. The first is counted; after it, candidates that vote learn anew, in so many
-        passes, or with "auto" in as many as each makes by itself. 1 for the first pass alone.
+        Passes over the data in ``fit``. The first is counted; after it, the candidates learn anew, in so many passes,
+        or with "auto" in as many as each makes by itself. 1 for the first pass alone.
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     class_weight : dict or "balanced", default=None

@@ -156,7 +156,7 @@ def cost(rows: int) -> None:
     makers: dict[str, Callable[[], Any]] = {
         candidates[0]: lambda: PAClassifier(half_life="auto"),
         candidates[2]: lambda: PAMOClassifier(random_state=0),
-        candidates[3]: lambda: KernelPAClassifier(budget=5000, budget_policy="smallest"),
+        candidates[3]: lambda: KernelPAClassifier(budget=10_000, budget_policy="smallest"),
         "AutoClassifier()": AutoClassifier,
     }
     print("| learner | µs a row learned | µs a row predicted | error so far, % |\n|---|---|---|---|")

@@ -43,17 +43,19 @@ def run() -> dict[str, Any]:
     print(f"vote: {np.mean(vote):.2f} %, progressive error as it counts it: {100 * model.n_mistakes_ / ROWS:.2f} %")
     for one in model.candidates_:
         print(one)
-    rows = np.arange(CHUNK, ROWS, CHUNK) + CHUNK
-    return {"rows": rows, "vote": np.array(vote), "errors": np.array(errors), "weights": np.array(weights)}
+    found = {"rows": np.arange(CHUNK, ROWS, CHUNK) + CHUNK, "errors": np.array(errors), "weights": np.array(weights)}
+    last = [
+        np.mean(vote[max(0, k - 19) : k + 1]) for k in range(len(vote))
+    ]  # a thousand rows, as candidates count them
+    return {name: values[::3] for name, values in {**found, "vote": np.array(last)}.items()}
 
 
 def picture(theme: Theme, found: dict[str, Any]) -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")
-    rows, smooth = found["rows"], np.ones(20) / 20  # the last thousand rows, as candidates count them
+    rows = found["rows"]
     for k, (name, colour) in enumerate(LOOKS.items()):
         left.plot(rows, found["errors"][:, k], color=theme[colour], linewidth=1.1, label=name)
-    vote = np.convolve(found["vote"], smooth)[: len(rows)] / np.minimum(np.arange(1, len(rows) + 1), 20) * 20
-    left.plot(rows, vote, color=theme["ink"], linewidth=1.8, label="the vote")
+    left.plot(rows, found["vote"], color=theme["ink"], linewidth=1.8, label="the vote")
     left.set_title("wrong among the last 1,000 rows, %", loc="left", fontsize=10)
     left.set(xlabel="rows", ylim=(0, 55))
     left.legend(frameon=False, fontsize=8, ncols=2)

@@ -19,8 +19,9 @@ NAMES = {entry.name for entry in EVERY}
 OF_PAPERS = NAMES - {RECORDS.name, *(entry.name for entry in AUTO)}
 FIRST_OF_ALL = {
     *("PAClassifier", "PARegressor", "PAUniclass", "KernelPAClassifier", "KernelPARegressor", "AROWClassifier"),
-    *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner"),
-    *("load", "register", "step", "update"),
+    *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner", "AutoClassifier"),
+    "AutoRegressor",
+    *("load", "register", "step"),
 }
 PARTS = {"distributed", "evaluate", "export", "interop", "models", "plot", "published", "streams", "testing", "theory"}
 

@@ -22,7 +22,7 @@ from aggro.models.errors import Flaw
 from aggro.models.header import Header
 
 PREFIX = "candidates."
-KEYS = {"estimators", "learners", "hinges"}
+KEYS = {"estimators", "learners", "hinges", "held_out"}
 Described = Callable[[Any, Any, dict[str, Any]], tuple[Header, dict[str, np.ndarray]]]
 ARRAYS = {"first": (np.dtype(np.float64), 2), "columns": (np.dtype(np.int64), 1), "knots": (np.dtype(np.float64), 1)}
 
@@ -49,7 +49,7 @@ def candidates_of(
     given: Any, candidates: list[Candidate], described: Described
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The part of the header for the candidates, and their arrays; ``given`` is the parameter ``estimators``."""
-    part: dict[str, Any] = {"estimators": None, "learners": [], "hinges": []}
+    part: dict[str, Any] = {"estimators": None, "learners": [], "hinges": [], "held_out": []}
     if given is not None:
         part["estimators"] = [
             [type(one).__name__, {name: encoded(value, name) for name, value in parameters_of(one).items()}]
@@ -63,6 +63,7 @@ def candidates_of(
             header = loads(described_header.text(), "the header of a candidate")
             arrays |= {f"{PREFIX}{k}.{name}": array for name, array in found.items()}
         part["learners"].append(header)
+        part["held_out"].append(candidate.held_out and list(candidate.held_out))
         part["hinges"].append(None if hinges is None else {"settled": hinges.settled, "width": hinges.width})
         if hinges is not None:
             arrays |= {f"{PREFIX}{k}.hinges.{name}": getattr(hinges, name) for name in ARRAYS}
@@ -101,10 +102,11 @@ def model_with(
 ) -> Any:
     """The model of a learner from a file, with its candidates; ``build`` makes a learner of a part of the file."""
     part, candidates = header.candidates, fresh_candidates(learner, header.seed)
-    lists = part["learners"], part["hinges"]
+    lists = part["learners"], part["hinges"], part["held_out"]
     if not all(isinstance(found, list) and len(found) == len(candidates) for found in lists):
         raise Flaw(f"it has {len(candidates)} candidates, and describes others")
-    for k, (candidate, inner, hinges) in enumerate(zip(candidates, *lists, strict=True)):
+    for k, (candidate, inner, hinges, held_out) in enumerate(zip(candidates, *lists, strict=True)):
+        candidate.held_out = held_out_in(held_out)
         inside = Inside(container, f"{PREFIX}{k}.")
         if (hinges is None) != (candidate.hinges is None):
             raise Flaw("the hinges of a candidate are not whole")
@@ -114,6 +116,16 @@ def model_with(
         if inner is not None:
             candidate.learner = whole(build(inside, Header.parse(dumps(inner)), False, bare=True), candidate, labels)
     return vote_model(state, header.width, features, labels, header.seed, candidates)
+
+
+def held_out_in(part: Any) -> tuple[int, float, int] | None:
+    """What ``fit`` held out: rows, those of them that were wrong, and the rows learned by then."""
+    if part is None:
+        return None
+    counts = isinstance(part, list) and len(part) == 3 and all(type(part[k]) is int and part[k] >= 0 for k in (0, 2))
+    if not counts or not isinstance(part[1], int | float) or not 0.0 <= part[1] <= part[0]:
+        raise Flaw("what it says of held-out rows is not whole")
+    return part[0], float(part[1]), part[2]
 
 
 def whole(found: Any, candidate: Candidate, labels: Any) -> Any:

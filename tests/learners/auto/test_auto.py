@@ -150,8 +150,17 @@ def test_fit_makes_as_many_passes_as_each_candidate_by_itself():
     first, _ = model._model.candidates
     assert first.learner.n_iter_ == alone.n_iter_ > 1
     assert model.n_seen_ == len(X)
+    rows, wrong, _ = first.held_out  # its weight is by the rows that it held out, as its probabilities are
+    assert rows == len(X)
+    assert abs(wrong / rows - np.mean(held_out_mistakes())) < 0.1
     one_pass = classifier(max_iter=1, shuffle=False).fit(X, LABELS)
     assert one_pass.decision_function(X).tobytes() == classifier().partial_fit(X, LABELS).decision_function(X).tobytes()
+
+
+def held_out_mistakes():
+    """Whether a learner of each half of the rows is wrong about the other half."""
+    half = np.arange(len(X)) % 2 == 0
+    return np.concatenate([PAClassifier().fit(X[a], LABELS[a]).predict(X[~a]) != LABELS[~a] for a in (half, ~half)])
 
 
 # Around it ----------------------------------------------------------------------------------------------------
@@ -187,6 +196,9 @@ def test_copies_go_on_alike(tmp_path):
 
 
 def test_a_file_is_the_same_each_time_and_before_anything_is_bent(tmp_path):
+    fitted = classifier().fit(X, LABELS)
+    fitted.save(tmp_path / "m.aggro")
+    assert aggro.load(tmp_path / "m.aggro").candidates_[0].weight == fitted.candidates_[0].weight
     for cut in (1, 30, 99, 100, 250):
         model = AutoRegressor([PARegressor()]).partial_fit(X[:cut], NUMBERS[:cut])
         model.save(tmp_path / "m.aggro")
@@ -220,6 +232,7 @@ def test_a_file_whose_candidates_do_not_fit_is_refused(tmp_path):
         (lambda part: part["learners"][0].update(learner="PARegressor", classes=[]), {}),
         (lambda part: part["learners"][0].update(classes=[0, 7]), {}),
         (lambda part: part.pop("estimators"), {}),
+        (lambda part: part["held_out"].__setitem__(0, [5, 6.0, 5]), {}),
         (lambda part: part["estimators"][0].reverse(), {}),
         (lambda part: None, {"candidates.1.hinges.columns": arrays["candidates.1.hinges.columns"] + 1000}),
         (lambda part: None, {"candidates.1.hinges.knots": arrays["candidates.1.hinges.knots"] * np.nan}),

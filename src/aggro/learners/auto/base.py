@@ -185,7 +185,7 @@ class Auto(Learner):
         return 1
 
     def _go_over(self, model: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Any) -> None:
-        """One pass that is counted; then the candidates that vote learn anew, in as many passes as each makes."""
+        """One pass that is counted; then the candidates learn anew, in as many passes as each makes."""
         anew, model.n_iter = not model.state.tally.rows[SEEN], 1
         order = permutation(targets.shape[0], np.uint64(model.seed)) if self.shuffle else NO_ORDER
         if watch is not None:
@@ -196,9 +196,10 @@ class Auto(Learner):
         _, codes, s, _ = self._encode(model.labels, targets, weights)
         live = np.flatnonzero(s) if s.shape[0] else np.arange(targets.shape[0])
         X, codes = as_matrix(taken(rows, live, 0, live.shape[0])), self._plain(codes[live])
-        for candidate, stands in zip(model.candidates, model.state.standing.tolist(), strict=True):
-            if stands == VOTES and candidate.learner._most_passes(live.shape[0], None) > 1:
-                candidate.fit(X, codes, s[live] if s.shape[0] else None)
+        for k in np.flatnonzero(model.state.standing != ASIDE).tolist():
+            if model.candidates[k].learner._most_passes(live.shape[0], None) > 1:
+                model.candidates[k].fit(X, codes, s[live] if s.shape[0] else None)
+                model.state.standing[k] = VOTES  # what was hopeless in one pass may not be after several
         self._begin_counting(model.candidates, model.state)
 
     def _learn(

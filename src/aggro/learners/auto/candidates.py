@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.drift import RECENT
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
-from aggro.learners.auto.counting import NOTHING, Counted, counted
+from aggro.learners.auto.counting import NOTHING, Counted, counted, held_out_errors
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.registry import find
 from aggro.learners.shared.drifts import recent_sums
@@ -43,6 +44,8 @@ class Candidate:
     def __init__(self, learner: Any, name: str, hinges: Hinges | None = None) -> None:
         self.learner = learner
         self.hinges = hinges
+        # After several passes of ``fit``: rows held out, those of them that were wrong, and rows learned by then.
+        self.held_out: tuple[int, float, int] | None = None
         self.seconds = 0.0  # spent in this process, with
         self.rows = 0  # so many rows
         self.name = name + (" with hinges" if hinges is not None else "")
@@ -66,9 +69,16 @@ class Candidate:
         return self.knows and "kernel" not in self.learner.__dict__ and self.learner.__dict__.get("features") is None
 
     def recent_sums(self, most: int) -> tuple[float, float]:
-        """How many its last rows are, up to ``most``, and their errors."""
+        """How many its last rows are, up to ``most``, and their errors.
+
+        After several passes of ``fit`` these are the rows that it held out, until there are enough new ones.
+        """
         model = model_of(self.learner)
-        return (0.0, 0.0) if model is None else recent_sums(model.state.tally, most)
+        if model is None:
+            return 0.0, 0.0
+        if self.held_out is not None and int(model.state.tally.rows[SEEN]) < self.held_out[2] + RECENT:
+            return self.held_out[:2]
+        return recent_sums(model.state.tally, most)
 
     @property
     def knows(self) -> bool:
@@ -132,6 +142,9 @@ class Candidate:
                 self.hinges.settle()
             X = self.hinges.bend(X)
         self.learner.fit(X, y, sample_weight=weight)
+        tally, rows = self.learner._model.state.tally, X.shape[0]
+        if tally.pairs.shape[0] and self.learner.n_iter_ > 1:
+            self.held_out = rows, held_out_errors(tally, rows), int(tally.rows[SEEN])
         self.seconds += time.perf_counter() - began
         self.rows += X.shape[0]
 

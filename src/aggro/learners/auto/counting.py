@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggro.engine.calibration import SIDE
 from aggro.engine.drift import DRIFTS, KEPT
 from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Tally
@@ -67,6 +68,18 @@ def add_drift(tally: Tally) -> None:
     """Note that the error of the leader was seen to rise."""
     tally.marks[DRIFTS + 1 + tally.marks[DRIFTS] % KEPT] = tally.rows[SEEN]
     tally.marks[DRIFTS] += 1
+
+
+def held_out_errors(tally: Tally, rows: int) -> float:
+    """How many of these rows were predicted wrongly as ``fit`` held them out to calibrate: see ``shared.held_out``.
+
+    A row is right if the lead of its own class is positive. Leads are counted in bins, of two classes those of the
+    second.
+    """
+    live, pairs = int(tally.rows[LIVE]), tally.pairs
+    wrong = pairs[:live, :SIDE, 1].sum() + (pairs[1, SIDE:, 0].sum() if live == 2 else 0.0)
+    total = pairs[:live, :, 1].sum() + (pairs[1, :, 0].sum() if live == 2 else 0.0)
+    return rows * float(wrong / total) if total else 0.0
 
 
 def add_classes(tally: Tally, codes: np.ndarray) -> None:

@@ -30,8 +30,7 @@ from aggro.learners.shared.one_row import Explanation
 from aggro.learners.shared.params import Constraint
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
-# Of the kernel candidates: memory is bounded, and letting the smallest go takes a sixth of the time of merging.
-KERNEL = {"budget": 5000, "budget_policy": "smallest"}
+BUDGET = 10_000  # support vectors of the kernel candidates: as many as several passes of ``fit`` keep by themselves
 ONE_EXPLAINS = "one candidate explains its own score, which is not that of the vote"
 NOT_EQUAL: dict[Setting, str] = {"estimators": "learners in a list are equal only to themselves"}
 CONTRACT = Contract(
@@ -61,15 +60,15 @@ class AutoClassifier(Auto, Classifier):
     ----------
     estimators : list of classifiers, default=None
         The candidates, which are copied: any classifiers of this library. None for a ``PAClassifier`` with
-        ``half_life="auto"``, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget of 5,000.
+        ``half_life="auto"``, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget of 10,000.
     hinges : bool, default=True
         Whether each ``PAClassifier`` among them, without ``features``, has a twin that sees each column beside
         max(0, x − q) at its quintiles q. These are those of the first 100 rows.
     scale : {"auto", "target"} or None, default="auto"
         "auto": each candidate scales rows as it does by itself. None: they take rows as they come.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. The first is counted; after it, candidates that vote learn anew, in so many
-        passes, or with "auto" in as many as each makes by itself. 1 for the first pass alone.
+        Passes over the data in ``fit``. The first is counted; after it, the candidates learn anew, in so many passes,
+        or with "auto" in as many as each makes by itself. 1 for the first pass alone.
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     class_weight : dict or "balanced", default=None
@@ -160,7 +159,7 @@ class AutoClassifier(Auto, Classifier):
         return [
             learner("PAClassifier", half_life="auto"),
             learner("PAMOClassifier"),
-            learner("KernelPAClassifier", **KERNEL),
+            learner("KernelPAClassifier", budget=BUDGET, budget_policy="smallest"),
         ]
 
     def _check_together(self) -> None:
@@ -219,7 +218,7 @@ class AutoRegressor(Auto, Regressor):
     ----------
     estimators : list of regressors, default=None
         The candidates, which are copied: any regressors of this library. None for a ``PARegressor`` and a
-        ``KernelPARegressor`` with a budget of 5,000.
+        ``KernelPARegressor`` with a budget of 10,000.
     hinges : bool, default=True
         Whether each ``PARegressor`` among them, without ``features``, has a twin that sees each column beside
         max(0, x − q) at its quintiles q. These are those of the first 100 rows.
@@ -294,7 +293,7 @@ class AutoRegressor(Auto, Regressor):
         return Explanation(named(found, names), found.intercept, found.score)
 
     def _default_learners(self) -> list[Learner]:
-        return [learner("PARegressor"), learner("KernelPARegressor", **KERNEL)]
+        return [learner("PARegressor"), learner("KernelPARegressor", budget=BUDGET)]
 
     def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
         sums = [one.recent_sums(most) for one in candidates]

@@ -38,6 +38,7 @@ async def nothing(request):
 
 sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
 sock.bind(("127.0.0.1", 0))
+sock.listen(2048)
 app = Starlette(routes=[Route("/nothing", nothing, methods=["POST"])])
 config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
 print(sock.getsockname()[1], flush=True)

@@ -10,7 +10,7 @@ from helpers.runner import good, mistake
 
 from aggro.serve import Limits, Models, Problem
 from aggro.serve.tokens import hashed
-from aggro.serve.web.app import application
+from aggro.serve.web.app import Application
 from aggro.serve.web.guard import Rates, host_of
 from aggro.serve.web.service import Service
 
@@ -27,7 +27,7 @@ async def asked(service, method, path, token=None, **options):
     headers = options.pop("headers", {})
     if token is not None:
         headers = {**headers, "Authorization": f"Bearer {token}"}
-    transport = httpx.ASGITransport(application(service), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(Application(service), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.request(method, path, headers=headers, **options)
 

@@ -9,8 +9,6 @@ between two groups of examples; the price is twice the memory and learning every
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Condition
 from typing import Any
 
@@ -30,19 +28,23 @@ class Replicas:
         self._changed = Condition()
         self._front, self._spare = Side(learner), Side(copy.deepcopy(learner))
 
-    @contextmanager
-    def reading(self) -> Iterator[Side]:
-        """The front copy; nothing changes it inside."""
+    def reading(self) -> Reading:
+        """The front copy, for a with statement; nothing changes it inside."""
+        return Reading(self)
+
+    def take(self) -> Side:
+        """The front copy, which has one reader more."""
         with self._changed:
             side = self._front
             side.readers += 1
-        try:
-            yield side
-        finally:
-            with self._changed:
-                side.readers -= 1
-                if not side.readers:
-                    self._changed.notify_all()
+        return side
+
+    def give_back(self, side: Side) -> None:
+        """A reader has done with a copy."""
+        with self._changed:
+            side.readers -= 1
+            if side is self._spare:  # the learning thread may wait for it
+                self._changed.notify_all()
 
     @property
     def spare(self) -> Side:
@@ -75,3 +77,19 @@ class Replicas:
         front, spare = Side(learner), Side(copy.deepcopy(learner))
         with self._changed:
             self._front, self._spare = front, spare
+
+
+class Reading:
+    """A with statement around reading; a class, since a generator takes three times as long."""
+
+    __slots__ = ("replicas", "side")
+
+    def __init__(self, replicas: Replicas) -> None:
+        self.replicas = replicas
+
+    def __enter__(self) -> Side:
+        self.side = self.replicas.take()
+        return self.side
+
+    def __exit__(self, *error: object) -> None:
+        self.replicas.give_back(self.side)

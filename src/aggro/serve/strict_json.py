@@ -27,14 +27,9 @@ def parse(body: bytes, digits: int = 400) -> Any:
 def parse_text(text: str, digits: int = 400) -> Any:
     """The value that a text holds."""
 
-    def whole(number: str) -> int:
-        if len(number) > digits:
-            raise Problem(400, "number_too_large", f"A number has {len(number):,} digits; {digits} are allowed.")
-        return int(number)
-
     # A hook for whole numbers slows every one of them down, and few texts have a number that long.
     long = len(text) > digits and has_long_number(text, digits)
-    decoder = json.JSONDecoder(**HOOKS, parse_int=whole) if long else DECODER
+    decoder = json.JSONDecoder(**HOOKS, parse_int=Whole(digits)) if long else DECODER
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -47,6 +42,19 @@ def parse_text(text: str, digits: int = 400) -> Any:
     if "\\u" in text:
         check_unicode(value)
     return value
+
+
+class Whole:
+    """Whole numbers of at most so many digits."""
+
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+
+    def __call__(self, number: str) -> int:
+        """The number that a text spells."""
+        if len(number) > self.digits:
+            raise Problem(400, "number_too_large", f"A number has {len(number):,} digits; {self.digits} are allowed.")
+        return int(number)
 
 
 def has_long_number(text: str, digits: int) -> bool:

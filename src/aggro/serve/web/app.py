@@ -1,85 +1,114 @@
-"""The application: routes of all operations, the pages, and errors as JSON."""
+"""The application: checks a request, finds its operation, and answers; errors are JSON too."""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+import time
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from aggro.serve.problems import Problem
 from aggro.serve.web import pages
-from aggro.serve.web.guard import Guard, answer_of, check_scope
+from aggro.serve.web.guard import HEADERS, Guard, answer_of, check_scope
 from aggro.serve.web.openapi import document
-from aggro.serve.web.operations import OPERATIONS, PUBLIC, Operation
+from aggro.serve.web.operations import OPERATIONS, PUBLIC, Handler
 from aggro.serve.web.requests import Json, check_query
 from aggro.serve.web.service import Service
 
-Handle = Callable[[Request], Awaitable[Response]]
 LOG = logging.getLogger("aggro.serve")
 
 
-def application(service: Service) -> ASGIApp:
-    """The ASGI application of a service."""
-    handlers: dict[str, dict[str, Handle]] = {}
-    for operation in OPERATIONS:
-        handlers.setdefault(operation.path, {})[operation.method] = served(service, operation)
+class Route(NamedTuple):
+    """What is done for one method of a path."""
 
-    async def openapi(request: Request) -> Response:
-        check_scope(service, request, "read")
-        return Json(document())
-
-    handlers["/openapi.json"] = {"GET": openapi}
-    handlers |= {path: {"GET": pages.page} for path in pages.PAGES}
-    handlers["/static/{file}"] = {"GET": pages.static}
-    routes = [Route(path, Endpoint(methods)) for path, methods in handlers.items()]
-    return Guard(Router(routes, redirect_slashes=False, default=no_path), service)
+    do: Handler
+    scope: str = PUBLIC
+    takes_query: bool = False
+    name: str = "page"  # what metrics call it
 
 
-class Endpoint:
-    """One path: the handler of each method, and problems as answers."""
+class Application:
+    """The ASGI application of a service.
 
-    def __init__(self, methods: dict[str, Handle]) -> None:
-        self.methods = {**methods, **({"HEAD": methods["GET"]} if "GET" in methods else {})}
+    Requests and answers are Starlette's. Its router and its middleware are left out: they try the patterns of all paths
+    one after the other and pass every message through several hands, which takes as long as a prediction.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.guard = service, Guard(service)
+        self.routes = Routes()
+        for one in OPERATIONS:
+            self.routes.add(one.method, one.path, Route(one.do, one.scope, bool(one.query), one.name))
+        self.routes.add("GET", "/openapi.json", Route(openapi, "read", name="openapi"))
+        for path in pages.paths():
+            self.routes.add("GET", path, Route(pages.page, takes_query=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        request = Request(scope, receive, send)
-        handle = self.methods.get(scope["method"])
+        """Answer a request, and count it."""
+        began, service = time.perf_counter(), self.service
+        request, name = Request(scope, receive), "other"
         try:
-            if handle is None:
-                raise Problem(405, "no_method", "This path has no such method.", allowed=sorted(self.methods))
-            answer = await handle(request)
+            self.guard.check(scope)
+            route = self.routes.find(scope)
+            name = route.name
+            if route.scope != PUBLIC:
+                check_scope(service, request, route.scope)
+            if scope["query_string"] and not route.takes_query:
+                check_query(request)
+            answer = await route.do(service, request)
         except Problem as problem:
             answer = answer_of(problem)
         except Exception as error:
             answer = failed(error)
-        await answer(scope, receive, send)
+        answer.raw_headers = [*answer.raw_headers, *HEADERS]
+        try:
+            await answer(scope, receive, send)
+        finally:
+            service.count(name, answer.status_code, time.perf_counter() - began)
 
 
-async def no_path(scope: Scope, receive: Receive, send: Send) -> None:
-    """A path that is not there."""
-    if scope["type"] == "http":
-        await answer_of(Problem(404, "no_path", "There is no such path."))(scope, receive, send)
+async def openapi(service: Service, request: Request) -> Response:
+    """The OpenAPI document."""
+    return Json(document())
 
 
-def served(service: Service, operation: Operation) -> Handle:
-    """The handler of an operation, behind its scope."""
-    name, takes_query = operation.name, bool(operation.query)
+class Routes:
+    """Routes by path and method. A path has at most one name in it, in its third part: ``/v1/models/{name}/learn``."""
 
-    async def handle(request: Request) -> Response:
-        request.scope["operation"] = name
-        if operation.scope != PUBLIC:
-            check_scope(service, request, operation.scope)
-        if request.scope["query_string"] and not takes_query:
-            check_query(request)
-        return await operation.do(service, request)
+    def __init__(self) -> None:
+        self._paths: dict[tuple[str, ...], dict[str, Route]] = {}
 
-    return handle
+    def add(self, method: str, path: str, route: Route) -> None:
+        """Have requests of a method and a path handled."""
+        methods = self._paths.setdefault(parts_of(path)[0], {})
+        methods[method] = route
+        if method == "GET":
+            methods["HEAD"] = route
+
+    def find(self, scope: Scope) -> Route:
+        """The route of a request; the name in its path is put where Starlette has it."""
+        parts, name = parts_of(scope["path"])
+        methods = self._paths.get(parts)
+        if methods is None:
+            raise Problem(404, "no_path", "There is no such path.")
+        scope["path_params"] = {"name": name} if name else {}
+        route = methods.get(scope["method"])
+        if route is None:
+            raise Problem(405, "no_method", "This path has no such method.", allowed=sorted(methods))
+        return route
+
+
+def parts_of(path: str) -> tuple[tuple[str, ...], str]:
+    """What tells a path from others, and the name in it."""
+    parts = path.split("/", 4)
+    if len(parts) > 3 and parts[2] == "models" and parts[3]:
+        name, parts[3] = parts[3], "{name}"
+        return tuple(parts), name
+    return tuple(parts), ""
 
 
 def failed(error: Exception) -> Response:

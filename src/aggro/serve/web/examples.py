@@ -37,11 +37,12 @@ async def predict(service: Service, request: Request) -> Response:
         return await predict_lines(service, request, model)
     body = await json_of(service, request)
     examples = read_examples(body, service.limits, PREDICTING)
-    wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
-    if not any(wanted.values()) and not examples.ids:  # most requests
-        predictions = await predicted(service, model, examples)
-        return Json({"prediction": predictions[0]} if examples.one else {"predictions": predictions})
-    return Json(await predict_more(service, request, model, examples, wanted))
+    if len(body) > 1:  # not the records alone
+        wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
+        if any(wanted.values()) or examples.ids:
+            return Json(await predict_more(service, request, model, examples, wanted))
+    predictions = await predicted(service, model, examples)
+    return Json({"prediction": predictions[0]} if examples.one else {"predictions": predictions})
 
 
 def flag(body: dict[str, Any], name: str) -> bool:

@@ -1,7 +1,7 @@
 """The door: whom the server calls itself, which pages may call it, who may do what, and how often.
 
-Everything is checked before a body is read. Every answer carries headers that keep browsers from framing it, guessing
-its type or loading anything from elsewhere.
+Everything is checked before a body is read. Every answer carries ``HEADERS``, which keep browsers from framing it,
+guessing its type or loading anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from aggro.serve.problems import Problem
 from aggro.serve.tokens import Token
@@ -44,40 +44,16 @@ HEADERS = [
 
 
 class Guard:
-    """An ASGI application around another."""
+    """What is checked of every request before its body is read."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self.hosts = LOCAL | {host.lower() for host in service.hosts}
         self.rates = Rates(service.limits.rate)
         self.known: set[bytes] = set()  # Host headers that were found good
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request, pass it on, and put the headers on its answer."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
-            await send(message)
-
-        try:
-            self._check(scope)
-        except Problem as problem:
-            await answer_of(problem)(scope, receive, sending)
-        else:
-            await self.app(scope, receive, sending)
-        name = scope.get("operation", "other")
-        counts = self.service.requests
-        counts[name, status] = counts.get((name, status), 0) + 1
-        self.service.seconds[name] = self.service.seconds.get(name, 0.0) + time.perf_counter() - began
-
-    def _check(self, scope: Scope) -> None:
+    def check(self, scope: Scope) -> None:
+        """Refuse a request, or note its headers and its sender's token."""
         headers: dict[bytes, bytes] = {}
         hosts = 0
         for name, value in scope["headers"]:

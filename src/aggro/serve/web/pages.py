@@ -7,25 +7,21 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from aggro.serve.problems import Problem
+from aggro.serve.web.service import Service
 
 PAGES = {"/": "start.html", "/watch": "watch.html", "/label": "label.html"}
+STATIC = "/static/"
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+FOLDER = files("aggro.serve.web") / "static"
 
 
-async def page(request: Request) -> Response:
-    """One of the pages."""
-    return file(PAGES[request.url.path])
+def paths() -> list[str]:
+    """The path of every page, script, style sheet and picture."""
+    return [*PAGES, *(STATIC + file.name for file in FOLDER.iterdir())]
 
 
-async def static(request: Request) -> Response:
-    """A script, a style sheet or a picture."""
-    return file(request.path_params["file"])
-
-
-def file(name: str) -> Response:
-    """A file of the package."""
-    folder = files("aggro.serve.web") / "static"
-    if name not in {one.name for one in folder.iterdir()}:
-        raise Problem(404, "no_page", "There is no such page.")
-    return Response((folder / name).read_bytes(), media_type=KINDS[name.rpartition(".")[2]])
+async def page(service: Service, request: Request) -> Response:
+    """One of them."""
+    path = request.scope["path"]
+    name = PAGES.get(path) or path.removeprefix(STATIC)
+    return Response((FOLDER / name).read_bytes(), media_type=KINDS[name.rpartition(".")[2]])

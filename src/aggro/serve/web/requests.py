@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from aggro.serve.problems import Problem
 from aggro.serve.strict_json import dump, parse
 from aggro.serve.web.service import Service
 
+JSON = b"application/json"  # what nearly all requests have
 LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines")
 
 
@@ -49,37 +50,80 @@ def sent(request: Request, name: bytes) -> str:
 
 
 async def parts(service: Service, request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes; a client that stalls is not waited for."""
-    if sent(request, b"content-encoding") not in ("", "identity"):
-        raise Problem(415, "compressed", "Compressed bodies are not read. Send the body as it is.")
+    """The body as it comes."""
+    refuse_compressed(request)
     more = True
     while more:
+        part, more = await next_part(service, request)
+        if part:
+            yield part
+
+
+async def next_part(service: Service, request: Request) -> tuple[bytes, bool]:
+    """The next part of the body, and whether there is more; a client that stalls is not waited for."""
+    coming = request.receive()
+    # Most bodies are there already. Then one step is enough, and a timer would cost as much as reading the JSON.
+    try:
+        first = coming.send(None)  # type: ignore[attr-defined]
+    except StopIteration as arrived:
+        message = arrived.value
+    else:
         try:
             async with asyncio.timeout(service.limits.read_timeout):
-                message = await request.receive()
+                message = await Begun(coming, first)
         except TimeoutError:
             wait = service.limits.read_timeout
             raise Problem(408, "too_slow", f"Nothing of the body came for {wait:g} seconds.") from None
-        if message["type"] == "http.disconnect":
-            raise Problem(400, "disconnected", "The client went away.")
-        more = message.get("more_body", False)
-        if part := message.get("body", b""):
-            yield part
+    if message["type"] == "http.disconnect":
+        raise Problem(400, "disconnected", "The client went away.")
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def refuse_compressed(request: Request) -> None:
+    """Refuse a body that would have to be unpacked, to who knows what size."""
+    if request.scope["sent"].get(b"content-encoding", b"identity") not in (b"", b"identity"):
+        raise Problem(415, "compressed", "Compressed bodies are not read. Send the body as it is.")
+
+
+class Begun:
+    """A coroutine that has taken its first step, and what it waits for."""
+
+    def __init__(self, coroutine: Any, first: Any) -> None:
+        self.coroutine, self.first = coroutine, first
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step = self.first
+        while True:
+            try:
+                sent = yield step
+            except BaseException as error:
+                act, value = self.coroutine.throw, error
+            else:
+                act, value = self.coroutine.send, sent
+            try:
+                step = act(value)
+            except StopIteration as end:
+                return end.value
 
 
 async def body_of(service: Service, request: Request, most: int | None = None) -> bytes:
     """The whole body, at most so many bytes."""
     most = most or service.limits.body
-    length = sent(request, b"content-length")
-    if length.isascii() and length.isdigit() and int(length) > most:
-        raise Problem(413, "too_large", f"The body has {int(length):,} bytes; {most:,} are allowed.")
-    found, size = [], 0
-    async for part in parts(service, request):
-        size += len(part)
-        if size > most:
-            raise Problem(413, "too_large", f"The body has more than {most:,} bytes.")
-        found.append(part)
-    return found[0] if len(found) == 1 else b"".join(found)
+    refuse_compressed(request)
+    length = request.scope["sent"].get(b"content-length", b"")
+    if length.isdigit() and (len(length) > 18 or int(length) > most):
+        raise Problem(413, "too_large", f"The body is longer than the {most:,} bytes that are allowed.")
+    body, more = await next_part(service, request)
+    if more:
+        found, size = [body], len(body)
+        while more and size <= most:
+            body, more = await next_part(service, request)
+            found.append(body)
+            size += len(body)
+        body = b"".join(found)
+    if len(body) > most:
+        raise Problem(413, "too_large", f"The body is longer than the {most:,} bytes that are allowed.")
+    return body
 
 
 async def json_of(service: Service, request: Request) -> Any:
@@ -96,7 +140,8 @@ def parsed(service: Service, body: bytes) -> Any:
 
 def is_lines(request: Request) -> bool:
     """Whether the body is a stream of JSON lines."""
-    return content_type(request) in LINES
+    kind = request.scope["sent"].get(b"content-type", JSON)
+    return kind != JSON and content_type(request) in LINES
 
 
 async def lines_of(service: Service, request: Request) -> AsyncIterator[tuple[int, bytes]]:

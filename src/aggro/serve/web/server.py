@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -17,19 +18,56 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aggro.serve import learners
-from aggro.serve.web.app import application
+from aggro.serve.web.app import Application
 from aggro.serve.web.service import Service
 
 LOG = logging.getLogger("aggro.serve")
 BACKLOG = 2_048
 SWITCH = 0.001  # seconds until a thread that computes lets another run; 5 ms by default, which predictions would wait
 END = 10  # seconds for requests in progress when the server stops
+JOINED = 65_536  # bytes that are joined at most
 FILES = 4_096  # open at once, where the system allows it
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
 except ImportError:  # it is faster, and not needed
     Protocol = H11Protocol  # type: ignore[assignment,misc]
+
+
+class Joining:
+    """An asyncio transport that sends all that is written within one step of the event loop as one packet.
+
+    uvicorn writes the head of an answer and its body one after the other: two calls of the system, and the client wakes
+    up twice.
+    """
+
+    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self.inner, self.loop = inner, loop
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)  # all but the methods below
+
+    def write(self, data: Any) -> None:
+        """Send data soon; at once if they are many, since the transport must say when it is full."""
+        if not self.parts:
+            self.loop.call_soon(self.flush)
+        self.parts.append(bytes(data))
+        self.size += len(data)
+        if self.size > JOINED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        if self.parts:
+            data, self.parts, self.size = b"".join(self.parts), [], 0
+            self.inner.write(data)
+
+    def close(self) -> None:
+        """Close the connection, after all that was written."""
+        self.flush()
+        self.inner.close()
 
 
 def protocol_of(idle: float) -> type[asyncio.Protocol]:
@@ -39,7 +77,7 @@ def protocol_of(idle: float) -> type[asyncio.Protocol]:
         """uvicorn's, with a bound on the wait for the first request."""
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
             self.first = self.loop.call_later(idle, self.nothing_came)
 
         def nothing_came(self) -> None:
@@ -102,7 +140,8 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     allow_files(FILES)
     limits = service.limits
     config = uvicorn.Config(
-        application(service),
+        Application(service),
+        proxy_headers=False,  # anybody may send them
         http=protocol_of(limits.idle_timeout),
         ws="none",
         lifespan="off",
@@ -131,6 +170,8 @@ def warm(service: Service) -> None:
             model.warm()
         except Exception as error:
             LOG.warning("%s: not compiled: %s", model.name, learners.one_line(error))
+    gc.collect()
+    gc.freeze()  # what is there now stays: the collector need not go over it again and again
     service.warm = True
 
 

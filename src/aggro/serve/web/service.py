@@ -32,6 +32,11 @@ class Service:
         self.warm = False  # what a new model needs has been compiled
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aggro-http")
 
+    def count(self, operation: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self.requests[operation, status] = self.requests.get((operation, status), 0) + 1
+        self.seconds[operation] = self.seconds.get(operation, 0.0) + seconds
+
     async def in_thread(self, do: Callable[[], Found]) -> Found:
         """Something that takes its time, off the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, do)

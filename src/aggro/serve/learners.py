@@ -223,7 +223,8 @@ def predict(learner: Any, records: list[Any], one: bool) -> list[Any]:
     if one:
         return [plain(learner.predict_one(as_row(learner, records[0])))]
     if takes_records(learner):
-        return [plain(value) for value in learner.predict(as_rows(learner, records))]
+        found = learner.predict(as_rows(learner, records))
+        return list(map(plain, found)) if found.dtype.kind in "OS" else found.tolist()
     return [plain(learner.predict_one(as_row(learner, record))) for record in records]
 
 

@@ -46,6 +46,11 @@ class Job:
     digest: bytes
     future: Future[Any] = field(default_factory=Future)
 
+    def names(self) -> list[str]:
+        """Its key and its ids, by which another request may be about the same."""
+        key = [] if self.key is None else [f"key {self.key}"]
+        return key + [f"id {id}" for id in self.examples.ids if id is not None]
+
 
 @dataclass
 class Task:
@@ -254,10 +259,12 @@ class Model:
 
     def _learn_group(self, group: list[Job]) -> None:
         done: list[Done] = []
+        names: set[str] = set()  # keys and ids of what is not on the disk yet
         for job in group:
-            if self._conflicts(job, done):  # with a job that is not on the disk yet
+            named = job.names()
+            if not names.isdisjoint(named):  # what it is about must be known first
                 self._finish(done)
-                done = []
+                done, names = [], set()
             try:
                 found = self._learn_one(job, self.position + len(done) + 1)
             except Problem as problem:
@@ -269,16 +276,8 @@ class Model:
             else:
                 if found is not None:
                     done.append(found)
+                    names.update(named)
         self._finish(done)
-
-    @staticmethod
-    def _conflicts(job: Job, done: list[Done]) -> bool:
-        """Whether a job names a key or an id that one of the others names too."""
-        if not done:
-            return False
-        keys = {one.job.key for one in done if one.job.key is not None}
-        ids = {id for one in done for id in one.entry.ids if id is not None}
-        return job.key in keys or any(id in ids for id in job.examples.ids)
 
     def _learn_one(self, job: Job, position: int) -> Done | None:
         """Learn a job on the spare copy; None if it was done before, and its answer is known."""

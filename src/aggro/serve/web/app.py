@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from aggro.serve.problems import Problem
 from aggro.serve.web import pages
-from aggro.serve.web.guard import HEADERS, Guard, answer_of, check_scope
+from aggro.serve.web.guard import HEADERS, PAGE_HEADERS, Guard, answer_of, check_scope
 from aggro.serve.web.openapi import document
 from aggro.serve.web.operations import OPERATIONS, PUBLIC, Handler
 from aggro.serve.web.requests import Json, check_query
@@ -29,6 +29,7 @@ class Route(NamedTuple):
     scope: str = PUBLIC
     takes_query: bool = False
     name: str = "page"  # what metrics call it
+    headers: list[tuple[bytes, bytes]] = HEADERS
 
 
 class Application:
@@ -45,16 +46,16 @@ class Application:
             self.routes.add(one.method, one.path, Route(one.do, one.scope, bool(one.query), one.name))
         self.routes.add("GET", "/openapi.json", Route(openapi, "read", name="openapi"))
         for path in pages.paths():
-            self.routes.add("GET", path, Route(pages.page, takes_query=True))
+            self.routes.add("GET", path, Route(pages.page, takes_query=True, headers=PAGE_HEADERS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, and count it."""
         began, service = time.perf_counter(), self.service
-        request, name = Request(scope, receive), "other"
+        request, name, headers = Request(scope, receive), "other", HEADERS
         try:
             self.guard.check(scope)
             route = self.routes.find(scope)
-            name = route.name
+            name, headers = route.name, route.headers
             if route.scope != PUBLIC:
                 check_scope(service, request, route.scope)
             if scope["query_string"] and not route.takes_query:
@@ -64,7 +65,7 @@ class Application:
             answer = answer_of(problem)
         except Exception as error:
             answer = failed(error)
-        answer.raw_headers = [*answer.raw_headers, *HEADERS]
+        answer.raw_headers = [*answer.raw_headers, *headers]
         try:
             await answer(scope, receive, send)
         finally:

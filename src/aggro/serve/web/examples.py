@@ -19,6 +19,7 @@ from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_
 from aggro.serve.web.service import Service
 
 PREDICTING = ("record", "id", "probabilities", "reasons", "store")
+FEW = 100  # records that are predicted at once; more would let other requests wait
 LEARNING = ("record", "label", "id", "weight")
 
 
@@ -55,7 +56,7 @@ def flag(body: dict[str, Any], name: str) -> bool:
 async def predicted(service: Service, model: Model, examples: Examples) -> list[Any]:
     """The predictions; what may take long, or may have to be compiled, is done off the event loop."""
     with model.replicas.reading() as side:
-        if side.ready and len(examples.records) <= 10:
+        if side.ready and len(examples.records) <= FEW:
             return model.predict(examples, side)
         return await service.in_thread(lambda: model.predict(examples, side))
 

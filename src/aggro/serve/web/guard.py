@@ -29,12 +29,16 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain
 BROWSERS = {b"origin", b"sec-fetch-site", b"cookie"}  # a request with one of these comes from a browser
 KNOWN = 1_000
 CLIENTS = 10_000  # whose rates are remembered
-HEADERS = [
+HEADERS = [  # of every answer
     (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
+PAGE_HEADERS = [  # of the pages, which a browser is to show
+    *HEADERS[:-1],
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -30,6 +31,8 @@ class Service:
         self.requests: dict[tuple[str, int], int] = {}  # how many, by operation and status
         self.seconds: dict[str, float] = {}  # in all, by operation
         self.warm = False  # what a new model needs has been compiled
+        self._answers: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self._delivering = False
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aggro-http")
 
     def count(self, operation: str, status: int, seconds: float) -> None:
@@ -42,10 +45,37 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self.pool, do)
 
     async def done(self, future: Future[Any]) -> Any:
-        """The answer of a model's thread."""
+        """The answer of a model's thread, or of the store's."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Any] = loop.create_future()
+
+        def tell(found: Future[Any]) -> None:
+            self._answers.append((waiter, found))
+            if not self._delivering:  # one call wakes the loop up for all answers of a group
+                self._delivering = True
+                loop.call_soon_threadsafe(self._deliver)
+
+        timer = loop.call_later(self.limits.answer_timeout, self._give_up, waiter)
+        future.add_done_callback(tell)
         try:
-            async with asyncio.timeout(self.limits.answer_timeout):
-                return await asyncio.shield(asyncio.wrap_future(future))
-        except TimeoutError:
+            return await waiter
+        finally:
+            timer.cancel()
+
+    def _deliver(self) -> None:
+        self._delivering = False  # before the answers are taken: one that comes later wakes the loop up again
+        while self._answers:
+            waiter, found = self._answers.popleft()
+            if waiter.done():  # nobody waits any more
+                continue
+            error = found.exception()
+            if error is None:
+                waiter.set_result(found.result())
+            else:
+                waiter.set_exception(error)
+
+    @staticmethod
+    def _give_up(waiter: asyncio.Future[Any]) -> None:
+        if not waiter.done():
             text = "The request is still in the queue. Send it again, with the same Idempotency-Key."
-            raise Problem(503, "timeout", text, retry_after=5) from None
+            waiter.set_exception(Problem(503, "timeout", text, retry_after=5))

@@ -447,7 +447,7 @@ class Model:
             return
         try:
             self._snapshot()
-        except (OSError, StoreError) as error:  # the journal has it all; it will be tried again
+        except StoreError as error:  # the journal has it all; it will be tried again
             LOG.error("%s: no snapshot: %s", self.name, learners.one_line(error))
             self._since = [self.limits.snapshot_rows // 2, 0]
 

@@ -23,7 +23,7 @@ from aggro.serve.problems import Problem, short
 from aggro.serve.recovery import OutOfReach
 from aggro.serve.shapes import check_name
 from aggro.serve.snapshots import Snapshots
-from aggro.serve.store import Store
+from aggro.serve.store import Store, StoreError
 
 LOG = logging.getLogger("aggro.serve")
 DEFAULT = "default"
@@ -176,17 +176,19 @@ class Models:
 
         number = self.store.write(insert)
         folder = self.folder / MODELS / str(number)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
         try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
             if learner is not None:
                 board = Board(learners.task_of(learner))
                 board.rows = learners.rows_learned(learner)
                 board.classes = {learners.spelled(label): [0, 0] for label in learners.classes_of(learner)}
                 Snapshots(self.store, number, folder).take(learner, board, 0)
             model = self._model(number, name, spec)
-        except BaseException:
+        except BaseException as error:
             self._forget(number)
+            if isinstance(error, OSError):
+                raise StoreError(f"The model {name} could not be written: {error}.") from error
             raise
         self._models[name] = model
         return model

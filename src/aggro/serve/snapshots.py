@@ -12,7 +12,7 @@ from typing import Any
 
 from aggro.serve import learners
 from aggro.serve.board import Board
-from aggro.serve.store import Store
+from aggro.serve.store import Store, StoreError
 
 LOG = logging.getLogger("aggro.serve")
 
@@ -43,10 +43,13 @@ class Snapshots:
         """Save a learner that has learned every entry up to a position; None if it has learned nothing."""
         if not learners.rows_learned(learner):
             return None
-        self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{position:012d}.aggro"
-        learners.write(learner, file, {"position": position, "board": board.as_json()})
-        found = Snapshot(position, time.time(), board.rows, file.name, digest(file), stale=False)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            learners.write(learner, file, {"position": position, "board": board.as_json()})
+            found = Snapshot(position, time.time(), board.rows, file.name, digest(file), stale=False)
+        except OSError as error:
+            raise StoreError(f"The snapshot {file} could not be written: {error}.") from error
 
         def enter(connection: sqlite3.Connection) -> None:
             connection.execute(

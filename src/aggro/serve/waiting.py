@@ -15,6 +15,12 @@ from aggro.serve.store import Store
 from aggro.serve.strict_json import dump
 
 DAY = 86_400.0
+STARTED = time.time() - time.monotonic()
+
+
+def now() -> float:
+    """The time when the process began, and what has passed since: somebody may set the clock."""
+    return STARTED + time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -42,15 +48,15 @@ class WaitingRoom:
         The oldest records go if there are too many. One that waits already, because it was sent twice, keeps the
         prediction that was given first.
         """
-        now = time.time()
+        when = now()
         rows = [
-            (self.model, id, now, dump(record).decode(), dump(prediction).decode(), p)
+            (self.model, id, when, dump(record).decode(), dump(prediction).decode(), p)
             for id, record, prediction, p in zip(ids, records, predictions, asked, strict=True)
         ]
 
         def insert(connection: sqlite3.Connection) -> list[Any]:
             given = [self._insert(connection, row) for row in rows]
-            self._expire(connection, now)
+            self._expire(connection)
             return given
 
         return self.store.submit(insert)
@@ -72,8 +78,8 @@ class WaitingRoom:
             return json.loads(found[1])
         return json.loads(row[4])
 
-    def _expire(self, connection: sqlite3.Connection, now: float) -> None:
-        old = now - self.limits.waiting_days * DAY
+    def _expire(self, connection: sqlite3.Connection) -> None:
+        old = now() - self.limits.waiting_days * DAY
         gone = connection.execute("DELETE FROM waiting WHERE model = ? AND time < ?", (self.model, old)).rowcount
         (count,) = connection.execute("SELECT count(*) FROM waiting WHERE model = ?", (self.model,)).fetchone()
         if count > self.limits.waiting:
@@ -106,7 +112,7 @@ class WaitingRoom:
 
     def back(self, connection: sqlite3.Connection, id: str, record: Any, given: Any, p: float | None) -> None:
         """Let a record wait again whose label was taken back, inside a transaction."""
-        row = (self.model, id, time.time(), dump(record).decode(), dump(given).decode(), p)
+        row = (self.model, id, now(), dump(record).decode(), dump(given).decode(), p)
         connection.execute(
             "INSERT OR IGNORE INTO waiting (model, id, time, record, prediction, asked) VALUES (?, ?, ?, ?, ?, ?)", row
         )

@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from aggro.serve.learners import one_line
 from aggro.serve.problems import Problem
+from aggro.serve.store import StoreError
 from aggro.serve.web import pages
 from aggro.serve.web.guard import HEADERS, PAGE_HEADERS, Guard, answer_of, check_scope
 from aggro.serve.web.openapi import document
@@ -63,6 +65,8 @@ class Application:
             answer = await route.do(service, request)
         except Problem as problem:
             answer = answer_of(problem)
+        except StoreError as error:
+            answer = not_stored(error)
         except Exception as error:
             answer = failed(error)
         answer.raw_headers = [*answer.raw_headers, *headers]
@@ -110,6 +114,13 @@ def parts_of(path: str) -> tuple[tuple[str, ...], str]:
         name, parts[3] = parts[3], "{name}"
         return tuple(parts), name
     return tuple(parts), ""
+
+
+def not_stored(error: StoreError) -> Response:
+    """The disk is full, or broken."""
+    LOG.error("%s", one_line(error))
+    text = "The disk could not be written, so nothing was done. Send it again."
+    return answer_of(Problem(503, "not_stored", text, retry_after=5))
 
 
 def failed(error: Exception) -> Response:

@@ -18,6 +18,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aggro.serve import learners
+from aggro.serve.limits import Limits
+from aggro.serve.problems import Problem
+from aggro.serve.strict_json import dump
 from aggro.serve.web.app import Application
 from aggro.serve.web.service import Service
 
@@ -26,7 +29,7 @@ BACKLOG = 2_048
 SWITCH = 0.001  # seconds until a thread that computes lets another run; 5 ms by default, which predictions would wait
 END = 10  # seconds for requests in progress when the server stops
 JOINED = 65_536  # bytes that are joined at most
-FILES = 4_096  # open at once, where the system allows it
+FILES = 16_384  # open at once, where the system allows it
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
@@ -70,15 +73,26 @@ class Joining:
         self.inner.close()
 
 
-def protocol_of(idle: float) -> type[asyncio.Protocol]:
-    """A connection that is closed if no request begins on it for so many seconds."""
+def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
+    """A connection that is closed if no request begins on it for some time, or if there are too many of them."""
+    open_now: set[Any] = set()
 
     class Patient(Protocol):  # type: ignore[misc,valid-type]
-        """uvicorn's, with a bound on the wait for the first request."""
+        """uvicorn's, with bounds."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
-            self.first = self.loop.call_later(idle, self.nothing_came)
+            self.surplus = len(open_now) >= limits.connections
+            if not self.surplus:
+                open_now.add(self)
+            self.first = self.loop.call_later(1.0 if self.surplus else limits.idle_timeout, self.nothing_came)
+
+        def data_received(self, data: bytes) -> None:
+            if self.surplus:  # now that its request is read, the answer will reach the client
+                self.transport.write(FULL)
+                self.transport.close()
+            else:
+                super().data_received(data)
 
         def nothing_came(self) -> None:
             if getattr(self, "cycle", None) is None:
@@ -86,9 +100,20 @@ def protocol_of(idle: float) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.first.cancel()
+            open_now.discard(self)
             super().connection_lost(exc)
 
     return Patient
+
+
+def too_many_connections() -> bytes:
+    """The whole answer to a request on a connection too many."""
+    body = dump(Problem(503, "too_many_connections", "Too many connections are open. Try again.").body())
+    head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close"
+    return f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+FULL = too_many_connections()
 
 
 class Server(uvicorn.Server):
@@ -138,23 +163,26 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     sys.setswitchinterval(SWITCH)
     warnings.filterwarnings("ignore", "The table lacks", UserWarning)  # columns that lack count as missing
     allow_files(FILES)
-    limits = service.limits
+    threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
+    server_of(service, listening).run(sockets=[sock])
+
+
+def server_of(service: Service, listening: Callable[[], None]) -> Server:
+    """The server of a service, which does not run yet."""
     config = uvicorn.Config(
         Application(service),
         proxy_headers=False,  # anybody may send them
-        http=protocol_of(limits.idle_timeout),
+        http=protocol_of(service.limits),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=END,
         backlog=BACKLOG,
     )
-    threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
-    Server(config, listening).run(sockets=[sock])
+    return Server(config, listening)
 
 
 def warm(service: Service) -> None:

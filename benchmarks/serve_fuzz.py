@@ -29,7 +29,7 @@ def main() -> None:
         checks = "not_a_server_error,status_code_conformance,content_type_conformance"
         program = [sys.executable, "-m", "schemathesis.cli"]
         options = ["--checks", checks, "--max-examples", str(arguments.examples), "--phases", "examples,fuzzing"]
-        run = ["run", f"{server.url}/openapi.json", *options, "--mode", "all"]
+        run = ["run", f"{server.url}/openapi.json", *options, "--mode", "all", "--continue-on-failure"]
         named = ["--config-file", str(Path(folder, "named.toml"))]
         example = {"record": {"plan": "basic", "age": 31, "note": "wants a refund"}, "label": "leaves"}
         try:

@@ -45,7 +45,8 @@ class Application:
         self.service, self.guard = service, Guard(service)
         self.routes = Routes()
         for one in OPERATIONS:
-            self.routes.add(one.method, one.path, Route(one.do, one.scope, bool(one.query), one.name))
+            for path in filter(None, (one.path, one.also)):
+                self.routes.add(one.method, path, Route(one.do, one.scope, bool(one.query), one.name))
         self.routes.add("GET", "/openapi.json", Route(openapi, "read", name="openapi"))
         for path in pages.paths():
             self.routes.add("GET", path, Route(pages.page, takes_query=True, headers=PAGE_HEADERS))
@@ -63,12 +64,9 @@ class Application:
             if scope["query_string"] and not route.takes_query:
                 check_query(request)
             answer = await route.do(service, request)
-        except Problem as problem:
-            answer = answer_of(problem)
-        except StoreError as error:
-            answer = not_stored(error)
         except Exception as error:
-            answer = failed(error)
+            problem = error if isinstance(error, Problem) else problem_of(error)
+            answer = answer_of(problem, plainly=scope["path"].startswith("/v2"))
         answer.raw_headers = [*answer.raw_headers, *headers]
         try:
             await answer(scope, receive, send)
@@ -116,15 +114,12 @@ def parts_of(path: str) -> tuple[tuple[str, ...], str]:
     return tuple(parts), ""
 
 
-def not_stored(error: StoreError) -> Response:
-    """The disk is full, or broken."""
-    LOG.error("%s", one_line(error))
-    text = "The disk could not be written, so nothing was done. Send it again."
-    return answer_of(Problem(503, "not_stored", text, retry_after=5))
-
-
-def failed(error: Exception) -> Response:
-    """A fault of ours: logged with a number that the client is told, and without anything of the request."""
+def problem_of(error: Exception) -> Problem:
+    """What a client is told of an error that is not its own; the log is told more, without anything of the request."""
+    if isinstance(error, StoreError):  # the disk is full, or broken
+        LOG.error("%s", one_line(error))
+        text = "The disk could not be written, so nothing was done. Send it again."
+        return Problem(503, "not_stored", text, retry_after=5)
     number = secrets.token_hex(4)
     LOG.error("Fault %s: %s", number, type(error).__name__, exc_info=error)
-    return answer_of(Problem(500, "fault", f"A fault of the service. Its log has the details under {number}."))
+    return Problem(500, "fault", f"A fault of the service. Its log has the details under {number}.")

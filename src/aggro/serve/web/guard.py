@@ -168,8 +168,8 @@ class Rates:
         self._clients[client] = (left - 1.0, now)
 
 
-def answer_of(problem: Problem) -> Json:
-    """A problem as an answer."""
+def answer_of(problem: Problem, plainly: bool = False) -> Json:
+    """A problem as an answer; ``plainly`` with its message alone, as the Open Inference Protocol has it."""
     headers: dict[str, Any] = {}
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -179,4 +179,4 @@ def answer_of(problem: Problem) -> Json:
         headers["Retry-After"] = str(problem.details["retry_after"])
     if problem.status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
-    return Json(problem.body(), problem.status, headers)
+    return Json({"error": problem.message} if plainly else problem.body(), problem.status, headers)

@@ -18,6 +18,7 @@ ERROR = {
         }
     },
 }
+PLAIN = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}  # of /v2
 NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
 REFUSED = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "503")
 
@@ -34,7 +35,7 @@ def document() -> dict[str, Any]:
         "info": {"title": "aggro", "version": aggro.__version__, "description": "Models that learn in production."},
         "paths": paths,
         "components": {
-            "schemas": {"Error": ERROR},
+            "schemas": {"Error": ERROR, "PlainError": PLAIN},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -69,7 +70,8 @@ def described(operation: Operation) -> dict[str, Any]:
     answers: dict[str, Any] = {
         str(status): {"description": "Done", "content": {kind: {"schema": schema}}} for status in operation.answers
     }
-    refused = {"schema": {"$ref": "#/components/schemas/Error"}}
+    plainly = operation.path.startswith("/v2")
+    refused = {"schema": {"$ref": "#/components/schemas/" + ("PlainError" if plainly else "Error")}}
     for status in REFUSED:
         answers[status] = {"description": "Refused, with the reason", "content": {"application/json": refused}}
     if operation.lines:

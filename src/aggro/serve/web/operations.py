@@ -102,6 +102,7 @@ class Operation:
     query: tuple[str, ...] = ()
     kinds: tuple[str, ...] = field(default=())  # other media types of the body
     gives: str = "application/json"
+    also: str = ""  # another path of the same
 
     @property
     def name(self) -> str:
@@ -152,12 +153,15 @@ OPERATIONS = (
     Operation("GET", "/v2", "read", inference.server, "Open Inference Protocol: this server"),
     Operation("GET", "/v2/health/live", PUBLIC, inference.live, "Open Inference Protocol: the server lives"),
     Operation("GET", "/v2/health/ready", PUBLIC, inference.server_ready, "Open Inference Protocol: models are ready"),
-    Operation("GET", "/v2/models/{name}", "read", inference.metadata, "Open Inference Protocol: inputs and outputs"),
-    Operation("GET", "/v2/models/{name}/ready", "read", inference.model_ready, "Open Inference Protocol: one model"),
+    Operation("GET", "/v2/models/{name}", "read", inference.metadata, "Open Inference Protocol: inputs and outputs",
+              also="/v2/models/{name}/versions/1"),
+    Operation("GET", "/v2/models/{name}/ready", "read", inference.model_ready, "Open Inference Protocol: one model",
+              also="/v2/models/{name}/versions/1/ready"),
     Operation("POST", "/v2/models/{name}/infer", "read", inference.infer, "Open Inference Protocol: predictions",
               {"type": "object", "properties": {"inputs": array(TENSOR)}, "required": ["inputs"]},
               {"inputs": [{"name": "plan", "shape": [1], "datatype": "BYTES", "data": ["basic"]},
-                          {"name": "age", "shape": [1], "datatype": "FP64", "data": [31.0]}]}),
+                          {"name": "age", "shape": [1], "datatype": "FP64", "data": [31.0]}]},
+              also="/v2/models/{name}/versions/1/infer"),
     Operation("GET", "/metrics", "read", monitoring.metrics, "Counters for Prometheus", gives="text/plain"),
     Operation("GET", "/health", PUBLIC, monitoring.health, "The process lives"),
     Operation("GET", "/ready", PUBLIC, monitoring.ready, "Models are recovered and compiled"),

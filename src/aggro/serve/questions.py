@@ -43,12 +43,23 @@ class Leases:
         self._held: dict[tuple[int, str], tuple[str, float]] = {}
         self._lock = threading.Lock()
 
-    def next(self, model: Model, person: str) -> Waiting | None:
-        """The next example for a person: the one that was given before, if it is still open, or a new one."""
+    def next(self, model: Model, person: str, wanted: str | None = None) -> Waiting | None:
+        """The next example for a person: the one that was given before, if it is still open, or a new one.
+
+        ``wanted`` is the id of an example that comes first if it is free: the person has just taken its label back.
+        """
         now = time.monotonic()
         with self._lock:
             self._held = {key: held for key, held in self._held.items() if held[1] > now}
-            for number, id in [key for key, held in self._held.items() if held[0] == person and key[0] == model.number]:
+            mine = [key for key, held in self._held.items() if held[0] == person and key[0] == model.number]
+            if wanted is not None and (model.number, wanted) not in self._held:
+                found = model.waiting.find(wanted)
+                if found is not None:
+                    for key in mine:
+                        del self._held[key]
+                    self._held[model.number, wanted] = (person, now + self.seconds)
+                    return found
+            for number, id in mine:
                 found = model.waiting.find(id)
                 if found is not None:
                     self._held[number, id] = (person, now + self.seconds)

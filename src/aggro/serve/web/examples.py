@@ -283,11 +283,14 @@ async def question(service: Service, request: Request) -> Response:
     """The next example for a person to label. Nobody else gets the same one."""
     model, body = model_of(service, request), await json_of(service, request)
     person = body.get("person") if isinstance(body, dict) else None
-    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() != {"person"}:
+    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() - {"person", "id"}:
         raise Problem(422, "no_person", 'Expected {"person": "..."}: any name that tells people apart.')
+    wanted = body.get("id")
+    if wanted is not None:
+        check_id(wanted, service.limits)
 
     def find() -> dict[str, Any]:
-        found = service.leases.next(model, person)
+        found = service.leases.next(model, person, wanted)
         waiting, asked = model.waiting.counts()
         board = model.board_now()
         progress = {

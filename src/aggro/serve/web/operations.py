@@ -125,7 +125,7 @@ OPERATIONS = (
     Operation("POST", f"{MODEL}/skip", "learn", examples.skip, "Let a record go that waits for its label",
               shape(("id",), id=ID), {"id": "visit-7"}),
     Operation("POST", f"{MODEL}/question", "learn", examples.question, "The next example for a person to label",
-              shape(("person",), person={"type": "string", "minLength": 1}), {"person": "Ada"}),
+              shape(("person",), person={"type": "string", "minLength": 1}, id=ID), {"person": "Ada"}),
     Operation("POST", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
               shape(("record",), record=RECORD, label=LABEL), {"record": VISIT}),
     Operation("GET", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",

@@ -18,12 +18,12 @@ function recall() {
 }
 
 function person() {
-  let name = place("person").value.trim();
-  if (!name) {
-    name = sessionStorage.getItem("aggro-person") || `person-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
-  }
-  sessionStorage.setItem("aggro-person", name);
-  return name;
+  const name = place("person").value.trim();
+  localStorage.setItem("aggro-person", name); // so that who comes back has it, and goes on where it was
+  if (name) return name;
+  const made = sessionStorage.getItem("aggro-tab") || `person-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
+  sessionStorage.setItem("aggro-tab", made);
+  return made;
 }
 
 function keys() {
@@ -94,8 +94,8 @@ function progress(found) {
     aggro.draw("path", { class: "recent", d: line })));
 }
 
-async function next(message) {
-  const found = await aggro.post(`${aggro.path(model())}/question`, { person: person() });
+async function next(message, id) {
+  const found = await aggro.post(`${aggro.path(model())}/question`, { person: person(), id });
   show(found.question);
   progress(found.progress);
   if (message !== undefined) place("message").textContent = message;
@@ -133,10 +133,11 @@ const skip = () => once(async () => {
 
 const undo = () => once(async () => {
   if (!given.length) return;
-  const found = await aggro.post(`${aggro.path(model())}/undo`, { id: given[given.length - 1] });
+  const id = given[given.length - 1];
+  const found = await aggro.post(`${aggro.path(model())}/undo`, { id });
   given.pop();
   remember();
-  await next(`Taken back: ${found.label}.`);
+  await next(`Taken back: ${found.label}.`, id);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -168,7 +169,7 @@ async function begin() {
     const wanted = new URLSearchParams(location.search).get("model");
     const classifiers = models.filter((one) => one.task === "classification");
     aggro.replace(place("model"), classifiers.map((one) => aggro.make("option", { selected: one.name === wanted }, one.name)));
-    place("person").value = sessionStorage.getItem("aggro-person") || "";
+    place("person").value = localStorage.getItem("aggro-person") || "";
     place("person").onchange = () => once(() => next());
     place("model").onchange = () => once(async () => { classes = []; recall(); await next(""); });
     recall();

@@ -189,7 +189,7 @@ def test_a_drift_alarm_appears(page, server, model):
             send(100, turned=False)
         page.goto("/watch")
         panel = page.locator(f"section[data-model={model}]")
-        panel.get_by_text(re.compile("^Well:")).wait_for()
+        panel.get_by_text(re.compile("^Doing well:")).wait_for()
         for _ in range(10):
             send(100, turned=True)
         panel.get_by_text("The error rose at example").wait_for()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import logging
+import pickle
+from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -33,8 +38,6 @@ async def asked(service, method, path, token=None, **options):
 
 
 def ask(*arguments, **options):
-    import asyncio
-
     return asyncio.run(asked(*arguments, **options))
 
 
@@ -86,6 +89,63 @@ def test_hosts(service):
     assert [host_of(h) for h in ("[::1]:80", "a:1", "a", "::1")] == ["[::1]", "a", "a", "::1"]
 
 
+def test_every_token_is_compared_in_constant_time(service, monkeypatch):
+    made = [service.tokens.add(name, "read") for name in ("a", "b", "c")]
+    compared = []
+
+    def compare(known, sent):
+        compared.append(known)
+        return hmac.compare_digest(known, sent)
+
+    monkeypatch.setattr("aggro.serve.tokens.hmac", SimpleNamespace(compare_digest=compare))
+    for token in (*made, "aggro_wrong"):
+        compared.clear()
+        found = service.tokens.find(token)
+        assert (found is None) == (token == "aggro_wrong")
+        assert len(compared) == 3  # whichever it is
+
+
+def test_answers_carry_what_keeps_browsers_safe(service):
+    token = service.tokens.add("t", "read")
+    for path in ("/v1/models", "/nothing"):
+        headers = ask(service, "GET", path, token).headers
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+    headers = ask(service, "GET", "/watch").headers
+    assert headers["x-frame-options"] == "DENY"
+    assert "script-src 'self'" in headers["content-security-policy"]
+
+
+def test_a_client_that_asks_too_often_is_told_to_wait(models):
+    service = Service(models)
+    service.limits = replace(service.limits, rate=3.0)
+    app = Application(service)
+
+    async def often():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            forwarded = [{"X-Forwarded-For": f"10.0.0.{k}"} for k in range(6)]  # which anybody may send
+            return [await client.get("/health", headers=one) for one in forwarded]
+
+    answers = asyncio.run(often())
+    assert [one.status_code for one in answers[:3]] == [200] * 3
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["retry-after"] == "1"
+
+
+def test_nothing_is_unpickled(models, tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "sprung"), "w"))
+
+    token = {"Content-Type": "application/octet-stream"}
+    answer = ask(Service(models), "PUT", "/v1/models/trap", content=pickle.dumps(Trap()), headers=token)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "not_a_model"
+    assert not (tmp_path / "sprung").exists()
+
+
 def test_rates():
     now = [0.0]
     rates = Rates(3.0, clock=lambda: now[0])
@@ -103,14 +163,19 @@ def test_nothing_of_a_request_reaches_the_log(tmp_path, caplog, monkeypatch):
     with Models(tmp_path, Limits()) as models:
         service = Service(models)
 
+        message = "inside: line\nforged \x1b[31m"
+
         def fault(*_):
-            raise RuntimeError("inside")
+            raise RuntimeError(message)
 
         monkeypatch.setattr(models.find("default"), "predict", fault)
         with caplog.at_level(logging.DEBUG, logger="aggro.serve"):
             answer = ask(service, "POST", "/v1/models/default/predict", json={"record": {"x": "line\nforged \x1b[31m"}})
         assert answer.status_code == 500
-        assert "forged" not in caplog.text
+        forged = [line for line in caplog.text.splitlines() if "forged" in line]
+        assert forged
+        assert all("RuntimeError: inside: line forged" in line for line in forged)  # no line of its own
+        assert "\x1b" not in caplog.text
         assert "forged" not in answer.text
         assert answer.json()["error"]["code"] == "fault"
 
@@ -128,6 +193,7 @@ def test_the_command_token(tmp_path):
 
 def test_the_command_serve_refuses_what_cannot_be(tmp_path):
     folder = ["--dir", str(tmp_path / "f")]
-    assert "aggro token add" in str(mistake("serve", "--tokens", "--port", "0", *folder))
+    for needs in (["--tokens"], ["--host", "0.0.0.0"], ["--host", "::"]):  # beyond this machine, always
+        assert "aggro token add" in str(mistake("serve", *needs, "--port", "0", *folder))
     mistake("serve", "--learner", "Nobody", *folder)
     mistake("serve", "--set", "C=-1", *folder)

@@ -20,7 +20,7 @@ from aggro.learners.records import RecordLearner
 from aggro.learners.registry import find, learners
 from aggro.learners.shared.inside import check_params
 from aggro.models import ModelFileError, describe, load_checkpoint, save
-from aggro.serve.problems import Problem, short
+from aggro.serve.problems import Problem, one_line, short
 
 TASKS = {entry.name: entry.task for entry in learners()}
 REFUSALS = (ValueError, TypeError, OverflowError)  # what a learner raises for rows that it cannot learn
@@ -76,13 +76,6 @@ def refusing(status: int, code: str) -> Iterator[None]:
         yield
     except REFUSALS as error:
         raise Problem(status, code, one_line(error)) from None
-
-
-def one_line(error: BaseException) -> str:
-    """A learner's message as one line of printable characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    text = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return text if len(text) <= 500 else f"{text[:500]}..."
 
 
 # What a learner is ------------------------------------------------------------------------------------

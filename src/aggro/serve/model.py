@@ -25,7 +25,7 @@ from aggro.serve.board import Board
 from aggro.serve.journal import LEARN, RESTORE, UNDO, Damaged, Entry, Journal
 from aggro.serve.keys import Keys
 from aggro.serve.limits import Limits
-from aggro.serve.problems import Problem, short
+from aggro.serve.problems import Problem, one_line, short, trace
 from aggro.serve.recovery import OutOfReach, Recovery, State, count, last_whole, learn_rows
 from aggro.serve.replicas import Replicas, Side
 from aggro.serve.shapes import MADE, Examples
@@ -156,7 +156,7 @@ class Model:
             else:
                 found = learners.predict(learner, examples.records, examples.one)
         except learners.REFUSALS as error:
-            raise Problem(422, "cannot_predict", learners.one_line(error)) from None
+            raise Problem(422, "cannot_predict", one_line(error)) from None
         self.predictions += len(found)
         return found
 
@@ -214,7 +214,7 @@ class Model:
             except Problem:  # nothing was learned
                 pass
             except Exception as error:  # the journal has it all
-                LOG.warning("%s: no last snapshot: %s", self.name, learners.one_line(error))
+                LOG.warning("%s: no last snapshot: %s", self.name, one_line(error))
         self._stopping = True
         self._inbox.put(STOP)
         self._thread.join()
@@ -252,7 +252,7 @@ class Model:
             self._learn_group(group)
             self._snapshot_if_due()
         except BaseException as error:
-            LOG.exception("%s: learning failed", self.name)
+            LOG.error("%s: learning failed: %s", self.name, trace(error))
             for job in group:
                 if not job.future.done():
                     job.future.set_exception(error)
@@ -270,7 +270,7 @@ class Model:
             except Problem as problem:
                 job.future.set_exception(problem)
             except Exception as error:
-                LOG.exception("%s: a request could not be learned", self.name)
+                LOG.error("%s: a request could not be learned: %s", self.name, trace(error))
                 job.future.set_exception(error)
                 self._start_over(done)
             else:
@@ -297,8 +297,8 @@ class Model:
             learners.learn(learner, records, examples.labels, examples.weights, examples.one)
         except learners.REFUSALS as error:
             if not examples.one and not learners.takes_records(learner):  # some of its rows may have been learned
-                raise Refused(learners.one_line(error)) from None
-            raise Problem(422, "cannot_learn", learners.one_line(error)) from None
+                raise Refused(one_line(error)) from None
+            raise Problem(422, "cannot_learn", one_line(error)) from None
         self.columns |= fresh
         entry = Entry(
             LEARN,
@@ -399,7 +399,7 @@ class Model:
             self.store.write(lambda connection: self._enter_all(connection, done))
         except Exception as error:
             self._start_over([])
-            LOG.error("%s: %s", self.name, learners.one_line(error))
+            LOG.error("%s: %s", self.name, one_line(error))
             text = "The examples could not be written to the disk, so they were not learned. Send them again."
             problem = Problem(503, "not_stored", text, retry_after=5)
             for one in done:
@@ -448,7 +448,7 @@ class Model:
         try:
             self._snapshot()
         except StoreError as error:  # the journal has it all; it will be tried again
-            LOG.error("%s: no snapshot: %s", self.name, learners.one_line(error))
+            LOG.error("%s: no snapshot: %s", self.name, one_line(error))
             self._since = [self.limits.snapshot_rows // 2, 0]
 
     def _snapshot(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from aggro.serve.board import Board
 from aggro.serve.journal import Damaged
 from aggro.serve.limits import Limits
 from aggro.serve.model import Model
-from aggro.serve.problems import Problem, short
+from aggro.serve.problems import Problem, one_line, short
 from aggro.serve.recovery import OutOfReach
 from aggro.serve.shapes import check_name
 from aggro.serve.snapshots import Snapshots
@@ -58,7 +58,7 @@ class Models:
             try:
                 self._models[name] = self._model(number, name, json.loads(spec))
             except (OutOfReach, Damaged, Problem) as error:
-                self.failed[name] = learners.one_line(error)
+                self.failed[name] = one_line(error)
                 self.notes.append(f"{name}: {self.failed[name]}")
                 LOG.error("%s cannot be brought back: %s", name, self.failed[name])
         try:
@@ -103,7 +103,7 @@ class Models:
                     learner, position = learners.read(file)
                     board = Board.from_json(position["board"])
                 except Exception as error:
-                    LOG.error("%s cannot be used: %s", file, learners.one_line(error))
+                    LOG.error("%s cannot be used: %s", file, one_line(error))
                     continue
                 number = int(folder.name)
                 spec = {**described["spec"], "uploaded": True}

@@ -12,6 +12,7 @@ from typing import Any
 
 from aggro.serve import learners
 from aggro.serve.board import Board
+from aggro.serve.problems import one_line
 from aggro.serve.store import Store, StoreError
 
 LOG = logging.getLogger("aggro.serve")
@@ -79,7 +80,7 @@ class Snapshots:
                 raise ValueError("it is of another position")
             return learner, Board.from_json(position["board"])
         except Exception as error:
-            LOG.error("The snapshot %s cannot be used: %s", file, learners.one_line(error))
+            LOG.error("The snapshot %s cannot be used: %s", file, one_line(error))
             return None
 
     def drop(self, positions: list[int]) -> None:

@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from aggro.serve.learners import one_line
-from aggro.serve.problems import Problem
+from aggro.serve.problems import Problem, one_line, trace
 from aggro.serve.store import StoreError
 from aggro.serve.web import pages
 from aggro.serve.web.guard import HEADERS, PAGE_HEADERS, Guard, answer_of, check_scope
@@ -121,5 +120,5 @@ def problem_of(error: Exception) -> Problem:
         text = "The disk could not be written, so nothing was done. Send it again."
         return Problem(503, "not_stored", text, retry_after=5)
     number = secrets.token_hex(4)
-    LOG.error("Fault %s: %s", number, type(error).__name__, exc_info=error)
+    LOG.error("Fault %s: %s", number, trace(error))
     return Problem(500, "fault", f"A fault of the service. Its log has the details under {number}.")

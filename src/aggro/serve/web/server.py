@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from aggro.serve import learners
 from aggro.serve.limits import Limits
-from aggro.serve.problems import Problem
+from aggro.serve.problems import Problem, one_line
 from aggro.serve.strict_json import dump
 from aggro.serve.web.app import Application
 from aggro.serve.web.service import Service
@@ -192,12 +192,12 @@ def warm(service: Service) -> None:
             try:
                 learners.warm_up(spec)
             except Exception as error:  # requests will compile what they need
-                LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), learners.one_line(error))
+                LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), one_line(error))
     for model in service.models:
         try:
             model.warm()
         except Exception as error:
-            LOG.warning("%s: not compiled: %s", model.name, learners.one_line(error))
+            LOG.warning("%s: not compiled: %s", model.name, one_line(error))
     gc.collect()
     gc.freeze()  # what is there now stays: the collector need not go over it again and again
     service.warm = True

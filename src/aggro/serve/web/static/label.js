@@ -53,7 +53,7 @@ function show(question) {
   current = question;
   place("question").dataset.id = question ? question.id : "";
   if (!question) {
-    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Programs send them with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
+    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Send some with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
     place("guess").textContent = "";
     buttons();
     return;
@@ -64,7 +64,7 @@ function show(question) {
     Object.entries(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
   const sure = question.probabilities && question.guess !== null ? question.probabilities[String(question.guess)] : undefined;
   place("guess").textContent = question.guess === null ? "The model has no guess yet." :
-    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Because of: ${aggro.reasons(reasons)}`;
+    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons)}`;
   for (const name of question.classes || []) if (!classes.includes(name)) classes.push(name);
   buttons();
 }
@@ -80,11 +80,13 @@ function buttons() {
 }
 
 function progress(found) {
+  const [help, why] = found.more_labels_help.split(": ");
   const fact = (name, value) => aggro.make("div", {}, aggro.make("dt", {}, name), aggro.make("dd", {}, value));
   aggro.replace(place("progress"),
-    fact("labels", aggro.number(found.labels)), fact("examples that wait", aggro.number(found.waiting)),
-    fact("estimated error", aggro.share(found.estimated_error)), fact("more labels?", found.more_labels_help));
-  const gain = found.gain;
+    fact("labels", aggro.number(found.labels)), fact("examples waiting", aggro.number(found.waiting)),
+    fact("estimated error", aggro.share(found.estimated_error)), fact("would more labels help?", help));
+  place("help").textContent = why ? `${why[0].toUpperCase()}${why.slice(1)}.` : "";
+  const gain = found.gain.filter((one) => one[0] > found.answered / 20); // the first few say little
   if (gain.length < 2) return aggro.replace(place("gain"));
   const width = 360, height = 120, most = Math.max(...gain.map((one) => one[1])) || 1, last = gain[gain.length - 1][0];
   const line = gain.map(([n, error], i) => `${i ? "L" : "M"}${(38 + (312 * n) / last).toFixed(1)} ${(100 - (86 * error) / most).toFixed(1)}`).join("");

@@ -6,12 +6,13 @@ const seen = new Map(); // by name: rows, predictions and time of the last look
 function chart(history) {
   const width = 360, height = 150, left = 38, right = 8, top = 14, bottom = 22;
   const curve = history.curve;
-  if (curve.length < 2) return aggro.make("p", { class: "soft" }, "The curve begins with the second example that was predicted.");
+  if (curve.length < 2) return aggro.make("p", { class: "soft" }, "The curve begins with the second prediction that meets its label.");
   const last = curve[curve.length - 1].judged;
   const regression = history.task === "regression";
-  const most = Math.max(...curve.map((one) => Math.max(one.error, one.recent_error))) || 1;
+  const settled = curve.filter((one) => one.judged > last / 20); // the first few say little, and would make the rest small
+  const most = Math.max(...settled.map((one) => Math.max(one.error, one.recent_error))) || 1;
   const x = (judged) => left + ((width - left - right) * judged) / last;
-  const y = (error) => height - bottom - ((height - top - bottom) * error) / most;
+  const y = (error) => height - bottom - ((height - top - bottom) * Math.min(error, most)) / most;
   const line = (name) => curve.map((one, i) => `${i ? "L" : "M"}${x(one.judged).toFixed(1)} ${y(one[name]).toFixed(1)}`).join("");
   const shown = (value) => (regression ? aggro.number(value) : aggro.share(value));
   const offset = history.rows - history.judged;
@@ -23,7 +24,7 @@ function chart(history) {
     ];
   });
   const now = curve[curve.length - 1];
-  const told = `Error over ${aggro.number(last)} predictions: ${shown(now.error)} in all, ${shown(now.recent_error)} of the last thousand; ${history.alarms.length} drift alarms.`;
+  const told = `Error over ${aggro.number(last)} predictions: ${shown(now.error)} so far, ${shown(now.recent_error)} over the last thousand; ${history.alarms.length} drift alarms.`;
   return aggro.draw(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told },
@@ -32,7 +33,7 @@ function chart(history) {
     aggro.draw("text", { x: left - 4, y: top + 4, "text-anchor": "end" }, shown(most)),
     aggro.draw("text", { x: left - 4, y: height - bottom, "text-anchor": "end" }, "0"),
     aggro.draw("text", { x: width - right, y: height - 6, "text-anchor": "end" }, `${aggro.number(last)} predictions`),
-    aggro.draw("text", { x: left, y: height - 6 }, "– recent   -- all"),
+    aggro.draw("text", { x: left, y: height - 6 }, "— recent   - - so far"),
     aggro.draw("path", { class: "all", d: line("error") }),
     aggro.draw("path", { class: "recent", d: line("recent_error") }),
     ...alarms,
@@ -40,13 +41,13 @@ function chart(history) {
 }
 
 function verdict(model, history) {
-  if (!history.judged) return ["", "Nothing can be said yet: no prediction has met its label."];
+  if (!history.judged) return ["", "Too early to say: no prediction has met its label yet."];
   const latest = history.alarms[history.alarms.length - 1];
   if (latest && model.rows - latest.row < 2000) return ["bad", `The error rose at example ${aggro.number(latest.row)}: the data have changed.`];
-  if (history.task === "regression") return ["good", "No drift was seen lately."];
+  if (history.task === "regression") return ["good", "Doing well: no drift was seen lately."];
   const worse = history.recent_error > 1.5 * history.error && history.judged > 500;
-  if (worse) return ["bad", "The recent error is well above the error of all time."];
-  return ["good", `Well: ${aggro.share(1 - history.recent_error)} of the last predictions were right.`];
+  if (worse) return ["bad", "The recent error is well above the error so far."];
+  return ["good", `Doing well: ${aggro.share(1 - history.recent_error)} of the last predictions were right.`];
 }
 
 function rate(model) {
@@ -69,7 +70,7 @@ function table(caption, heads, rows) {
   return [
     aggro.make("h3", {}, caption),
     aggro.make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      aggro.make("table", {}, aggro.make("thead", {}, head), aggro.make("tbody", {}, body))),
+      aggro.make("table", { class: heads.length > 3 ? "wide" : null }, aggro.make("thead", {}, head), aggro.make("tbody", {}, body))),
   ];
 }
 
@@ -82,18 +83,18 @@ function panel(model, history, weights) {
     aggro.make("dl", { class: "facts" },
       fact("learned", aggro.number(model.rows)),
       fact("recent error", error(history.recent_error)),
-      fact("error of all", error(history.error)),
-      fact("learned / predicted a second", rate(model)),
+      fact("error so far", error(history.error)),
+      fact("learned / predicted per second", rate(model)),
       fact("updates", aggro.number(model.updates)),
-      fact("wait for a label", aggro.number(model.waiting)),
+      fact("waiting for a label", aggro.number(model.waiting)),
       fact("drift alarms", aggro.number(model.drifts)),
-      fact("in the queue", aggro.number(model.queue))),
+      fact("in the learning queue", aggro.number(model.queue))),
     chart(history),
     ...table("Classes", ["class", "examples", "mistakes"],
       Object.entries(history.classes).map(([name, one]) => [name, aggro.number(one.examples), aggro.share(one.examples ? one.mistakes / one.examples : null)])),
-    ...table("Last mistakes", ["record", "was", "predicted", "because of"],
+    ...table("Last mistakes", ["record", "label", "predicted", "reasons"],
       history.mistakes.slice(0, 5).map((one) => [aggro.record(one.record), one.label, one.prediction, aggro.reasons(one.reasons)])),
-    ...table("Largest weights", ["feature", "for", "weight"],
+    ...table("Largest weights", ["feature", "class", "weight"],
       weights.slice(0, 8).map((one) => [one.feature, one.class === null ? "–" : one.class, one.weight.toFixed(3)])),
   ];
 }
@@ -117,7 +118,7 @@ async function look() {
       if (!section.contains(document.activeElement)) aggro.replace(section, panel(model, history, weights));
     }
     const lost = Object.keys(failed);
-    status.textContent = lost.length ? `Cannot be brought back: ${lost.join(", ")}. The server's log says why.` : "Live; looks every two seconds.";
+    status.textContent = lost.length ? `Cannot be restored: ${lost.join(", ")}. The server's log says why.` : "Live: refreshed every two seconds.";
   } catch (error) {
     status.textContent = `The server does not answer: ${error.message}`;
   }

@@ -2,9 +2,10 @@
 
     python benchmarks/serve_load.py --seconds 3
 
-Both servers run in processes of their own, with the same uvicorn settings. Rounds of each kind follow one another, so
-that ratios are of the same minute. Requests, rows and the 99th percentile of the time for an answer, at 1, 16 and 64
-connections; singles, and batches of 100.
+Both servers run in processes of their own, with uvicorn's own settings. Rounds of each kind follow one another, so that
+ratios are of the same minute; their median and their range are said. Requests, rows and the 99th percentile of the time
+for an answer, at 1, 16 and 64 connections; singles, and batches of 100. On a busy machine throughput depends on what
+else runs, so the processor time of the server for a request is measured too, where the system tells it.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import aggro
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from serve.records import customers  # noqa: E402
-from serve.server import started  # noqa: E402
+from serve.server import Running, started  # noqa: E402
 
 NOTHING = """
 import socket, sys
@@ -73,64 +80,117 @@ async def load(port: int, path: str, bodies: list[bytes], connections: int, seco
     return len(times) / took, 1000 * sorted(times)[int(0.99 * len(times))]
 
 
+def processor_time(pid: int) -> float:
+    """Seconds that a process has used; not a number where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Kind(NamedTuple):
+    """What is asked of which server."""
+
+    pid: int
+    port: int
+    path: str
+    bodies: list[bytes]
+    rows: int = 1
+
+
+class Round(NamedTuple):
+    """What one round gave."""
+
+    rate: float  # requests a second
+    late: float  # the 99th percentile of the time for an answer, in milliseconds
+    busy: float  # microseconds of the server's processor for a request
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64])
     arguments = parser.parse_args()
-    pairs = customers(2000)
-    many = [pairs[k : k + 100] for k in range(0, 2000, 100)]
-    predict = [json.dumps({"record": r}).encode() for r, _ in pairs]
-    learn = [json.dumps({"record": r, "label": y}).encode() for r, y in pairs]
-    predict_many = [json.dumps({"records": [r for r, _ in part]}).encode() for part in many]
-    learn_many = [json.dumps({"records": [r for r, _ in p], "labels": [y for _, y in p]}).encode() for p in many]
     nothing = subprocess.Popen([sys.executable, "-c", NOTHING], stdout=subprocess.PIPE, text=True)
     assert nothing.stdout is not None
     idle = int(nothing.stdout.readline())
     with tempfile.TemporaryDirectory() as folder:
         server = started(Path(folder))
-        port = int(server.url.rpartition(":")[2])
-        model = "/v1/models/default"
-        kinds = {
-            "nothing": (idle, "/nothing", predict, 1),
-            "predict": (port, f"{model}/predict", predict, 1),
-            "learn": (port, f"{model}/learn", learn, 1),
-            "predict 100": (port, f"{model}/predict", predict_many, 100),
-            "learn 100": (port, f"{model}/learn", learn_many, 100),
-        }
         try:
-            with server.client() as http:
-                http.post(f"{model}/learn", content=learn_many[0]).raise_for_status()
-            for connections in (1, 16, 64):
-                measured = run(kinds, connections, arguments.rounds, arguments.seconds)
-                report(kinds, connections, measured)
+            kinds = {"nothing": Kind(nothing.pid, idle, "/nothing", bodies_of("record")), **prepared(server)}
+            for connections in arguments.connections:
+                report(kinds, connections, run(kinds, connections, arguments.rounds, arguments.seconds))
         finally:
             server.stop()
             nothing.kill()
             nothing.wait()
 
 
-def run(kinds: dict, connections: int, rounds: int, seconds: float) -> dict[str, list[tuple[float, float]]]:
+def bodies_of(*fields: str) -> list[bytes]:
+    """Requests about one customer each, or about a hundred."""
+    pairs = customers(2000)
+    if fields[0] == "record":
+        return [json.dumps(dict(zip(fields, pair, strict=False))).encode() for pair in pairs]
+    parts = [zip(*pairs[k : k + 100], strict=True) for k in range(0, 2000, 100)]
+    return [json.dumps(dict(zip(fields, part, strict=False))).encode() for part in parts]
+
+
+def prepared(server: Running) -> dict[str, Kind]:
+    """What is asked of the service, whose models have learned a little."""
+    pid, port, model = server.process.pid, int(server.url.rpartition(":")[2]), "/v1/models/default"
+    rows = np.random.default_rng(0).normal(size=(200, 20))
+    plain = aggro.PAClassifier().fit(rows, rows[:, 0] > 0.0)
+    numbers = [json.dumps({"record": row}).encode() for row in rows.tolist()]
+    with tempfile.TemporaryDirectory() as folder, server.client() as http:
+        aggro.save(plain, Path(folder, "plain.aggro"))
+        file = Path(folder, "plain.aggro").read_bytes()
+        octets = {"Content-Type": "application/octet-stream"}
+        http.put("/v1/models/numbers", content=file, headers=octets).raise_for_status()
+        http.post(f"{model}/learn", content=bodies_of("records", "labels")[0]).raise_for_status()
+    return {
+        "predict": Kind(pid, port, f"{model}/predict", bodies_of("record")),
+        "numbers": Kind(pid, port, "/v1/models/numbers/predict", numbers),
+        "learn": Kind(pid, port, f"{model}/learn", bodies_of("record", "label")),
+        "predict 100": Kind(pid, port, f"{model}/predict", bodies_of("records"), 100),
+        "learn 100": Kind(pid, port, f"{model}/learn", bodies_of("records", "labels"), 100),
+    }
+
+
+def run(kinds: dict[str, Kind], connections: int, rounds: int, seconds: float) -> dict[str, list[Round]]:
     """Rounds of all kinds, one after another."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
+    found: dict[str, list[Round]] = {name: [] for name in kinds}
     for _ in range(rounds):
-        for name, (port, path, bodies, _) in kinds.items():
-            found[name].append(asyncio.run(load(port, path, bodies, connections, seconds)))
+        for name, kind in kinds.items():
+            before = processor_time(kind.pid)
+            rate, late = asyncio.run(load(kind.port, kind.path, kind.bodies, connections, seconds))
+            busy = 1e6 * (processor_time(kind.pid) - before) / (rate * seconds)
+            found[name].append(Round(rate, late, busy))
     return found
 
 
-def report(kinds: dict, connections: int, measured: dict[str, list[tuple[float, float]]]) -> None:
-    """Medians of the rounds, and the ratios."""
-    rates = {name: statistics.median(rate for rate, _ in found) for name, found in measured.items()}
+def report(kinds: dict[str, Kind], connections: int, measured: dict[str, list[Round]]) -> None:
+    """Medians of the rounds, and ratios with their ranges."""
     print(f"\n{connections} connections")
     for name, found in measured.items():
-        rows = rates[name] * kinds[name][3]
-        p99 = statistics.median(late for _, late in found)
-        print(f"  {name:12} {rates[name]:9.0f} requests/s {rows:10.0f} rows/s   p99 {p99:8.2f} ms")
-    print(f"  predict / nothing      {rates['predict'] / rates['nothing']:.2f}")
-    print(f"  learn / predict        {rates['learn'] / rates['predict']:.2f}")
+        rate, late, busy = (statistics.median(values) for values in zip(*found, strict=True))
+        rows = rate * kinds[name].rows
+        print(f"  {name:12} {rate:7.0f} requests/s {rows:7.0f} rows/s  p99 {late:7.2f} ms  processor {busy:6.0f} us")
+    ratio(measured, "predict", "nothing")
+    ratio(measured, "numbers", "nothing")
+    ratio(measured, "learn", "predict")
     for name in ("predict", "learn"):
-        print(f"  {name} 100 / {name}  {100 * rates[f'{name} 100'] / rates[name]:.1f} rows")
+        ratio(measured, f"{name} 100", name, 100)
+
+
+def ratio(measured: dict[str, list[Round]], name: str, to: str, rows: int = 1) -> None:
+    """How many rows one kind does beside another: in the same round, and by processor time."""
+    pairs = list(zip(measured[name], measured[to], strict=True))
+    found = [rows * one.rate / other.rate for one, other in pairs]
+    busy = statistics.median(rows * other.busy / one.busy for one, other in pairs)
+    middle, least, most = statistics.median(found), min(found), max(found)
+    print(f"  {name} / {to}: {middle:.2f} ({least:.2f} - {most:.2f}); by processor time {busy:.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -261,6 +261,24 @@ def test_a_label_that_comes_later_counts_the_prediction_that_was_given(models):
     assert problem(model.learn(Examples([], True, ["stays"], ["never seen"]))).status == 404
 
 
+def test_answers_say_how_good_the_model_is_and_whether_more_would_help(models, tmp_path):
+    model = models.find("default")
+    assert (model.board.estimated_error, model.board.verdict()) == (None, "too early to say")
+    for k, (record, label) in enumerate(customers(60)):
+        with model.replicas.reading() as side:
+            (guess,) = model.predict(Examples([record], True), side)
+        model.waiting.put([f"q{k}"], [record], [guess], [0.5 if k % 2 else 1.0]).result()
+        model.learn(Examples([], True, [label], [f"q{k}"])).result()
+    board = model.board_now()
+    assert board.answered == 60
+    assert 0.0 < board.estimated_error < 0.5
+    assert board.verdict().partition(":")[0] in ("yes", "perhaps", "hardly")
+    assert board.gain[-1][0] >= 50
+    crashed(models)
+    with Models(tmp_path / "data", SMALL) as again:
+        assert again.find("default").board_now().as_json() == board.as_json()
+
+
 def test_records_without_labels_are_bounded(models):
     model = models.find("default")
     for k in range(30):

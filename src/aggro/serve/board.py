@@ -7,15 +7,18 @@ The board is a function of the journal alone, so that it is the same after a cra
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Any
 
+from aggro.serve.answers import Answer, gain_of_halves, mistakes_in
 from aggro.serve.learners import spelled
 
 RECENT = 1_000  # examples
 POINTS = 256  # of a curve; with twice as many, every other one goes
 MISTAKES = 30  # that are kept
 ALARMS = 100
+ANSWERS = 2_000
 ROWS_LISTED = 200  # characters of a text in a mistake
 
 
@@ -36,7 +39,7 @@ class Board:
         self.alarms: deque[dict[str, Any]] = deque(maxlen=ALARMS)
         self.drifts = 0
         self.answered = 0  # labels of examples that the model had asked about
-        self.asked_weight, self.asked_errors = 0.0, 0.0  # each of them counted 1/p times
+        self.answers: deque[list[Any]] = deque(maxlen=ANSWERS)  # the last of them: label, guess, probability
         self.gain: list[list[float]] = []  # labels, estimated error
 
     # Counting -----------------------------------------------------------------------------------------
@@ -57,7 +60,7 @@ class Board:
         if error and self.task == "classification":
             self.mistakes.append({"id": id, "record": shortened(record), "label": label, "prediction": given})
         if p is not None:
-            self._add_answer(error, p)
+            self._add_answer(label, given, p)
         if self.judged % self.stride == 0:
             self._add_point()
 
@@ -76,12 +79,12 @@ class Board:
         self.recent.append(error)
         self.recent_sum += error
 
-    def _add_answer(self, error: float, p: float) -> None:
+    def _add_answer(self, label: Any, given: Any, p: float) -> None:
         self.answered += 1
-        self.asked_weight += 1.0 / p
-        self.asked_errors += error / p
-        if self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0:
-            self.gain.append([self.answered, self.asked_errors / self.asked_weight])
+        self.answers.append([spelled(label), spelled(given), p])
+        found = self.estimated_error
+        if found is not None and (self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0):
+            self.gain.append([self.answered, found])
             if len(self.gain) > POINTS:
                 self.gain = self.gain[1::2]
 
@@ -112,24 +115,26 @@ class Board:
     @property
     def estimated_error(self) -> float | None:
         """The error on all records, estimated from those that the model asked about."""
-        return self.asked_errors / self.asked_weight if self.asked_weight else None
+        share = mistakes_in(self._answered()).share
+        return None if math.isnan(share) else share
 
     def verdict(self) -> str:
         """Whether more labels would help, from how much the later half of the answers brought."""
-        half = [point for point in self.gain if point[0] <= self.answered / 2]
-        if self.answered < 32 or not half or self.estimated_error is None:
+        gain = gain_of_halves(self._answered())
+        if gain is None:
             return "too early to say"
-        before, now = half[-1][1], self.estimated_error
-        if before - now > 0.1 * before:
-            return "yes: the later half of the labels took away more than a tenth of the error"
-        return "hardly: the later half of the labels took away less than a tenth of the error"
+        halves = f"{gain.before:.1%} of the guesses were wrong in the first half of the answers"
+        return gain.sentence(f"{halves}, {gain.after:.1%} in the later one")
+
+    def _answered(self) -> list[Answer]:
+        return [Answer(*one) for one in self.answers]
 
     # On disk ------------------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
         """Everything, for a snapshot."""
         state = dict(self.__dict__)
-        for name in ("recent", "mistakes", "alarms"):
+        for name in ("recent", "mistakes", "alarms", "answers"):
             state[name] = list(state[name])
         return {name: copied(value) for name, value in state.items()}
 

@@ -144,7 +144,7 @@ def prepared(server: Running) -> dict[str, Kind]:
     plain = aggro.PAClassifier().fit(rows, rows[:, 0] > 0.0)
     numbers = [json.dumps({"record": row}).encode() for row in rows.tolist()]
     with tempfile.TemporaryDirectory() as folder, server.client() as http:
-        aggro.save(plain, Path(folder, "plain.aggro"))
+        plain.save(Path(folder, "plain.aggro"))
         file = Path(folder, "plain.aggro").read_bytes()
         octets = {"Content-Type": "application/octet-stream"}
         http.put("/v1/models/numbers", content=file, headers=octets).raise_for_status()

@@ -9,9 +9,13 @@ import uuid
 
 import pytest
 from serve.records import customers
+from serve.test_tokens import ask
 
 import aggro
 from aggro.client import Client, ServeError
+from aggro.serve import learners
+from aggro.serve.shapes import Examples
+from aggro.serve.web.service import Service
 
 pytestmark = pytest.mark.xdist_group("serve")
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -167,6 +171,16 @@ def test_a_model_comes_and_goes_as_a_file(http, path, tmp_path):
     assert http.put(f"{path}-copy", content=file.read_bytes(), headers=octets).status_code == 200
     assert http.get(f"{path}-copy").json()["rows"] == len(pairs)
     refused(http.put(f"{path}-bad", content=b"rubbish", headers=octets), 422, "not_a_model")
+
+
+def test_an_uploaded_model_is_compiled_before_it_is_asked(models):
+    models.find("default").learn(Examples([{"a": 1.0}], True, ["x"])).result()
+    with models.find("default").replicas.reading() as side:
+        data = learners.as_file(side.learner)
+    octets = {"Content-Type": "application/octet-stream"}
+    assert ask(Service(models), "PUT", "/v1/models/copy", content=data, headers=octets).status_code == 201
+    with models.find("copy").replicas.reading() as side:
+        assert side.ready
 
 
 def test_snapshots(http, path):

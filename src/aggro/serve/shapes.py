@@ -131,7 +131,7 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
         if len(record) > limits.columns:
             raise Problem(422, "too_many_columns", f"{len(record):,} numbers{of}; {limits.columns:,} are allowed.")
         for value in record:
-            if not is_number(value):
+            if not (value.__class__ is float and -LARGEST < value < LARGEST) and not is_number(value):
                 raise Problem(422, "not_a_number", f"A list{of} must hold finite numbers only, got {short(value)}.")
     else:
         what = "an object, a text or a list of numbers"

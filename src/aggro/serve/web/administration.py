@@ -32,6 +32,7 @@ async def create(service: Service, request: Request) -> Response:
     if content_type(request) in FILES:
         data = await body_of(service, request, service.limits.upload)
         model, new = await service.in_thread(lambda: service.models.upload(name, data))
+        await service.in_thread(model.warm)  # so that no prediction waits for a compiler
     else:
         body = await body_of(service, request)
         spec = learners.check_spec(parsed(service, body) if body.strip() else {})

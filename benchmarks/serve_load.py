@@ -58,7 +58,7 @@ async def ask(port: int, path: str, bodies: list[bytes], until: float, times: li
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
     k = 0
-    while time.perf_counter() < until:
+    while not k or time.perf_counter() < until:
         body = bodies[k % len(bodies)]
         k += 1
         began = time.perf_counter()
@@ -71,13 +71,13 @@ async def ask(port: int, path: str, bodies: list[bytes], until: float, times: li
     writer.close()
 
 
-async def load(port: int, path: str, bodies: list[bytes], connections: int, seconds: float) -> tuple[float, float]:
-    """Requests a second, and the 99th percentile in milliseconds."""
+async def load(port: int, path: str, bodies: list[bytes], connections: int, seconds: float) -> tuple[int, float, float]:
+    """Requests, requests a second, and the 99th percentile in milliseconds."""
     times: list[float] = []
     began = time.perf_counter()
     await asyncio.gather(*(ask(port, path, bodies, began + seconds, times) for _ in range(connections)))
     took = time.perf_counter() - began
-    return len(times) / took, 1000 * sorted(times)[int(0.99 * len(times))]
+    return len(times), len(times) / took, 1000 * sorted(times)[int(0.99 * len(times))]
 
 
 def processor_time(pid: int) -> float:
@@ -164,8 +164,8 @@ def run(kinds: dict[str, Kind], connections: int, rounds: int, seconds: float) -
     for _ in range(rounds):
         for name, kind in kinds.items():
             before = processor_time(kind.pid)
-            rate, late = asyncio.run(load(kind.port, kind.path, kind.bodies, connections, seconds))
-            busy = 1e6 * (processor_time(kind.pid) - before) / (rate * seconds)
+            count, rate, late = asyncio.run(load(kind.port, kind.path, kind.bodies, connections, seconds))
+            busy = 1e6 * (processor_time(kind.pid) - before) / count
             found[name].append(Round(rate, late, busy))
     return found
 

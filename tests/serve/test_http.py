@@ -13,7 +13,7 @@ from serve.test_tokens import ask
 
 import aggro
 from aggro.client import Client, ServeError
-from aggro.serve import learners
+from aggro.serve import Limits, Models, Problem, learners
 from aggro.serve.shapes import Examples
 from aggro.serve.web.service import Service
 
@@ -103,6 +103,44 @@ def test_lists_of_numbers_and_texts(http, path):
     for text, label in [("good film", "+"), ("bad film", "-")] * 5:
         http.post(f"{other}/learn", json={"record": text, "label": label}).raise_for_status()
     assert http.post(f"{other}/predict", json={"record": "good"}).json() == {"prediction": "+"}
+
+
+def test_nested_records(http, path):
+    for k in range(20):
+        record = {"user": {"country": ["de", "fr"][k % 2], "age": 20 + k}, "tags": ["new", ["a", "b"][k % 2]]}
+        http.post(f"{path}/learn", json={"record": record, "label": ["x", "y"][k % 2]}).raise_for_status()
+    assert {"user.country", "user.age", "tags"} <= {*http.get(path).json()["columns"]}
+    asked = {"record": {"user": {"country": "fr"}, "tags": ["b"]}, "id": "n"}
+    assert http.post(f"{path}/predict", json=asked).json()["prediction"] == "y"
+    found = http.post(f"{path}/question", json={"person": "Ada"}).json()["question"]
+    assert found["record"] == asked["record"]
+
+
+def test_inner_fields_are_bounded(tmp_path):
+    with Models(tmp_path, Limits(columns=20)) as models:
+        model = models.find("default")
+        for k in range(3):
+            record = {"user": {f"f{k}{j}": float(j) for j in range(8)}}
+            found = model.learn(Examples([record], True, ["x"]))
+            if k < 2:
+                found.result()
+        with pytest.raises(Problem, match="may know 20 columns"):
+            found.result()
+        model.learn(Examples([{"user": {"f00": 1.0}}], True, ["y"])).result()
+        assert model.board.rows == 3
+        with model.replicas.reading() as side:
+            assert learners.as_file(side.learner) == learners.as_file(model.replicas.spare.learner)
+
+
+def test_a_batch_with_a_bad_row_is_refused_as_a_whole(models):
+    plain = aggro.PAClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    plain.save(models.folder / "plain.aggro")
+    model, _ = models.upload("plain", (models.folder / "plain.aggro").read_bytes())
+    before = learners.as_file(model.whole())
+    with pytest.raises(Problem) as caught:
+        model.learn(Examples([[1.0, 2.0], [1.0, 2.0, 3.0]], False, [0, 1])).result()
+    assert caught.value.status == 422
+    assert learners.as_file(model.whole()) == before
 
 
 def test_labels_that_come_later(http, path):
@@ -228,6 +266,8 @@ HOSTILE = {
     "keys twice": b'{"record": {"a": 1, "a": 2}, "label": 1}',
     "deep lists": b"[" * 100_000,
     "deep objects": b'{"record":' * 50_000,
+    "a value with an object": b'{"record": {"a": {"b": 1e999}}, "label": 1}',
+    "a long list of lists": b'{"record": {"a": [' + b"[1]," * 20_000 + b'[1]]}, "label": 1}',
     "a deep value": b'{"record": {"a": ' + b"[" * 300 + b"]" * 300 + b'}, "label": 1}',
     "half of a pair": b'{"record": {"a": "\\ud800"}, "label": 1}',
     "a million columns": b'{"record": {' + b",".join(b'"c%d": 1' % k for k in range(10**6)) + b'}, "label": 1}',

@@ -166,5 +166,7 @@ def shortened(record: Any) -> Any:
     if isinstance(record, str):
         return record if len(record) <= ROWS_LISTED else record[:ROWS_LISTED] + "…"
     if isinstance(record, list):
-        return record[:20]
-    return {name: shortened(value) if isinstance(value, str) else value for name, value in [*record.items()][:20]}
+        return [shortened(value) for value in record[:20]]
+    if isinstance(record, dict):
+        return {name: shortened(value) for name, value in [*record.items()][:20]}
+    return record

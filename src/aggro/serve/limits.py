@@ -15,6 +15,7 @@ class Limits:
     batch: int = 10_000  # records in one request; an NDJSON stream may have any number
     stream_block: int = 1_000  # lines of an NDJSON stream that are learned together
     columns: int = 10_000  # fields of one record, and columns that a model of records may know
+    depth: int = 8  # levels of objects and lists in a record
     text: int = 2**20  # characters of one text
     name: int = 200  # characters of a column's, a class's or a record's name
     classes: int = 1_000  # of one model

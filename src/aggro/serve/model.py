@@ -269,6 +269,8 @@ class Model:
                 found = self._learn_one(job, self.position + len(done) + 1)
             except Problem as problem:
                 job.future.set_exception(problem)
+                if isinstance(problem, Refused):
+                    self._start_over(done)
             except Exception as error:
                 LOG.error("%s: a request could not be learned: %s", self.name, trace(error))
                 job.future.set_exception(error)
@@ -297,8 +299,9 @@ class Model:
             learners.learn(learner, records, examples.labels, examples.weights, examples.one)
         except learners.REFUSALS as error:
             if not examples.one and not learners.takes_records(learner):  # some of its rows may have been learned
-                raise Refused(one_line(error)) from None
+                raise Refused(422, "cannot_learn", one_line(error)) from None
             raise Problem(422, "cannot_learn", one_line(error)) from None
+        self._check_nested(learner, records)
         self.columns |= fresh
         entry = Entry(
             LEARN,
@@ -372,6 +375,13 @@ class Model:
         if len(fresh) + len(self.columns) > self.limits.columns:
             raise Problem(422, "too_many_columns", f"A model may know {self.limits.columns:,} columns.")
         return fresh
+
+    def _check_nested(self, learner: Any, records: list[Any]) -> None:
+        """Refuse records whose inner fields, which only the learner takes apart, were too many."""
+        cells = (cell for record in records if isinstance(record, dict) for cell in record.values())
+        if any(cell.__class__ in (dict, list) for cell in cells):
+            if len(learners.known_columns(learner)) > self.limits.columns:
+                raise Refused(422, "too_many_columns", f"A model may know {self.limits.columns:,} columns.")
 
     @staticmethod
     def _given(learner: Any, records: list[Any], found: list[Waiting | None], one: bool) -> list[Any]:
@@ -583,5 +593,5 @@ class Model:
             return copy.deepcopy(side.learner)
 
 
-class Refused(Exception):
-    """A batch was refused when some of its rows may have been learned."""
+class Refused(Problem):
+    """Examples were refused when some of them may have been learned."""

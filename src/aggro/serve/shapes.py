@@ -105,7 +105,7 @@ def where(i: int, one: bool) -> str:
 
 
 def check_record(record: Any, limits: Limits, of: str = "") -> None:
-    """Refuse what cannot be a record: an object of plain values, a text, or a list of numbers."""
+    """Refuse what cannot be a record: an object, which may hold objects and lists, a text, or a list of numbers."""
     if isinstance(record, dict):
         if len(record) > limits.columns:
             raise Problem(422, "too_many_columns", f"{len(record):,} fields{of}; {limits.columns:,} are allowed.")
@@ -118,10 +118,9 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
             elif value.__class__ is str:
                 if len(value) > limits.text:
                     raise Problem(422, "text_too_long", f"{short(name)}{of} has {len(value):,} characters.")
-            elif value is not None and value.__class__ is not bool:
-                if value.__class__ is not int:
-                    advice = "Send its parts as fields of their own."
-                    raise Problem(422, "nested", f"{short(name)}{of} is {kind(value)}, not a plain value. {advice}")
+            elif value.__class__ is dict or value.__class__ is list:
+                check_nested(value, name, limits, of)
+            elif value.__class__ is int:
                 if not -WHOLE <= value <= WHOLE:
                     raise too_large(name, of)
     elif isinstance(record, str):
@@ -138,6 +137,43 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
         raise Problem(422, "not_a_record", f"A record must be {what}; the one{of} is {kind(record)}.")
     if isinstance(record, dict | list) and not record:
         raise Problem(422, "empty_record", f"The record{of} is empty.")
+
+
+def check_nested(value: Any, name: str, limits: Limits, of: str) -> None:
+    """Refuse an object or a list in a record that is too deep, too large, or holds what a record must not."""
+    level, count = [value], 0
+    for _ in range(limits.depth):
+        inner: list[Any] = []
+        for one in level:
+            if one.__class__ is dict:
+                check_names(one, limits, of)
+                inner += one.values()
+            elif one.__class__ is list:
+                inner += one
+            elif one is not None and one.__class__ is not bool:
+                check_cell(one, name, limits, of)
+        count += len(inner)
+        if count > limits.columns:
+            text = f"{short(name)}{of} has more than {limits.columns:,} values inside."
+            raise Problem(422, "too_many_columns", text)
+        if not inner:
+            return
+        level = inner
+    raise Problem(422, "too_deep", f"{short(name)}{of} is nested deeper than {limits.depth} levels.")
+
+
+def check_names(fields: dict[str, Any], limits: Limits, of: str) -> None:
+    for name in fields:
+        if len(name) > limits.name:
+            raise Problem(422, "name_too_long", f"A field's name{of} has {len(name):,} characters.")
+
+
+def check_cell(value: Any, name: str, limits: Limits, of: str) -> None:
+    if value.__class__ is str:
+        if len(value) > limits.text:
+            raise Problem(422, "text_too_long", f"{short(name)}{of} has {len(value):,} characters.")
+    elif not is_number(value):
+        raise too_large(name, of)
 
 
 def check_label(label: Any, limits: Limits, of: str = "") -> None:

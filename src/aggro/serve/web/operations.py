@@ -19,12 +19,12 @@ Handler = Callable[[Service, Request], Awaitable[Response]]
 PUBLIC = ""  # a scope that everybody has
 
 RECORD = {
-    "description": "An object of plain values, a text, or a list of numbers.",
+    "description": "An object, whose values may be objects and lists, a text, or a list of numbers.",
     "oneOf": [
         {
             "type": "object",
             "minProperties": 1,
-            "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+            "additionalProperties": {"type": ["string", "number", "boolean", "null", "object", "array"]},
         },
         {"type": "string"},
         {"type": "array", "items": {"type": "number"}, "minItems": 1},

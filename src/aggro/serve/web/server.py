@@ -161,7 +161,7 @@ def bound(host: str, port: int) -> socket.socket:
 def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) -> None:
     """Serve until a signal comes. ``listening`` is called when requests are answered."""
     sys.setswitchinterval(SWITCH)
-    warnings.filterwarnings("ignore", "The table lacks", UserWarning)  # columns that lack count as missing
+    warnings.simplefilter("ignore", UserWarning)  # about rows, which their sender would have to be told
     allow_files(FILES)
     threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
     server_of(service, listening).run(sockets=[sock])

@@ -82,10 +82,21 @@ const aggro = {
     return reasons.slice(0, 5).map((one) => `${one.feature} ${one.part >= 0 ? "+" : "−"}${Math.abs(one.part).toFixed(2)}`).join(", ");
   },
 
+  cell(value) {
+    if (value === null) return "–";
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  },
+
+  flat(record, before = "") {
+    // Fields of objects inside a record are columns with a dot in their names.
+    return Object.entries(record).flatMap(([name, value]) =>
+      value !== null && typeof value === "object" && !Array.isArray(value) ? aggro.flat(value, `${before}${name}.`) : [[before + name, value]]);
+  },
+
   record(record) {
     if (typeof record === "string") return record;
-    const short = (value) => (typeof value === "number" ? Number(value.toPrecision(4)) : value === null ? "–" : value);
+    const short = (value) => (typeof value === "number" ? Number(value.toPrecision(4)) : aggro.cell(value));
     if (Array.isArray(record)) return record.map(short).join(", ");
-    return Object.entries(record).map(([name, value]) => `${name}: ${short(value)}`).join(" · ");
+    return aggro.flat(record).map(([name, value]) => `${name}: ${short(value)}`).join(" · ");
   },
 };

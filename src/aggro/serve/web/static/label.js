@@ -38,7 +38,7 @@ function keys() {
 
 function highlighted(column, value, reasons) {
   // Each word that speaks for the guess, or against it, is marked where it stands.
-  const text = value === null ? "–" : String(value);
+  const text = aggro.cell(value);
   const parts = new Map((reasons || []).map((one) => [one.feature, one.part]));
   const mark = (words, part) => aggro.make("mark", { class: part < 0 ? "against" : null, title: `${part >= 0 ? "for" : "against"} the guess: ${part.toFixed(2)}` }, words);
   const whole = parts.get(`${column}=${text}`) ?? parts.get(column);
@@ -61,7 +61,7 @@ function show(question) {
   const reasons = question.reasons ? question.reasons.reasons : [];
   const record = typeof question.record === "object" && !Array.isArray(question.record) ? question.record : { "": Array.isArray(question.record) ? question.record.join(", ") : question.record };
   aggro.replace(place("record"), aggro.make("dl", { class: "record" },
-    Object.entries(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
+    aggro.flat(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
   const sure = question.probabilities && question.guess !== null ? question.probabilities[String(question.guess)] : undefined;
   place("guess").textContent = question.guess === null ? "The model has no guess yet." :
     `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons)}`;

@@ -35,8 +35,8 @@ def main() -> None:
         try:
             with server.client() as http:  # so that there is something to be asked about
                 http.post("/v1/models/default/learn", json=example).raise_for_status()
-            subprocess.run([*program, *named, *run, "--exclude-method", "DELETE"], check=True)
-            subprocess.run([*program, *run], check=True)  # models of random names, mostly not there
+            subprocess.run([*program, *named, *run, "--exclude-method", "DELETE"], check=True, cwd=folder)
+            subprocess.run([*program, *run], check=True, cwd=folder)  # models of random names, mostly not there
         except subprocess.CalledProcessError as error:
             sys.exit(error.returncode)
         finally:

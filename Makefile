@@ -10,12 +10,12 @@ FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/inte
 
 .PHONY: attack demo papers test test-fast test-checked test-floor wheel lint bench bench-short bench-check bench-memory docs clean
 
-demo: $(VENV)/.package
+demo: $(VENV)/.cli
 	$(BIN)/aggro demo
 
 # The tables and figures of the five papers, beside what was published, from the data sets in AGGRO_DATA.
 papers: export AGGRO_DATA ?= ../shared/data
-papers: $(VENV)/.plot
+papers: $(VENV)/.cli $(VENV)/.plot
 	$(BIN)/python -m papers all --out aggro-papers
 
 # The tests compile for the level that the wheel's kernels are for: so they test these, and leave them for `make wheel`.
@@ -88,9 +88,6 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp for each set of extras; a change of pyproject.toml installs again.
-$(VENV)/.package: pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
-	touch $@
 
 $(FLOOR)/.test: pyproject.toml tools/floor.py
 	$(PYTHON) -m venv $(FLOOR)

@@ -1,12 +1,14 @@
 """A first run of an installed aggro, with nothing but the wheel: ``python smoke.py PATH_OF_THE_COMMAND [prebuilt]``.
 
-With ``prebuilt`` the wheel has compiled kernels, and the first call of every learner compiles nothing; counted.
+Where the wheel is installed without extras, the command says in one line what it needs, and all else works. With
+``prebuilt`` the wheel has compiled kernels, and the first call of every learner compiles nothing; counted.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from numba.core import event
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro import PAClassifier, PARegressor
+from aggro import PAClassifier, PARegressor, RecordLearner
 from aggro.learners.registry import LEARNERS
 
 TRAIN = """
@@ -66,6 +68,31 @@ def first_files() -> None:
             os.unlink(Path(folder, "model.aggro"))
 
 
+def records() -> None:
+    """Raw records one by one and as a list, and a model that is saved and goes on."""
+    rows = [{"plan": "basic", "age": 23, "note": "wants a refund"}, {"plan": "pro", "age": None, "note": "is happy"}] * 9
+    outcomes = ["leaves", "stays"] * 9
+    model = RecordLearner().fit(rows, outcomes)
+    for row, outcome in zip(rows, outcomes, strict=True):
+        model.learn_one(row, outcome)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder, "m.aggro"))
+        again = aggro.load(Path(folder, "m.aggro")).partial_fit(rows, outcomes)
+    assert again.predict_one({"plan": "basic", "note": "a refund"}) == "leaves"
+
+
+def the_command(command: str) -> None:
+    """Its help, or the one line that says what to install."""
+    ran = subprocess.run([command, "--help"], capture_output=True, text=True, check=False)
+    if find_spec("typer") is None:
+        assert ran.returncode == 1, ran
+        assert ran.stderr == "aggro: The command needs typer. Install it with: pip install 'aggro[cli]'\n", ran.stderr
+        assert find_spec("pyarrow") is None
+    else:
+        assert ran.returncode == 0, ran.stderr
+        assert "aggro" in ran.stdout
+
+
 def main(command: str, *expected: str) -> None:
     if expected:
         first_calls()
@@ -89,8 +116,8 @@ def main(command: str, *expected: str) -> None:
     assert reader.predict_one({"snow": 1.0}) == "hut"
     assert reader.predict_one({"sun": 1.0, "unheard of": 1.0}) == "beach"
 
-    shown = subprocess.run([command, "--help"], capture_output=True, text=True, check=True).stdout
-    assert "aggro" in shown
+    records()
+    the_command(command)
     print("smoke: ok")
 
 

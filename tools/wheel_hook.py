@@ -1,4 +1,8 @@
-"""Puts compiled kernels into the wheel: those of the folder that AGGRO_KERNELS names. Without it the wheel has none."""
+"""Puts compiled kernels into the wheel: those of the folder that AGGRO_KERNELS names. Without it the wheel has none.
+
+Kernels serve the one Numba and llvmlite that made them, and the major version of NumPy. A wheel that has some asks for
+these, so that pip either installs them or takes the wheel without kernels: nobody gets kernels that cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -20,3 +24,10 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(folder)] = "aggro/kernels"
         build_data["pure_python"] = False
         build_data["tag"] = about["tag"]
+        build_data["dependencies"] += asked_by(about["made for"])
+
+
+def asked_by(made: dict[str, str]) -> list[str]:
+    """What kernels that were made with these versions can be used with, as requirements."""
+    numpy = int(made["NumPy"])
+    return [f"numba=={made['Numba']}", f"llvmlite=={made['llvmlite']}", f"numpy>={numpy},<{numpy + 1}"]

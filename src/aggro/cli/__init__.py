@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130  # as shells count: 128 and the signal
+OF_THE_EXTRA = ("typer", "rich", "click")
 NOT_BEGUN = b"aggro: Stopped before it began; nothing was changed. The same command begins anew.\n"
 
 
@@ -29,11 +30,22 @@ def main(arguments: list[str] | None = None) -> None:
     atexit.register(end_quietly)
     try:
         with ending_at_once():
-            from aggro.cli.application import run
+            run = loaded()
         run(arguments)
     except KeyboardInterrupt:  # between two moments that have more to say
         print("aggro: Stopped.", file=sys.stderr)
         sys.exit(INTERRUPTED)
+
+
+def loaded() -> Any:
+    """What runs a command; one line where the packages for it are missing."""
+    try:
+        from aggro.cli.application import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in OF_THE_EXTRA:
+            raise
+        sys.exit(f"aggro: The command needs {error.name}. Install it with: pip install 'aggro[cli]'")
+    return run
 
 
 @contextmanager

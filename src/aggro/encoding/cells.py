@@ -108,7 +108,11 @@ def _arrow_columns(table: Any) -> Columns:
 
 def _frame(X: Any) -> Columns:
     if hasattr(X, "to_arrow"):  # polars
-        return _arrow_columns(X.to_arrow())
+        try:
+            return _arrow_columns(X.to_arrow())
+        except ModuleNotFoundError as error:
+            said = "A frame of polars is read by way of pyarrow. Install it with: pip install 'aggro[files]'"
+            raise ImportError(said) from error
     names = [str(name) for name in X.columns]
     check_distinct(names, "The table")
     X = validated(X)

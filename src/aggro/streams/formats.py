@@ -91,11 +91,13 @@ def _table(module: str, function: str) -> Callable[..., Any]:
 
     def call(stream: Stream, *more: Any) -> Any:
         try:
-            return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream, *more)
+            import pyarrow  # noqa: F401  # now: what reads may be a generator, which would find out later
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "pyarrow":
+            if error.name != "pyarrow":
                 raise
-            raise ImportError(f"Reading {stream.format} files takes pyarrow: pip install pyarrow.") from error
+            said = f"Reading {stream.format} files needs pyarrow. Install it with: pip install 'aggro[files]'"
+            raise ImportError(said) from error
+        return getattr(import_module(f"aggro.streams.tables.{module}"), function)(stream, *more)
 
     return call
 

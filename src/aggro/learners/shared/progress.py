@@ -1,13 +1,14 @@
 """How a long ``fit`` goes, for people who wait: ``verbose=1``.
 
-Nothing is said in the first second. Then there is a bar on a terminal, and a line now and then elsewhere, both on
-stderr; at the end, one line. A pass is cut into pieces of rows for it, which learn the same to the bit.
+Nothing is said in the first second. Then there is a bar on a terminal, where rich is installed, and a line now and then
+elsewhere, both on stderr; at the end, one line. A pass is cut into pieces of rows for it, which learn the same to the bit.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -76,7 +77,8 @@ class Watch:
         which = f"pass {self._number + 1} of {self.passes}, " if self.passes > 1 else ""
         text = f"{which}{row:,} of {self.rows:,} rows, mean loss {self._mean_loss():.4g}{rate}"
         if self._bar is None:
-            self._bar = Bar(self.name) if is_terminal(sys.stderr) else Lines(self.name)
+            drawn = is_terminal(sys.stderr) and find_spec("rich") is not None
+            self._bar = Bar(self.name) if drawn else Lines(self.name)
         self._bar.show(self._learned / max(self.rows * self.passes, 1), text)
         self._next = now + (FRAME if self._bar.moves else min(now - self.begun, LONGEST))
 

@@ -186,7 +186,8 @@ class Source:
             return file if self._encoding is None else Transcoded(file, self._encoding, self.title)
         except ImportError as error:
             raw.close()
-            raise ImportError(f"{self.title} is compressed with zstd: pip install zstandard.") from error
+            said = f"{self.title} is compressed with zstd, which needs zstandard."
+            raise ImportError(f"{said} Install it with: pip install 'aggro[files]'") from error
 
 
 def _start_of(file: Any) -> bytes:

@@ -70,7 +70,10 @@ def first_files() -> None:
 
 def records() -> None:
     """Raw records one by one and as a list, and a model that is saved and goes on."""
-    rows = [{"plan": "basic", "age": 23, "note": "wants a refund"}, {"plan": "pro", "age": None, "note": "is happy"}] * 9
+    rows = [
+        {"plan": "basic", "age": 23, "note": "wants a refund"},
+        {"plan": "pro", "age": None, "note": "is happy"},
+    ] * 9
     outcomes = ["leaves", "stays"] * 9
     model = RecordLearner().fit(rows, outcomes)
     for row, outcome in zip(rows, outcomes, strict=True):

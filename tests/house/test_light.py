@@ -93,7 +93,9 @@ def test_polars_without_pyarrow_says_what_to_type(tmp_path):
     assert ran.stderr.endswith("by way of pyarrow. Install it with: pip install 'aggro[files]'\n"), ran.stderr
 
 
-@pytest.mark.parametrize("how", ["import aggro.cli; aggro.cli.main(['show'])", "import runpy; runpy.run_module('aggro')"])
+@pytest.mark.parametrize(
+    "how", ["import aggro.cli; aggro.cli.main(['show'])", "import runpy; runpy.run_module('aggro')"]
+)
 def test_the_command_without_typer_is_one_line(how, tmp_path):
     ran = run(how, tmp_path)
     assert (ran.returncode, ran.stdout) == (1, "")
@@ -103,10 +105,16 @@ def test_the_command_without_typer_is_one_line(how, tmp_path):
 def test_the_command_without_pyarrow_says_so_in_one_line(tmp_path):
     pytest.importorskip("typer")
     (tmp_path / "rows.csv").write_text("a,label\n1,x\n2,y\n")
-    ran = run("import aggro.cli; aggro.cli.main(['train', 'rows.csv', '--label', 'label', '--model', 'm.aggro'])", tmp_path, ("pyarrow",))
+    ran = run(
+        "import aggro.cli; aggro.cli.main(['train', 'rows.csv', '--label', 'label', '--model', 'm.aggro'])",
+        tmp_path,
+        ("pyarrow",),
+    )
     assert ran.returncode != 0
     assert "Traceback" not in ran.stderr
-    assert " ".join(ran.stderr.split()).endswith("needs pyarrow. Install it with: pip install 'aggro[files]'"), ran.stderr
+    assert " ".join(ran.stderr.split()).endswith("needs pyarrow. Install it with: pip install 'aggro[files]'"), (
+        ran.stderr
+    )
 
 
 def test_every_extra_that_is_named_exists():

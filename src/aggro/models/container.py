@@ -26,7 +26,7 @@ import numpy as np
 from aggro.models.codec import loads
 from aggro.models.errors import WRONG_FILE, Flaw, blaming
 
-Path = str | bytes | os.PathLike
+Path = str | bytes | os.PathLike[Any]
 
 KEY = "aggro"
 MAX_HEADER = 100_000_000  # the limit of the safetensors format

@@ -148,7 +148,7 @@ def find_set(name: str) -> DataSet:
     raise ValueError(f"There is no data set {name!r}. {hint}")
 
 
-def folder_of(data: str | os.PathLike | None = None) -> str:
+def folder_of(data: str | os.PathLike[Any] | None = None) -> str:
     """The folder of the data sets."""
     folder = os.fspath(data) if data is not None else os.environ.get(VARIABLE, "")
     if not folder:
@@ -156,7 +156,7 @@ def folder_of(data: str | os.PathLike | None = None) -> str:
     return folder
 
 
-def path_of(name: str, part: str = "train", data: str | os.PathLike | None = None) -> str:
+def path_of(name: str, part: str = "train", data: str | os.PathLike[Any] | None = None) -> str:
     """The file of one part of a set, packed as it may be."""
     chosen = _part(find_set(name), part)
     folder = folder_of(data)
@@ -177,7 +177,7 @@ def _part(entry: DataSet, part: str) -> Part:
     return entry.parts[part]
 
 
-def load(name: str, part: str = "train", *, data: str | os.PathLike | None = None, **options: Any) -> Stream:
+def load(name: str, part: str = "train", *, data: str | os.PathLike[Any] | None = None, **options: Any) -> Stream:
     """A stream of a named data set, as wide as the set is.
 
     Parameters

@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 STDIN = "-"
 ANY_DEPTH = "**"
 
-Paths = str | os.PathLike | Iterable[str | os.PathLike]
+Paths = str | os.PathLike[Any] | Iterable[str | os.PathLike[Any]]
 
 
 def find(path: Paths) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import sklearn
+from helpers.peers import meant_to_fail
 from helpers.variants import ALL, PLAIN, each
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -16,20 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from aggro.learners.registry import LEARNERS, find
+from aggro.learners.registry import LEARNERS
 from aggro.learners.shared.learner import ASIDE
 from aggro.testing.check import WEIGHTS_SCALE_C
-from aggro.testing.variants import Variant, contracts, stream, tried
-
-WEIGHTS = "a weight scales C: to learn a row with weight 2 is not to learn it twice"
-EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
-
-
-def expected(estimator):
-    """The checks that this estimator is expected to fail, with reasons: the same for all, and those it has itself."""
-    variant = Variant(find(type(estimator).__name__), estimator.get_params())
-    own = {claim for contract in contracts(variant.entry) for claim in contract.exempt if claim.startswith("check_")}
-    return {**EXPECTED, **{name: why for name in own if (why := variant.why_not(name)) is not None}}
+from aggro.testing.variants import Variant, stream, tried
 
 
 def last_variant(entry):
@@ -39,7 +30,7 @@ def last_variant(entry):
 
 @parametrize_with_checks(
     [variant.new() for entry in LEARNERS for variant in (Variant(entry), last_variant(entry))],
-    expected_failed_checks=expected,
+    expected_failed_checks=meant_to_fail,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -14,14 +14,13 @@ import pytest
 pytest.importorskip("river")
 pd = pytest.importorskip("pandas")
 
+from helpers.peers import why_not_in_river  # noqa: E402
 from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E402
 
 import aggro  # noqa: E402
 from aggro.interop import river  # noqa: E402
-from aggro.learners.registry import LEARNERS, find  # noqa: E402
+from aggro.learners.registry import LEARNERS  # noqa: E402
 from aggro.learners.shared.one_row_code import CODE  # noqa: E402
-from aggro.testing.check import ANY_ORDER  # noqa: E402
-from aggro.testing.variants import Variant  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
 DETECTORS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "outlier"]
@@ -55,7 +54,7 @@ def all_checks():
                 if name == "check_bounded_memory_growth" and name in done:
                     continue
                 done.add(name)
-                why = Variant(find(model.__name__)).why_not(ANY_ORDER) if "shuffle_features" in name else None
+                why = why_not_in_river(model, name)
                 marks = [] if why is None else [pytest.mark.skip(reason=why)]
                 yield pytest.param(model, check, id=f"{model.__name__}-{n}-{name}", marks=marks)
 

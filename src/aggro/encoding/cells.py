@@ -59,19 +59,21 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     """
     if isinstance(X, Ready):
         return X, X.shape[0]  # type: ignore[return-value]
+    if hasattr(X, "tocsr"):
+        raise TypeError("A sparse matrix has no columns of raw values. Give it to the learner itself, without records.")
     if isinstance(X, Mapping):
         raise TypeError("This is one record; many are wanted here. Give a list of records, or call the method for one.")
     if is_arrow_table(X):
         return _arrow_columns(X), int(X.num_rows)
     if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
         return _frame(X), int(X.shape[0])
-    if hasattr(X, "tocsr"):
-        raise TypeError("A sparse matrix has no columns of raw values. Give it to the learner itself, without records.")
     if isinstance(X, str | bytes):
         raise TypeError("This is one text; many are wanted here. Give a list of texts, or call the method for one.")
     if hasattr(X, "to_numpy"):  # one column of a frame
         X = validated(X)
         X = X.to_list() if hasattr(X, "to_list") else X.to_numpy()
+    if hasattr(X, "__array__"):
+        X = checked_array(np.asarray(X))
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return {f"x{j}": X[:, j] if X.dtype.kind != "O" else X[:, j].tolist() for j in range(X.shape[1])}, len(X)
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
@@ -88,6 +90,20 @@ def columns_of(X: Any) -> tuple[Columns, int]:
         f"Rows must be records (dicts), texts, or a table; among these is one of type {type(odd).__name__}: "
         f"{repr(odd)[:60]}."
     )
+
+
+def checked_array(X: np.ndarray) -> np.ndarray:
+    """Refuse an array that is no table, in scikit-learn's words; one of texts or records may have one dimension."""
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: this array is of {X.dtype}.")
+    if X.ndim == 2 and not X.shape[1]:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.ndim > 2 or (X.ndim < 2 and X.dtype.kind in "fiubmM"):
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) makes a column, "
+            "and array.reshape(1, -1) a row."
+        )
+    return X
 
 
 def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:

@@ -40,7 +40,9 @@ class Shell(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        inner = self.__dict__.get("estimator", self)
+        inner: Any = self
+        while inner is not None and "estimator" in inner.__dict__:
+            inner = inner.__dict__["estimator"]
         tags.input_tags.positive_only = inner is not None and least_value(inner) == 0.0
         tags.input_tags.pairwise = self.__dict__.get("kernel") == "precomputed"
         return tags
@@ -82,7 +84,7 @@ class TransformerShell(TransformerMixin):
         def set_output(self, *, transform: Any = None) -> Self: ...
 
 
-class RecordShell(Shell):
+class RecordShell(TransformerShell, Shell):
     """Of a learner of raw rows, whose task is that of the learner inside."""
 
     def __sklearn_tags__(self) -> Any:

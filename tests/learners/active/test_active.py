@@ -8,7 +8,6 @@ from helpers.active_streams import blobs
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro import ActiveLearner, KernelPAClassifier, MultiplicativePAClassifier, PAMeansClassifier, PAMOClassifier
 from aggro.published import PAClassifier, PARegressor
@@ -287,17 +286,6 @@ def test_scikit_learn_can_set_what_is_inside():
     first = model.n_queries_
     assert model.fit(X, y).n_seen_ == 100
     assert first > 0
-
-
-@parametrize_with_checks(
-    [ActiveLearner(PAClassifier(), delta=1e9, random_state=0)],
-    expected_failed_checks=lambda estimator: {
-        f"check_sample_weight_equivalence_on_{kind}_data": "a weight scales C: it is no repetition"
-        for kind in ("dense", "sparse")
-    },
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

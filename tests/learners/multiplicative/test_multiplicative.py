@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from helpers.linear_streams import by_costs
+from helpers.peers import meant_to_fail
 from hypothesis import given, settings
 from learners.multiplicative import twins
 from learners.multiplicative.simplexes import choices, streams
@@ -139,19 +140,9 @@ def test_explanation_sums_to_the_score(signed, classes):
     np.testing.assert_allclose(X @ model.coef_.T + model.intercept_, model.decision_function(X).reshape(50, -1))
 
 
-NO_SIGNS = {
-    "check_sample_weight_equivalence_on_dense_data": "a weight scales C, and pa has none",
-    "check_sample_weight_equivalence_on_sparse_data": "a weight scales C, and pa has none",
-    "check_class_weight_classifiers": "the check's rows have negative values",
-    "check_decision_proba_consistency": "the check's rows have negative values",
-    "check_classifiers_train": "weights of one sign do not tell the check's classes apart",
-    "check_regressors_train": "weights of one sign do not fit the check's targets",
-}
-
-
 @parametrize_with_checks(
     [MultiplicativePAClassifier(signed=False), MultiplicativePARegressor(signed=False)],
-    expected_failed_checks=lambda _: NO_SIGNS,
+    expected_failed_checks=meant_to_fail,
 )
 def test_scikit_learns_checks_without_signs(estimator, check):
     check(estimator)

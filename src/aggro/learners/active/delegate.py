@@ -44,6 +44,10 @@ class Around(TakesLaterLabels, Settable):
         """The probabilities of the classes for each row, as those of the learner inside."""
         return np.asarray(self._inside().predict_proba(X))
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of ``predict_proba``."""
+        return np.asarray(self._inside().predict_log_proba(X))
+
     def proba_chunk(self, chunk: Any) -> np.ndarray:
         """The probabilities of the classes for each row of a chunk."""
         return np.asarray(self._inside().proba_chunk(chunk))

@@ -589,7 +589,7 @@ class ActiveLearner(Around):
 def name_classes(learner: Any, y: Any, sample_weight: Any) -> None:
     """Let a learner know the names of all classes of y, those too that it has learned nothing of."""
     model: Model = learner._model
-    targets = as_labels(y, len(y), type(learner).__name__)
+    targets = as_labels(y, len(y) if hasattr(y, "__len__") else len(np.asarray(y)), type(learner).__name__)
     named, *_ = learner._encode(model.labels, targets, as_weights(sample_weight, targets.shape[0]))
     if named is not model.labels:
         with model.guard:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.encoding.cells import Ready
+from aggro.encoding.encoder import Encoder
 from aggro.streams.tables.roles import Column
 
 
@@ -38,6 +39,17 @@ def as_record(x: Any) -> Mapping[str, Any]:
             if not isinstance(name, str):
                 raise TypeError(f"The fields of a record must have names that are text, got {name!r}.")
     return x
+
+
+def check_width(learner: Any, encoder: Encoder, X: Any) -> None:
+    """Refuse an array of another width than those before it: its columns have no names to know them by."""
+    known = [*encoder.columns]
+    shape: Any = getattr(X, "shape", ())
+    if hasattr(X, "columns") or len(shape) != 2 or shape[1] == len(known):
+        return
+    if known and known == [f"x{j}" for j in range(len(known))]:
+        name = type(learner).__name__
+        raise ValueError(f"X has {shape[1]} features, but {name} is expecting {len(known)} features as input.")
 
 
 def of_fractions(y: Any) -> bool:

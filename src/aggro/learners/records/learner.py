@@ -14,9 +14,20 @@ import numpy as np
 from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
 from aggro.engine.frames import validated
+from aggro.learners.records.answers import Answers, classifies, detects
 from aggro.learners.records.formula import number_stages
-from aggro.learners.records.given import Rows, as_record, described, names_of, of_fractions, some_rows, taken
+from aggro.learners.records.given import (
+    Rows,
+    as_record,
+    check_width,
+    described,
+    names_of,
+    of_fractions,
+    some_rows,
+    taken,
+)
 from aggro.learners.shared.attributes import Settable
+from aggro.learners.shared.available import available
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.drifts import tells
 from aggro.learners.shared.features import Ordered
@@ -33,9 +44,13 @@ from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
 from aggro.streams.tables.written_numbers import check_marks
 
 NONE = Kind(None, "None")
-SHARES = ("predict_proba", "predict_proba_one", "proba_chunk")  # what a classifier inside can be asked
-ASKING = ("ask", "query_one", "query_chunk", "answer")  # what an ActiveLearner inside has, and takes rows for
-PASSED_ON = ("forget", "asked", "as_asked", "flush")  # and what is asked of it as it is
+PASSED_ON = ("forget", "asked", "as_asked", "flush")  # what is asked of an ActiveLearner inside as it is
+
+
+def asks(learner: Any) -> bool:
+    """Whether the learner inside asks for labels."""
+    inner = learner.__dict__.get("estimator_") or learner.__dict__.get("estimator")
+    return hasattr(inner, "query_one")
 
 
 class Names:
@@ -70,7 +85,7 @@ def of_scaled_numbers(learner: Any) -> Any:
     return learner
 
 
-class RecordLearner(TakesLaterLabels, Settable):
+class RecordLearner(Answers, TakesLaterLabels, Settable):
     """Learn from raw records, tables or texts: numbers, categories, text and dates as they come.
 
     What each column is for is found out from its first rows; numbers are scaled, categories and words become features
@@ -242,6 +257,12 @@ class RecordLearner(TakesLaterLabels, Settable):
         with self._asked(record) as (inner, row):
             return inner.decision_one(row)
 
+    @available(detects)
+    def score_one(self, x: Any) -> float:
+        """How usual one record is; of an outlier detector inside."""
+        with self._asked(as_record(x)) as (inner, row):
+            return float(inner.score_one(row))
+
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """Explain the score of one record by the contributions of its cells, categories and words.
 
@@ -280,6 +301,16 @@ class RecordLearner(TakesLaterLabels, Settable):
             record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             yield inner, Ordered(*encoder.transform_one(record))
+
+    @available(classifies)
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class, for one record; of none if nothing was learned yet."""
+        record = as_record(x)
+        if "_encoder" not in self.__dict__:
+            self._check_params()
+            return {}
+        with self._asked(record) as (inner, row):
+            return dict(inner.predict_proba_one(row))
 
     # Many -----------------------------------------------------------------------------------------
 
@@ -358,51 +389,12 @@ class RecordLearner(TakesLaterLabels, Settable):
         """Learn a raw chunk of a stream: ``aggro.streams.open(path, raw=True)``."""
         return self._go_on(chunk.X, chunk.y, None, chunk.weight, getattr(chunk, "columns", None) or {})
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The predicted label, or number, of each row."""
-        with self._asked_about(X) as (inner, rows):
-            return np.asarray(inner.predict_chunk(rows))
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of each row, as the learner inside gives them."""
-        with self._asked_about(X) as (inner, rows):
-            return np.asarray(inner.decision_chunk(rows))
-
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        with self._asked_about(X) as (inner, rows):
-            return np.asarray(inner.proba_chunk(rows))
-
-    def _proba_chunk(self, chunk: Any) -> np.ndarray:
-        return self._predict_proba(chunk.X)
-
-    def _predict_proba_one(self, x: Any) -> dict[Any, float]:
-        record = as_record(x)
-        if "_encoder" not in self.__dict__:
-            self._check_params()
-            return {}
-        with self._asked(record) as (inner, row):
-            return dict(inner.predict_proba_one(row))
-
-    def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted label, or number, of each row of a raw chunk."""
-        return self.predict(chunk.X)
-
-    def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The scores of each row of a raw chunk."""
-        return self.decision_function(chunk.X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of labels that are predicted right; of a regressor, R²."""
-        from sklearn.metrics import accuracy_score, r2_score
-
-        measure = r2_score if task_of(self) == "regression" else accuracy_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
     def encoded(self, X: Any) -> Encoded:
         """Encode rows as the learner inside sees them, and count their known and unknown categories and words."""
         self._known()
         columns, n = self._table(X)
         with self._turn() as (encoder, _):
+            check_width(self, encoder, X)
             columns = encoder.flat(columns)
             self._check_known(encoder, columns, "table has no column")
             return encoder.transform(columns, n)
@@ -425,6 +417,7 @@ class RecordLearner(TakesLaterLabels, Settable):
             )
         columns, n = self._table(X)
         with self._turn() as (encoder, inner):
+            check_width(self, encoder, X)
             columns = encoder.flat(columns)
             self._check_known(encoder, columns, "table has no column")
             self._warn_of_missing(encoder, columns)
@@ -445,6 +438,7 @@ class RecordLearner(TakesLaterLabels, Settable):
     def _learned(self, encoder: Encoder, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Encode rows, and let the encoder learn from them; rows of weight 0 are left out."""
         columns, n = self._table(X)
+        check_width(self, encoder, X)
         y = validated(y)
         columns = encoder.flat(columns)
         if y is not None and hasattr(y, "__len__") and len(y) != n:
@@ -486,12 +480,6 @@ class RecordLearner(TakesLaterLabels, Settable):
         return dict(self._known().columns)
 
     @property
-    def feature_names_(self) -> list[str]:
-        """The names of the features."""
-        encoder = self._known()
-        return [encoder.name(j) for j in range(encoder.width)]
-
-    @property
     def strays_(self) -> dict[str, int]:
         """How many cells of each number or date column held something else."""
         return dict(self._known().counts.strays)
@@ -516,40 +504,42 @@ class RecordLearner(TakesLaterLabels, Settable):
         inner = self.__dict__.get("estimator_")
         if name.startswith("__") or name in ("estimator_", "_encoder", "_lock"):
             raise AttributeError(name)
-        if name in SHARES and task_of(self) == "classification":  # a regressor has none
-            return getattr(self, f"_{name}")
-        if inner is None and name in (*ASKING, *PASSED_ON) and self.__dict__.get("estimator") is not None:
-            inner = self.__dict__["estimator"]
         if name.endswith("_") and inner is not None:
             return getattr(inner, name)
-        if name in ASKING and hasattr(inner, name):
-            return getattr(self, f"_{name}")
         if name in PASSED_ON and hasattr(inner, name) and "estimator_" in self.__dict__:
             return getattr(inner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # Asking, with an ActiveLearner inside ---------------------------------------------------------
 
-    def _query_one(self, x: Any) -> bool:
+    @available(asks)
+    def query_one(self, x: Any) -> bool:
+        """Whether to ask for the label of one record; with an ``ActiveLearner`` inside."""
         record = as_record(x)
         with self._turn() as (encoder, inner):
             record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             return bool(inner.query_one(encoder.transform_one(record)))
 
-    def _ask(self, id: Any, x: Any) -> bool:
+    @available(asks)
+    def ask(self, id: Any, x: Any) -> bool:
+        """Whether to ask for the label of one record; if so, it waits for ``answer``."""
         record = as_record(x)
         with self._turn() as (encoder, inner):
             record = flat_record(record, encoder.columns)
             self._check_known(encoder, record, "record has no field")
             return bool(inner.ask(id, encoder.transform_one(record)))
 
+    @available(asks)
     @tells
-    def _answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
+    def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn a record that waits, with its label; in any order."""
         self.estimator_.answer(id, y, weight)
         return self
 
-    def _query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
+    @available(asks)
+    def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
+        """The first row of a raw chunk to ask about; those before it are passed over."""
         with self._turn() as (encoder, inner):
             if not encoder.columns and getattr(chunk, "columns", None):
                 encoder.settle(chunk.columns)

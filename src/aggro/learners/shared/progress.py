@@ -1,7 +1,7 @@
 """How a long ``fit`` goes, for people who wait: ``verbose=1``.
 
 Nothing is said in the first second. Then there is a bar on a terminal, where rich is installed, and a line now and then
-elsewhere, both on stderr; at the end, one line. A pass is cut into pieces of rows for it, which learn the same to the bit.
+elsewhere, both on stderr; at the end, one line. A pass is cut into pieces of rows for it, which learn the same bits.
 """
 
 from __future__ import annotations

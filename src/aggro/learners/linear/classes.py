@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from aggro.engine.rule import Rule, grown_into, grown_tally
 from aggro.learners.linear.bank import BANK, GRID, BankParams
 from aggro.learners.linear.base import Linear, group_rule
+from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.scaled import GRIDS, LINES, plain_rule
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule
 from aggro.learners.linear.vector import LINE, LineParams
+from aggro.learners.shared.labels import NO_LABELS, plain_labels
+from aggro.learners.shared.model import Model
 from aggro.learners.shared.tasks import Classifier
 from aggro.learners.shared.weights import ClassWeights
 
@@ -17,11 +22,71 @@ if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams
 
 
-class LinearClassifier(Linear, ClassWeights, Classifier):
+class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
     """A linear learner of classes."""
 
     margin: float
     multi_class: str
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
+    ) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels (strings, integers or booleans).
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+        coef_init, intercept_init : array, default=None
+            Weights and intercepts to begin with, in the shapes of ``coef_`` and ``intercept_``. Rows are then learned
+            unscaled.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if coef_init is None and intercept_init is None:
+            return super().fit(X, y, sample_weight)
+        self._fit_from(X, y, sample_weight, coef_init, intercept_init, np.unique(np.asarray(y)))
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes seen or reserved, sorted; set on a model that has learned nothing, a start for ``coef_``."""
+        return super().classes_
+
+    @classes_.setter
+    def classes_(self, classes: Any) -> None:
+        named = self._model.labels.names if "_model" in self.__dict__ else None
+        if named is not None:
+            if np.array_equal(named, classes):
+                return
+            raise ValueError(f"This {type(self).__name__} has the classes {named.tolist()}: make a new one for others.")
+        labels = NO_LABELS.reserving(classes)
+        if labels.names.shape[0] < 2:
+            raise ValueError(f"classes_ must name two classes or more, got {classes!r}.")
+        labels = NO_LABELS.adding(plain_labels(labels.names))
+        model = self._new_model()
+        state, params = self._with_room(
+            model.state, model.params, self._rule_for(len(labels.codes)), model.width, len(labels.codes)
+        )
+        model.swap(state, params, labels, model.width)
+        self._model = model
+
+    def _rows_of_weights(self, model: Model) -> list[dict[int, float]]:
+        order = model.labels.order.tolist()
+        if len(model.labels.codes) < 2:
+            raise ValueError("Say first which classes these are the weights of: model.classes_ = [...]")
+        if not isinstance(model.state, BANKS):  # one score, of the second class that appeared
+            return [{0: 1.0 if order[-1] == 1 else -1.0}]
+        if len(order) == 2:  # the difference of two scores
+            return [{order[1]: 0.5, order[0]: -0.5}]
+        return [{code: 1.0} if code >= 0 else {} for code in order]
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:

@@ -20,13 +20,14 @@ learning with generalized passive-aggressive approaches (the step ``ls``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from aggro.engine.rule import Rule
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import GRID, BankParams
 from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
 from aggro.learners.linear.classes import LinearClassifier
+from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.learner import COMMON
@@ -204,7 +205,7 @@ class PAClassifier(LinearClassifier):
         self.verbose = verbose
 
 
-class PARegressor(Linear, NumberWeights, Regressor):
+class PARegressor(GivenWeights, Linear, NumberWeights, Regressor):
     """Passive-aggressive linear regression.
 
     For each row, w moves by τ sign(y − f) x, where with q = ‖x‖² (+ 1 with an intercept) and
@@ -339,6 +340,33 @@ class PARegressor(Linear, NumberWeights, Regressor):
         self.random_state = random_state
         self.n_features = n_features
         self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
+    ) -> Self:
+        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            The numbers to predict.
+        sample_weight : array of shape (n_samples,), default=None
+            Scales C for each row; a row of weight 0 is not there at all.
+        coef_init, intercept_init : array, default=None
+            Weights and intercept to begin with, in the shapes of ``coef_`` and ``intercept_``. Rows are then learned
+            unscaled.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if coef_init is None and intercept_init is None:
+            return super().fit(X, y, sample_weight)
+        self._fit_from(X, y, sample_weight, coef_init, intercept_init, None)
+        return self
 
     def _rule_for(self, classes: int) -> Rule:
         if self.batch_size > 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from aggro.engine.drift import DRIFTS
@@ -33,6 +35,11 @@ class Counted:
         if names is None:
             raise AttributeError(f"This {type(self).__name__} knows its features by position, not by name")
         return np.asarray(names, dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: Any) -> None:
+        model = self._attribute()
+        model.in_turn(model.alone, model.rename, None if names is None else list(names))
 
     @property
     def n_iter_(self) -> int:

@@ -276,6 +276,20 @@ class Model:
             readers = self.readers if state is self.state else [0]
             self.set_together(state=state, params=params, labels=labels, width=width, readers=readers, pinned=None)
 
+    def rename(self, names: list[Any] | None) -> None:
+        """Give the features other names, in order; None leaves them without. Needs the guard."""
+        if names is not None and len(names) != self.features.n:
+            raise ValueError(f"There are {self.features.n} features, and {len(names)} names were given.")
+        if names is not None and len(set(names)) != len(names):
+            raise ValueError("Each feature needs a name of its own.")
+        features = self.features.copy()
+        features.n, features.reserved = self.features.n, self.features.reserved
+        if names is None:
+            features.names, features.index, features.plain = None, {}, True
+        else:
+            features.name(names)
+        self.set_together(features=features, pinned=None, dense_shape=NO_SHAPE, dense_pinned=None)
+
     # One row: all of this needs the guard ---------------------------------------------------------
 
     def pin(self) -> Pinned:

@@ -72,7 +72,9 @@ class PreparedWeights(Weights):
 
     def _check_preparation(self, state: Any) -> None:
         """Refuse a scale or a map other than the one that the state has learned with."""
-        if not is_of(int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0, self.scale):
+        mode = int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0
+        given = mode == 0 and hasattr(state, "scaling") and self._mode() != 0  # weights were set, and had no scale
+        if not given and not is_of(mode, self.scale):
             raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
         if self._map() != (params_of(state.map) if hasattr(state, "map") else NO_MAP):
             raise ValueError(

@@ -18,6 +18,11 @@ class Weights(Learner):
         """Weights of these features (features, scores) and intercepts: of the average, where there is one."""
         raise NotImplementedError
 
+    def _give_weights(self, coef: Any = None, intercept: Any = None) -> None:
+        """Let the model predict with these weights and intercepts, in the shapes that users see; None leaves them."""
+        what = "coef_" if intercept is None else "intercept_"
+        raise AttributeError(f"{what} of {type(self).__name__} cannot be set.")
+
     def _formula(self, view: View) -> Formula:
         """One linear stage of the weights; learners whose rows are scaled must give a formula of their own."""
         if hasattr(view.state, "scaling"):
@@ -49,11 +54,19 @@ class ClassWeights(Weights):
         shown = self._by_class(view.labels, weights)
         return shown[None, :] if shown.ndim == 1 else shown.T  # type: ignore[no-any-return]
 
+    @coef_.setter
+    def coef_(self, coef: Any) -> None:
+        self._give_weights(coef=coef)
+
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts of the predicting model, one for each row of ``coef_``; with ``class_weight`` raised as scores."""
         view, _, intercepts = self._weights()
         return np.atleast_1d(self._decision(view.state, view.labels, intercepts[None, :])[0])
+
+    @intercept_.setter
+    def intercept_(self, intercept: Any) -> None:
+        self._give_weights(intercept=intercept)
 
 
 class NumberWeights(Weights):
@@ -64,7 +77,15 @@ class NumberWeights(Weights):
         """Weights of the predicting model."""
         return self._weights()[1][:, 0]
 
+    @coef_.setter
+    def coef_(self, coef: Any) -> None:
+        self._give_weights(coef=coef)
+
     @property
     def intercept_(self) -> np.ndarray:
         """Intercept of the predicting model."""
         return self._weights()[2]
+
+    @intercept_.setter
+    def intercept_(self, intercept: Any) -> None:
+        self._give_weights(intercept=intercept)

@@ -66,7 +66,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "a learner and scikit-learn's classes, and nothing else",
     ),
     "export": ({"models", *SHARED}, "a model is written by what it answers with, whoever learned it"),
-    "interop": ({"streams", *LEARNERS}, "and so are River's"),
+    "interop": (
+        {"estimators", "published", "streams", *LEARNERS},
+        "and so are River's, with the library's defaults and the papers'",
+    ),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
         {"learners.kernel", "plot", "streams", *LEARNERS},

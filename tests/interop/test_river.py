@@ -18,7 +18,7 @@ from helpers.peers import why_not_in_river  # noqa: E402
 from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E402
 
 import aggro  # noqa: E402
-from aggro.interop import river  # noqa: E402
+from aggro.interop import published, river  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
 from aggro.learners.shared.one_row_code import CODE  # noqa: E402
 
@@ -39,15 +39,19 @@ class Cards:
         ]
 
 
+AROUND = [river.ActiveLearner, river.RecordLearner, river.RecordRegressor]
+PUBLISHED = [published.PAClassifier, published.PARegressor, published.PAUniclass]
+
+
 def new(model):
     """A model of this kind, always the same."""
-    return model(random_state=0) if model._random else model()
+    return model(random_state=0) if getattr(model, "_random", model is river.ActiveLearner) else model()
 
 
 def all_checks():
     """Every check River has for each model; the one that takes seconds with one set of rows, not with each."""
     with mock.patch.object(datasets, "CreditCard", Cards):
-        for model in MODELS:
+        for model in [*MODELS, *AROUND, *PUBLISHED]:
             done = set()
             for n, check in enumerate(checks.yield_checks(new(model))):
                 name = check.__name__
@@ -56,7 +60,8 @@ def all_checks():
                 done.add(name)
                 why = why_not_in_river(model, name)
                 marks = [] if why is None else [pytest.mark.skip(reason=why)]
-                yield pytest.param(model, check, id=f"{model.__name__}-{n}-{name}", marks=marks)
+                home = "" if model.__module__ == river.__name__ else "published."
+                yield pytest.param(model, check, id=f"{home}{model.__name__}-{n}-{name}", marks=marks)
 
 
 @pytest.mark.parametrize(("model", "check"), list(all_checks()))
@@ -241,3 +246,71 @@ def test_a_table_with_words_or_gaps_is_refused():
         with pytest.raises((TypeError, ValueError)):
             model.learn_many(pa.table({"a": column, "b": [1.0, 2.0]}), pa.chunked_array([["up", "down"]]))
     assert not hasattr(model, "n_seen_") or model.n_seen_ == 0
+
+
+def test_probabilities_come_in_the_frame_of_the_library():
+    (columns, y) = stocks(200, 0)
+    model = river.PAClassifier()
+    for library, frame in FRAMES.items():
+        assert model.predict_proba_many(frame(columns)).shape[1] == 0 or library != "pandas"
+    model.learn_many(FRAMES["pandas"](columns), COLUMNS["pandas"](y))
+    expected = model.predict_proba_many(FRAMES["pandas"](columns))
+    for library in ("polars", "pyarrow"):
+        found = model.predict_proba_many(FRAMES[library](columns))
+        assert type(found) is type(FRAMES[library]({"x": [1.0]}))
+        np.testing.assert_array_equal(found.to_pandas()[["down", "up"]].to_numpy(), expected.to_numpy())
+
+
+def test_a_seed_is_rivers_name_of_random_state():
+    X, y = rows(200)
+    one, two, other = river.PAMOClassifier(seed=7), river.PAMOClassifier(random_state=7), river.PAMOClassifier(seed=8)
+    for model in (one, two, other):
+        model.learn_many(X, y)
+    X = X.head(20)
+    assert one.predict_proba_many(X).equals(two.predict_proba_many(X))
+    assert not one.predict_proba_many(X).equals(other.predict_proba_many(X))
+    assert one.clone({"seed": 9}).random_state == 9
+    assert river.PAMOClassifier()._is_stochastic
+    assert not one._is_stochastic
+
+
+def test_weights_by_name():
+    X, y = rows()
+    model = river.PAClassifier()
+    model.learn_many(X, y)
+    assert list(model.weights) == list("abcd")
+    x = X.iloc[0].to_dict()
+    score = sum(model.weights[name] * value for name, value in x.items()) + model.intercept
+    assert score == pytest.approx(model.decision_one(x))
+    model.learn_one(x, "another")
+    assert {*model.weights} == {"another", "no", "yes"} == {*model.intercept}
+
+
+def test_raw_records_one_by_one_and_many():
+    records = pd.DataFrame(
+        {"plan": ["basic", "pro"] * 40, "note": ["a refund", "thanks"] * 40, "age": [7 * i % 50 for i in range(80)]}
+    )
+    y = pd.Series(["leaves", "stays"] * 40)
+    one, many = river.RecordLearner(), river.RecordLearner()
+    for record, label in zip(records.to_dict("records"), y, strict=True):
+        assert one.learn_one(record, label) is None
+    many.learn_many(records, y)
+    assert one.predict_one({"plan": "basic"}) == many.predict_one({"plan": "basic"}) == "leaves"
+    assert many.predict_many(records).tolist() == y.tolist()
+    assert many.predict_proba_many(records).columns.tolist() == ["leaves", "stays"]
+    assert "plan=basic" in many.weights
+    number = river.RecordRegressor()
+    number.learn_many(records, records["age"] * 2.0)
+    assert number.predict_one({"plan": "pro", "age": 50}) - number.predict_one({"plan": "pro", "age": 10}) > 60.0
+
+
+def test_published_models_have_the_papers_defaults():
+    assert published.PAClassifier().C == 1.0
+    assert not isinstance(published.PAClassifier(), type(aggro.published.PAClassifier()))
+    X, y = rows()
+    ours, theirs = published.PAClassifier(), aggro.published.PAClassifier()
+    ours.learn_many(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.partial_fit(X, y).coef_)
+    assert "PAClassifier" in dir(published)
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        getattr(published, "Nonsense")  # noqa: B009

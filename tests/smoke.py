@@ -8,9 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 
+import numba
 import numpy as np
 from numba.core import event
 from scipy.sparse import csr_matrix
@@ -98,6 +100,9 @@ def the_command(command: str) -> None:
 
 def main(command: str, *expected: str) -> None:
     if expected:
+        assert f"numba=={numba.__version__}" in (requires("aggro") or []), (
+            "the wheel must ask for the Numba of its kernels"
+        )
         first_calls()
         first_files()
         shown = subprocess.run([command, "show", "--build"], capture_output=True, text=True, check=True).stdout

@@ -1,7 +1,7 @@
 """Puts compiled kernels into the wheel: those of the folder that AGGRO_KERNELS names. Without it the wheel has none.
 
 Kernels serve the one Numba and llvmlite that made them, and the major version of NumPy. A wheel that has some asks for
-these, so that pip either installs them or takes the wheel without kernels: nobody gets kernels that cannot be used.
+these, so that pip installs them, or says that it cannot: nobody gets kernels that are not used.
 """
 
 from __future__ import annotations

@@ -24,7 +24,12 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER + rb")*\s*(#.*)?")
 
-VW_LINE = re.compile(rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)")
+VW_NAMESPACE = rb"\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)"
+VW_LINE = re.compile(
+    rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?" + VW_NAMESPACE
+    # Numbers and a tag that touches the bar; a table with bars has others without a space before them.
+    + rb"|" + NUMBER + rb"(\s+" + NUMBER + rb"){0,2}\s+'?[^|,;\s\"{]+" + VW_NAMESPACE + rb"[^|]*(\s\|[^|]*)*$"
+)  # fmt: skip
 
 
 class Format(NamedTuple):

@@ -350,6 +350,8 @@ def not_a_number(features: Iterable[tuple[Any, Any]]) -> Exception:
         except OverflowError:
             return ValueError(f"Feature {name!r} is larger than any float. Scale it.")
         except (TypeError, ValueError):
+            if type(value).__name__ == "NAType":  # pandas.NA, which float() refuses
+                return ValueError(f"Input X contains NaN: feature {name!r} is {value!r}. Leave it out, or impute it.")
             return TypeError(
                 f"Feature {name!r} is {value!r}, which is not a number. "
                 "Give categories as features of their own, such as {'colour=red': 1}."

@@ -107,12 +107,20 @@ def _as_dense(X: Any, owner: str) -> np.ndarray:
     return frozen(np.ascontiguousarray(array))
 
 
+def is_pandas_na(values: np.ndarray) -> np.ndarray:
+    """Which of these objects are ``pandas.NA``, a missing number that cannot be converted to NaN."""
+    kinds = np.frompyfunc(lambda value: type(value).__name__ == "NAType", 1, 1)
+    return np.asarray(kinds(values), bool)
+
+
 def _as_float(array: np.ndarray, X: Any) -> np.ndarray:
     if array.dtype.kind in "mM":
         raise TypeError(f"X holds dates or durations ({array.dtype}). Turn them into numbers first.")
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
+        if array.dtype == object and (missing := is_pandas_na(array)).any():
+            return _as_float(np.where(missing, np.nan, array), X)  # the pass says where it is
         names = column_names(X)
         kind = TypeError if isinstance(error, TypeError) else ValueError
         for j in range(array.shape[1]):

@@ -7,6 +7,7 @@ settings as numbers (``_params_for``), and how it explains a score (``_contribut
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from inspect import signature
@@ -365,9 +366,25 @@ class Learner(Settable, OneRow, Columns, Counted):
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
+        else:
+            self._warn_of_unmet_tol(model)
         # Rows that are learned after ``fit`` come for the first time again.
         model.begin_pass(0)
         self._settle(model)
+
+    def _warn_of_unmet_tol(self, model: Model) -> None:
+        """Say that the loss still improves after ``max_iter`` passes, if the user has asked for both."""
+        tol, most = self.__dict__["tol"], self.__dict__["max_iter"]
+        if tol is None or most == "auto":
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"{type(self).__name__} made {model.n_iter} passes, all of max_iter={most}, and the loss still improves by "
+            f"more than tol={tol}. Raise max_iter, or leave tol=None.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _most_passes(self, n: int, route: Any) -> int:
         """The most passes that ``fit`` makes over n rows.

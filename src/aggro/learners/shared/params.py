@@ -39,7 +39,8 @@ class Number:
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real):
             return False
-        number: Any = value  # an integer may be larger than any float, so it is compared as it is
+        # An integer may be larger than any float, so it is compared as it is; a short float cannot hold the limits.
+        number: Any = value.item() if hasattr(value, "item") else value
         above = number > self.low if self.open_low else number >= self.low
         return bool(above and number <= self.high and -HUGE <= number <= HUGE)
 

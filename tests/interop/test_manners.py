@@ -44,7 +44,7 @@ def test_numbers_of_single_precision_are_parameters_without_a_warning(number):
 def test_a_tol_that_is_not_met_is_warned_of():
     numbers = X @ [1.0, 2.0, 3.0]
     slow = {"C": 1e-4, "average": False, "scale": None}
-    with pytest.warns(ConvergenceWarning, match="made 2 passes, all of max_iter=2.*more than tol=1e-09. Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="made 2 passes, all of max_iter=2.*tol=1e-09. Raise max_iter"):
         PARegressor(max_iter=2, tol=1e-9, **slow).fit(X, numbers)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -232,9 +232,9 @@ def test_features_by_name():
 
 
 NAMES = [
-    ["v1", "v2", "v3"],
-    ["c1", "c2", "c0"],
-    ["v0", "_v0", "c0"],
+    ["rows/numbers_0", "rows/Concat_0", "1_Scaled/Sub_0"],
+    ["answers/numbers_0", "1_Scaled/numbers_0", "_1_Scaled/numbers_0"],
+    ["probabilities/Concat_1", "1_Scaled/Sub_1", "rows/Concat_1"],
     ["x", "a b", "é"],
     ["", "input_0", "X"],
     ["label", "scores", "probabilities"],

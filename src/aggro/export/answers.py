@@ -21,6 +21,7 @@ def write_classes(g: Graph, rows: Value, scores: Value, classes: Classes) -> Non
         g.output("scores", column(g, decision))
     else:
         g.output("scores", decision, columns)
+    g.part = "probabilities"
     g.output("probabilities", probabilities(g, scores, classes), classes.names.shape[0])
 
 

@@ -33,6 +33,7 @@ class Graph:
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         self.size = 0  # bytes of constants
+        self.part = "rows"  # of the model that operations are of: the beginning of their names
         self.taken: set[str] = set()  # names of inputs and outputs, which nothing inside may have
 
     def input(self, name: str, dtype: np.dtype, columns: int) -> Value:
@@ -45,7 +46,7 @@ class Graph:
         """What is given back; ``sides`` are those beside the rows."""
         from onnx import helper
 
-        self.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self.nodes.append(helper.make_node("Identity", [value.name], [name], name=f"output {name}"))
         self.outputs.append(described(name, value.dtype, (BATCH, *sides)))
 
     def constant(self, array: Any, dtype: np.dtype) -> Value:
@@ -60,7 +61,7 @@ class Graph:
         self.size += held.nbytes
         if self.size > LARGEST:
             raise ValueError("The model would have more than 2 GB, the most that an ONNX file can hold.")
-        value = Value(self.name_of("c", len(self.constants)), dtype)
+        value = Value(self.name_of("numbers", len(self.constants)), dtype)
         self.constants.append(numpy_helper.from_array(held, value.name))
         return value
 
@@ -71,13 +72,14 @@ class Graph:
         known = [value.dtype for value in given if isinstance(value, Value)]
         like = next((dtype for dtype in known if dtype != BOOL), BOOL)  # a condition says nothing of what it chooses
         inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
-        out = Value(self.name_of("v", len(self.nodes)), dtype or (BOOL if kind in TESTS else like))
-        self.nodes.append(helper.make_node(kind, [value.name for value in inputs], [out.name], **attributes))
+        out = Value(self.name_of(kind, len(self.nodes)), dtype or (BOOL if kind in TESTS else like))
+        names = [value.name for value in inputs]
+        self.nodes.append(helper.make_node(kind, names, [out.name], name=out.name, **attributes))
         return out
 
     def name_of(self, kind: str, number: int) -> str:
-        """A name for something inside the graph, which no input has: a column may be called v1."""
-        name = f"{kind}{number}"
+        """A name for something inside the graph, which no input has: the part of the model, the operation, a number."""
+        name = f"{self.part}/{kind}_{number}"
         while name in self.taken:
             name = f"_{name}"
         return name

@@ -67,6 +67,7 @@ def as_model(answers: Answers, dtype: np.dtype, named_inputs: bool) -> Any:
     g = Graph()
     rows = given(g, answers, dtype, named_inputs)
     scores = write(g, rows, answers.formula)
+    g.part = "answers"
     if answers.classes is not None:
         write_classes(g, rows, scores, answers.classes)
     elif answers.task == "regression":

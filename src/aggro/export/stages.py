@@ -204,7 +204,8 @@ WRITERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
 
 
 def write(g: Graph, x: Value, formula: tuple[Any, ...]) -> Value:
-    """What comes of the rows when they have gone through all stages."""
-    for stage in formula:
+    """What comes of the rows when they have gone through all stages, each a part of the names."""
+    for number, stage in enumerate(formula, 1):
+        g.part = f"{number}_{type(stage).__name__}"
         x = WRITERS[type(stage)](g, x, stage)
     return x

@@ -102,11 +102,12 @@ class Labels:
         numbered = sorted((code, place) for place, code in enumerate(self.order.tolist()) if code >= 0)
         self.by_code = [named[place] for _, place in numbered]  # as predictions have them
 
-    def __getstate__(self) -> tuple[dict[Any, int], tuple[Any, ...]]:
-        return self.codes, self.reserved
+    def __getstate__(self) -> tuple[list[Any], tuple[Any, ...]]:
+        return [*self.codes], self.reserved  # a list: skops makes text of the keys of a dict
 
-    def __setstate__(self, saved: tuple[dict[Any, int], tuple[Any, ...]]) -> None:
-        self.__init__(*saved)  # type: ignore[misc]
+    def __setstate__(self, saved: tuple[list[Any], tuple[Any, ...]]) -> None:
+        seen, reserved = saved
+        self.__init__({label: code for code, label in enumerate(seen)}, reserved)  # type: ignore[misc]
 
     def reserving(self, classes: Any) -> Labels:
         """With names for classes that may not have been seen."""

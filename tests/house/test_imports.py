@@ -67,8 +67,8 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     ),
     "export": ({"models", *SHARED}, "a model is written by what it answers with, whoever learned it"),
     "interop": (
-        {"estimators", "published", "streams", *LEARNERS},
-        "and so are River's, with the library's defaults and the papers'",
+        {"estimators", "export", "published", "streams", *LEARNERS},
+        "and so are River's and skl2onnx's, with the library's defaults and the papers'",
     ),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (

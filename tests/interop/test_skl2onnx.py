@@ -66,9 +66,8 @@ def test_numbers_and_outliers():
 
 
 def test_two_learners_in_one_graph_and_names_that_a_person_can_read():
-    both = VotingClassifier(
-        [("one", aggro.PAClassifier()), ("two", aggro.PAClassifier(C=0.1))], voting="soft", flatten_transform=False
-    )
+    two = [("one", aggro.PAClassifier()), ("two", aggro.PAClassifier(C=0.1))]
+    both = VotingClassifier(two, voting="soft", flatten_transform=False)
     made, (labels, _) = run(make_pipeline(StandardScaler(), both).fit(X, THREE), options={"zipmap": False})
     assert set(labels) == set("abc")
     names = [node.name for node in made.graph.node]

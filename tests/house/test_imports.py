@@ -67,6 +67,10 @@ LAYERS: dict[str, tuple[set[str], str]] = {
     ),
     "export": ({"models", *SHARED}, "a model is written by what it answers with, whoever learned it"),
     "interop": ({"streams", *LEARNERS}, "and so are River's"),
+    "interop.brokers": (
+        {"learners.records", "models", *CELLS, *LEARNERS},
+        "records of a broker are learned as users learn them, and the place is saved with the model",
+    ),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
         {"learners.kernel", "plot", "streams", *LEARNERS},
@@ -107,6 +111,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
             "encoding",
             "evaluate",
             "export",
+            "interop.brokers",
             "models",
             "plot",
             "published",

@@ -21,6 +21,7 @@ from aggro.cli.console import Mistake, Stopped, doors, fitted, shown
 from aggro.cli.data import data
 from aggro.cli.demo import demo
 from aggro.cli.export import export
+from aggro.cli.follow import follow
 from aggro.cli.help import Group, ListsLearners, help_width
 from aggro.cli.label import label
 from aggro.cli.predict import predict
@@ -48,6 +49,7 @@ app.command(short_help="Learners side by side on one file.", cls=ListsLearners)(
 app.command(short_help="Many learners and settings, and which does best.", cls=ListsLearners)(sweep)
 app.command(short_help="What is in a model file.")(show)
 app.command(short_help="Serve models that learn, over HTTP.", cls=ListsLearners)(serve)
+app.command(short_help="Learn from a Redis stream or a Kafka topic.", cls=ListsLearners)(follow)
 app.command(short_help="Write a model as ONNX, for programs without aggro.")(export)
 app.command(short_help="Compile now what learners will ask for later.")(warm)
 app.add_typer(token, name="token", short_help="Who may ask the models that aggro serve serves.")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from aggro.serve.exposition import Sample, family
 from aggro.serve.web.requests import Json
 from aggro.serve.web.service import Service
-
-Sample = tuple[dict[str, Any], float]
 
 
 async def health(service: Service, request: Request) -> Response:
@@ -64,19 +63,3 @@ def exposed(service: Service) -> Iterator[str]:
     yield from family("aggro_requests_total", "counter", "Requests.", counts)
     seconds = [({"operation": name}, total) for name, total in sorted(service.seconds.items())]
     yield from family("aggro_request_seconds_total", "counter", "Time spent on requests.", seconds)
-
-
-def family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP {name} {text}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in samples:
-        inside = ",".join(f'{label}="{escaped(str(one))}"' for label, one in labels.items())
-        yield f"{name}{{{inside}}} {whole(value)}" if inside else f"{name} {whole(value)}"
-
-
-def whole(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-def escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,270 @@
+"""``aggro follow``: learn from a Redis stream or a Kafka topic as records come, each of them once."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aggro.cli.console import Mistake, facts, json_text, shown, visible, width_of
+from aggro.cli.help import complete_learners, complete_settings
+from aggro.cli.learner_spec import make_learner, records_around, split_settings
+from aggro.cli.options import Json, Plugins
+from aggro.cli.outputs import Reads
+
+if TYPE_CHECKING:
+    from aggro.interop.brokers import Follower
+
+ON_SCREEN, IN_A_LOG = 0.5, 10.0  # seconds between two lines about how it goes
+
+
+def follow(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="redis://host:6379/stream or kafka://host:9092/topic.")
+    ],
+    *,
+    model: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The model and its place in the stream; made if it is not there."),
+        Reads(),  # and written: a file that is no model is refused when it is read
+    ],
+    label: Annotated[str, typer.Option(metavar="FIELD", help="The field that holds the label.")] = "label",
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE", help="Another stream, where labels come by themselves, with the record's id."),
+    ] = None,
+    id_: Annotated[
+        str, typer.Option("--id", metavar="FIELD", help="The field that joins records and labels of another stream.")
+    ] = "id",
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="STREAM", help="Write the prediction of each record here, made before it is learned."),
+    ] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(metavar="STREAM", help="Where messages go that cannot be learned.  [SOURCE's name-dead-letters]"),
+    ] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", autocompletion=complete_learners, help="Of a new model.  [PAClassifier]"),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+        ),
+    ] = None,
+    group: Annotated[str | None, typer.Option(metavar="NAME", help="The consumer group.  [aggro-FILE]")] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="The most messages that are read at once.")] = 1000,
+    every: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Between two saves.")] = 1.0,
+    idle: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Stop when nothing came for so long.")
+    ] = None,
+    metrics: Annotated[
+        int | None, typer.Option(min=0, max=65535, metavar="PORT", help="Counters for Prometheus, on this machine.")
+    ] = None,
+    plugin: Plugins = None,
+    as_json: Json = False,
+) -> None:
+    """Learn from a broker as records come, each of them once, and save the model with its place in the stream.
+
+    Ctrl-C stops it; the same command goes on from there, also after a crash.
+    """
+    from aggro.interop.brokers import SourceError
+    from aggro.interop.brokers import follow as run
+    from aggro.models import ModelFileError
+
+    lines = Lines()
+    made = starting_learner(model, learner, set_ or [])
+    serving = nothing if metrics is None else Metrics(metrics).report
+    last: list[Follower] = []
+
+    def report(follower: Follower) -> None:
+        last[:] = [follower]
+        lines.report(follower)
+        serving(follower)
+
+    try:
+        run(
+            source,
+            model,
+            label=label,
+            labels=labels,
+            id=id_,
+            predictions=predictions,
+            dead_letters=dead_letters,
+            learner=made,
+            group=group,
+            batch=batch,
+            every=every,
+            idle=idle,
+            report=report,
+        )
+    except (SourceError, ModelFileError) as error:
+        raise Mistake(str(error)) from error
+    except KeyboardInterrupt:  # the way to stop it: what was learned is saved
+        if not last:
+            raise
+    finally:
+        lines.close()
+    result = result_of(last[0]) if last else {}
+    print(json_text(result, indent=2) if as_json else summary(result, model))
+
+
+def nothing(follower: Follower) -> None:
+    """Report nowhere."""
+
+
+def starting_learner(model: Path, learner: str | None, settings: list[str]) -> Any:
+    """What a new model learns with; None for the defaults."""
+    if not learner and not settings:
+        return None
+    if model.exists():
+        raise Mistake(f"{model} is there, with its learner and parameters: leave --learner and --set out.")
+    own, of_records = split_settings(learner or "PAClassifier", settings)
+    return records_around(make_learner(learner or "PAClassifier", own), of_records)
+
+
+def result_of(follower: Follower) -> dict[str, Any]:
+    """Counts, the recent error and the lag."""
+    return {**asdict(follower.counts), "recent_error": recent_error(follower), "lag": follower.lag_seen}
+
+
+def recent_error(follower: Follower) -> float | None:
+    """The error of the last rows, each before it was learned."""
+    found = getattr(follower.learner, "recent_error_", None)
+    return None if found is None or found != found else float(found)
+
+
+def summary(result: dict[str, Any], model: Path) -> str:
+    """The result for people."""
+    if not result:
+        return "Nothing came."
+    lines = {"records": f"{result['records']:,}, {result['learned']:,} learned"}
+    if result["labels"]:
+        lines["labels"] = f"{result['labels']:,}"
+    if result["unlabelled"]:
+        lines["no label"] = f"{result['unlabelled']:,}"
+    if result["predictions"]:
+        lines["predicted"] = f"{result['predictions']:,}"
+    if result["dead_letters"]:
+        lines["set aside"] = f"{result['dead_letters']:,} messages that cannot be learned"
+    if result["recent_error"] is not None:
+        lines["error"] = f"{result['recent_error']:.4g} of late"
+    lines["model"] = str(model)
+    return facts(lines)
+
+
+class Lines:
+    """How it goes, on stderr: one line that changes on a terminal, a line now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self.screen = sys.stderr.isatty()
+        self._said, self._records, self._notes = 0.0, 0, 0
+        self._drawn = False
+
+    def report(self, follower: Follower) -> None:
+        """Say how it goes, if it is time."""
+        for note in follower.notes[self._notes :]:
+            self.clear()
+            print(f"aggro: {shown(note)}", file=sys.stderr, flush=True)
+        self._notes = len(follower.notes)
+        now = time.monotonic()
+        passed = now - self._said
+        if passed < (ON_SCREEN if self.screen else IN_A_LOG):
+            return
+        counts = follower.counts
+        rate = (counts.records - self._records) / passed if self._said else 0.0
+        self._said, self._records = now, counts.records
+        line = status(follower, rate)
+        if not self.screen:
+            print(line, file=sys.stderr, flush=True)
+            return
+        width = width_of(sys.stderr) or 80
+        self.clear()
+        sys.stderr.write(visible(line[: width - 1]))
+        sys.stderr.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._drawn:
+            getattr(sys.stderr, "raw", sys.stderr).write("\r\x1b[2K")
+            self._drawn = False
+
+    def close(self) -> None:
+        """The end."""
+        self.clear()
+        sys.stderr.flush()
+
+
+def status(follower: Follower, rate: float) -> str:
+    """One line: records, recent error, lag, and what was set aside."""
+    counts, error, lag = follower.counts, recent_error(follower), follower.lag()
+    parts = [f"{counts.records:,} records", f"{counts.learned:,} learned"]
+    parts += [f"recent error {error:.4g}"] if error is not None else []
+    parts += [f"lag {lag:,}"] if lag is not None else []
+    parts += [f"{counts.dead_letters:,} set aside"] if counts.dead_letters else []
+    return " · ".join([*parts, f"{rate:,.0f}/s"])
+
+
+class Metrics:
+    """A page of counters for Prometheus, answered by a thread."""
+
+    def __init__(self, port: int) -> None:
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+        from threading import Thread
+
+        page: Callable[[], str] = self.page
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                text = page().encode()
+                self.send_response(200 if self.path == "/metrics" else 404)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *arguments: Any) -> None:
+                """Say nothing."""
+
+        self._found: dict[str, Any] = {}
+        try:
+            server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        except OSError as error:
+            raise Mistake(f"The port {port} for metrics cannot be used: {error.strerror}. Give another.") from error
+        Thread(target=server.serve_forever, daemon=True, name="metrics").start()
+        print(f"Metrics on http://127.0.0.1:{server.server_port}/metrics", file=sys.stderr, flush=True)
+
+    def report(self, follower: Follower) -> None:
+        """Note how it stands."""
+        self._found = result_of(follower)
+
+    def page(self) -> str:
+        """The counters, in Prometheus' text format."""
+        from aggro.serve.exposition import family
+
+        lines: list[str] = []
+        for name, value in self._found.items():
+            if value is not None:
+                kind, ending = ("gauge", "") if name in ("lag", "recent_error") else ("counter", "_total")
+                lines += family(f"aggro_follow_{name}{ending}", kind, MEANINGS[name], [({}, float(value))])
+        return "\n".join(lines) + "\n"
+
+
+MEANINGS = {
+    "records": "Messages with records that were read.",
+    "learned": "Records that were learned.",
+    "unlabelled": "Records without a label.",
+    "labels": "Messages of the stream of labels.",
+    "predictions": "Predictions written.",
+    "dead_letters": "Messages that could not be learned.",
+    "recent_error": "Error of the last records, each before it was learned.",
+    "lag": "Messages that were not read yet.",
+}

@@ -1,0 +1,70 @@
+"""Learn rows so that the model does not depend on how a stream was cut into batches.
+
+A batch ends where time ran out, or the process was killed, so a batch must never show in the model. Records are learned
+together only where that is sure to have the bits of one by one: when every column has its role for good, and none is
+nested. Columns get their roles in their first rows, so these are learned one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from aggro.interop.brokers.records import one_line
+from aggro.streams.tables.flatten import is_nested
+
+REFUSALS = (ValueError, TypeError, OverflowError)  # what a learner raises for a row that it cannot learn
+
+
+class Row(NamedTuple):
+    """A record with its label."""
+
+    record: dict[str, Any]
+    label: Any
+
+
+def learn(learner: Any, rows: Sequence[Row]) -> dict[int, str]:
+    """Learn rows in order; for each that was refused, by its number, the reason."""
+    refused: dict[int, str] = {}
+    start = 0
+    while start < len(rows):
+        stop = end_of_the_known(learner, rows, start)
+        if stop - start > 1 and learned_together(learner, rows[start:stop]):
+            start = stop
+            continue
+        for k in range(start, max(stop, start + 1)):
+            if (reason := learned(learner, rows[k])) is not None:
+                refused[k] = reason
+        start = max(stop, start + 1)
+    return refused
+
+
+def end_of_the_known(learner: Any, rows: Sequence[Row], start: int) -> int:
+    """The row up to which all columns are known, and have their roles for good."""
+    encoder = getattr(learner, "encoder_", None)
+    if encoder is None or encoder.sample:
+        return start
+    columns = encoder.columns.keys()
+    for k in range(start, len(rows)):
+        record = rows[k].record
+        if not record.keys() <= columns or any(map(is_nested, record.values())):
+            return k
+    return len(rows)
+
+
+def learned_together(learner: Any, rows: Sequence[Row]) -> bool:
+    """Learn rows in one call; False if one of them was refused, and then none was learned."""
+    try:
+        learner.partial_fit([row.record for row in rows], [row.label for row in rows])
+    except REFUSALS:
+        return False
+    return True
+
+
+def learned(learner: Any, row: Row) -> str | None:
+    """Learn one row; the reason if it was refused, and then nothing was learned."""
+    try:
+        learner.learn_one(row.record, row.label)
+    except REFUSALS as error:
+        return one_line(error)
+    return None

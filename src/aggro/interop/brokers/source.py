@@ -1,0 +1,104 @@
+"""What the follower needs of a broker, and which broker an address names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+At = Mapping[str, Any]  # for each part of a source, the place of the last message that was taken
+
+
+class SourceError(Exception):
+    """The address, or what is there, is not what ``follow`` needs; the text says what to do."""
+
+
+class Unreachable(Exception):
+    """The broker does not answer now; it may do so later."""
+
+
+class Message(NamedTuple):
+    """One message of a broker."""
+
+    part: str  # the stream, or the topic and partition
+    place: str | int  # the id or offset there; later messages of a part have larger ones
+    body: Any  # bytes, or the fields of a Redis entry by name
+
+    @property
+    def key(self) -> str:
+        """A name that no other message of the broker has."""
+        return f"{self.part}/{self.place}"
+
+
+class Source(Protocol):
+    """A stream of messages in a broker, which can also be written to.
+
+    All but ``close`` raise :class:`Unreachable` if the connection is lost; ``open`` is then called again.
+    """
+
+    name: str  # of the stream or topic
+
+    def open(self, at: At, read: Mapping[str, int]) -> list[str]:
+        """Connect, and stand right after these places: at the beginning of a part that is not among them.
+
+        ``read`` counts the messages that were taken of each part. Returns what the user should know, in sentences.
+        """
+
+    def read(self, most: int, wait: float) -> list[Message]:
+        """The next messages, in the order of each part; none if none comes within so many seconds."""
+
+    def acknowledge(self, at: At) -> None:
+        """Tell the broker that all messages up to these places are done with."""
+
+    def write(self, stream: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Append entries to another stream of the broker; when it returns, they are there."""
+
+    def lag(self) -> int | None:
+        """How many messages were not read yet; None if the broker cannot tell."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+def open_source(url: str, group: str) -> Source:
+    """The source that an address names; nothing is connected yet.
+
+    Parameters
+    ----------
+    url : str
+        ``redis://host:port/stream``, with a database as ``redis://host:port/2/stream``, or
+        ``kafka://host:port,host:port/topic``. What follows a ``?`` is passed on to the client.
+    group : str
+        The consumer group.
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("redis", "rediss", "redis+unix"):
+        from aggro.interop.brokers.redis_streams import RedisStream
+
+        return RedisStream(parts, group)
+    if parts.scheme == "kafka":
+        from aggro.interop.brokers.kafka_topics import KafkaTopic
+
+        return KafkaTopic(parts, group)
+    raise SourceError(
+        f"{without_password(url)!r} is not a source. Give redis://host:6379/stream or kafka://host:9092/topic."
+    )
+
+
+def path_of(parts: SplitResult, example: str) -> list[str]:
+    """The parts of an address's path, which must have one."""
+    found = [unquote(part) for part in parts.path.split("/") if part]
+    if not parts.netloc or not found:
+        raise SourceError(f"{without_password(parts.geturl())!r} names no stream. Write it like {example}.")
+    return found
+
+
+def options_of(parts: SplitResult) -> dict[str, str]:
+    """What follows the ``?`` of an address."""
+    return dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

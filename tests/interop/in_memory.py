@@ -63,9 +63,10 @@ class Stream:
         self.next += len(found)
         return messages
 
-    def acknowledge(self, at: Any) -> None:
+    def acknowledge(self, at: Any) -> list[str]:
         self.broker.called()
         self.broker.acknowledged |= {name: place for name, place in at.items() if name == self.name}
+        return []
 
     def write(self, stream: str, entries: Any) -> None:
         self.broker.called()

@@ -273,7 +273,7 @@ class Follower:
     def _write_and_acknowledge(self) -> None:
         self._write()
         for source in self._sources():
-            self._calling(source, lambda source=source: source.acknowledge(self.at))  # type: ignore[misc]
+            self.notes += self._calling(source, lambda source=source: source.acknowledge(self.at))  # type: ignore[misc]
 
     def _write(self) -> None:
         streams: dict[str, list[Any]] = {}

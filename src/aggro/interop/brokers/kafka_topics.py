@@ -52,6 +52,7 @@ class KafkaTopic:
         self._producer: Any = None
         self._next: dict[int, int] = {}  # for each partition, the offset of the message after those that were read
         self._looked = 0.0
+        self._refused = ""  # why the group's offsets were not committed the last time
 
     def open(self, at: At, read: Mapping[str, int]) -> list[str]:
         """Assign all partitions, each after its place; says what was deleted there before it was read."""
@@ -117,16 +118,21 @@ class KafkaTopic:
                 found.append(Message(f"{self.name}/{partition}", offset, message.value() or b""))
         return found
 
-    def acknowledge(self, at: At) -> None:
-        """Commit the offsets of the group."""
+    def acknowledge(self, at: At) -> list[str]:
+        """Commit the offsets of the group. If that fails nothing is lost: they are for others to see."""
         places = [
             TopicPartition(self.name, partition, at[part] + 1)
             for partition in self._next
             if (part := f"{self.name}/{partition}") in at
         ]
-        if places:
-            with calling():
+        before = self._refused
+        try:
+            if places:
                 self._consumer.commit(offsets=places, asynchronous=False)
+            self._refused = ""
+        except KafkaException as error:
+            self._refused = f"The group {self.group} was not told how far the model is: {error.args[0].str()}."
+        return [self._refused] if self._refused not in ("", before) else []
 
     def write(self, stream: str, entries: Sequence[Mapping[str, Any]]) -> None:
         """Produce entries as JSON, under their keys."""

@@ -93,11 +93,12 @@ class RedisStream:
         self._open += [id for id, _ in entries]
         return [Message(self.name, id.decode(), body_of(fields)) for id, fields in entries]
 
-    def acknowledge(self, at: At) -> None:
+    def acknowledge(self, at: At) -> list[str]:
         """Acknowledge everything that was read: the follower saves all of it together."""
         with calling():
             self._in_one(self._open, lambda pipe, ids: pipe.xack(self.name, self.group, *ids))
         self._open = []
+        return []
 
     def write(self, stream: str, entries: Sequence[Mapping[str, Any]]) -> None:
         """Append entries, their values as text."""

@@ -47,8 +47,8 @@ class Source(Protocol):
     def read(self, most: int, wait: float) -> list[Message]:
         """The next messages, in the order of each part; none if none comes within so many seconds."""
 
-    def acknowledge(self, at: At) -> None:
-        """Tell the broker that all messages up to these places are done with."""
+    def acknowledge(self, at: At) -> list[str]:
+        """Tell the broker that all messages up to these places are done with; what the user should know of it."""
 
     def write(self, stream: str, entries: Sequence[Mapping[str, Any]]) -> None:
         """Append entries to another stream of the broker; when it returns, they are there."""

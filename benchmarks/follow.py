@@ -1,0 +1,175 @@
+"""``aggro follow`` beside a bare consumer, its memory over a long stream, and killed again and again.
+
+    python benchmarks/follow.py rate redis        # records a second, beside a consumer that parses JSON and does nothing
+    python benchmarks/follow.py rate kafka        # on librdkafka's mock cluster, which keeps 5 MB of a partition
+    python benchmarks/follow.py memory            # of the process, over two million records from Redis
+    python benchmarks/follow.py kills redis 200   # the same bits as a follower that nobody killed
+
+Redis is a server that the benchmark starts on a free port, and needs ``redis-server``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from interop.brokers import KafkaCluster, RedisServer
+from interop.kill_followers import killed_and_whole
+from serve.records import customers
+
+from aggro.interop.brokers import follow
+
+SMALL_BATCH, BATCH = 100, 1000
+
+
+def visits(n: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Records with two numbers, a category, a text of six words and a label."""
+    rng = random.Random(seed)
+    words = [f"word{i}" for i in range(2000)]
+    found = []
+    for _ in range(n):
+        plan, note = rng.choice("abcde"), rng.choices(words, k=6)
+        label = "yes" if (plan in "ab") != (note[0] < "word15") else "no"
+        record = {"age": round(rng.gauss(40, 10), 1), "spent": rng.gauss(0, 1), "plan": plan, "note": " ".join(note)}
+        found.append({**record, "label": label})
+    return found
+
+
+def bare_redis(server: RedisServer, batch: int) -> int:
+    """Read a stream with redis-py, in a group, parse the JSON and acknowledge."""
+    server.client.xgroup_create("visits", f"bare-{time.monotonic_ns()}", id="0")
+    (group, *_) = [one["name"] for one in server.client.xinfo_groups("visits") if one["entries-read"] is None]
+    read = 0
+    while answer := server.client.xreadgroup(group, "bare", {"visits": ">"}, count=batch):
+        ((_, entries),) = answer if isinstance(answer, list) else answer.items()
+        entries = entries[0] if isinstance(answer, dict) else entries
+        for _, fields in entries:
+            json.loads(fields[b"json"])
+        server.client.xack("visits", group, *(id for id, _ in entries))
+        read += len(entries)
+    server.client.xgroup_destroy("visits", group)
+    return read
+
+
+def bare_kafka(cluster: KafkaCluster, batch: int) -> int:
+    """Read a topic with confluent-kafka, parse the JSON and commit."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.address, "group.id": "bare", "enable.auto.commit": False, "log_level": 0}
+    )
+    _, last = consumer.get_watermark_offsets(TopicPartition("visits", 0), timeout=10)
+    consumer.assign([TopicPartition("visits", 0, 0)])
+    read = 0
+    while read < last:
+        messages = consumer.consume(batch, 0.2)
+        for message in messages:
+            json.loads(message.value())
+        if messages:
+            consumer.commit(offsets=[TopicPartition("visits", 0, messages[-1].offset() + 1)], asynchronous=False)
+        read += len(messages)
+    consumer.close()
+    return read
+
+
+class Timed:
+    """When the last message was learned, so that waiting for the end does not count."""
+
+    def __init__(self) -> None:
+        self.records, self.at = 0, 0.0
+
+    def __call__(self, follower: Any) -> None:
+        """Note the time if something came."""
+        if follower.counts.records > self.records:
+            self.records, self.at = follower.counts.records, time.perf_counter()
+
+
+def rate(which: str, n: int, rounds: int, batch: int) -> None:
+    """Print records a second of both, turn by turn."""
+    folder = Path(tempfile.mkdtemp())
+    broker: Any = RedisServer(folder) if which == "redis" else KafkaCluster()
+    bare = bare_redis if which == "redis" else bare_kafka
+    rows = visits(n)
+    for start in range(0, n, 5000):
+        broker.add("visits", rows[start : start + 5000])
+    follow(broker.url("visits"), folder / "warm.aggro", idle=1.0, group="warm")  # compiles
+    ratios = []
+    for k in range(rounds):
+        start = time.perf_counter()
+        read = bare(broker, batch)
+        alone = read / (time.perf_counter() - start)
+        timed, start = Timed(), time.perf_counter()
+        counts = follow(broker.url("visits"), folder / f"{k}.aggro", idle=0.5, group=f"g{k}", batch=batch, report=timed)
+        ours = counts.records / (timed.at - start)
+        assert read == counts.learned == n, (read, counts)
+        ratios.append(ours / alone)
+        print(f"bare {alone:9,.0f} records/s   follow {ours:9,.0f} records/s   {ratios[-1]:.2f}", flush=True)
+    print(f"follow / bare, batches of {batch:,}: {sorted(ratios)[len(ratios) // 2]:.2f} (median of {rounds})")
+    if which == "redis":
+        broker.stop()
+
+
+def memory(n: int) -> None:
+    """Print the peak memory of a follower as the stream goes on."""
+    folder = Path(tempfile.mkdtemp())
+    server = RedisServer(folder)
+    server.client.config_set("appendonly", "no")
+    rows = visits(100_000)
+    said = [0]
+
+    def report(follower: Any) -> None:
+        if follower.counts.records >= said[0]:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            print(f"{follower.counts.records:10,} records   {peak:8,.1f} MB at most", flush=True)
+            said[0] += 200_000
+
+    start = time.perf_counter()
+    for _ in range(n // len(rows)):
+        server.client.delete("visits")
+        for k in range(0, len(rows), 5000):
+            server.add("visits", rows[k : k + 5000])
+        counts = follow(server.url("visits"), folder / "m.aggro", idle=0.3, report=report)
+    print(f"{counts.learned:,} learned in {time.perf_counter() - start:,.0f} s, the writing of the stream included")
+    server.stop()
+
+
+def kills(which: str, n: int) -> None:
+    """Kill a follower that often; what was found wrong is raised."""
+    folder = Path(tempfile.mkdtemp())
+    broker: Any = RedisServer(folder) if which == "redis" else KafkaCluster()
+    rows: list[Any] = [
+        {**record, "label": label} for record, label in customers(150 * n if which == "redis" else 20_000)
+    ]
+    for k in range(0, len(rows), 997):
+        rows.insert(k, b"{no record")
+    for k in range(0, len(rows), 5000):
+        broker.add("visits", rows[k : k + 5000])
+    found = killed_and_whole(broker, folder, n, [], len(rows), lambda text: print(text, flush=True))
+    print(found, "the same bits")
+    if which == "redis":
+        broker.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["rate", "memory", "kills"])
+    parser.add_argument("which", nargs="?", default="redis", choices=["redis", "kafka"])
+    parser.add_argument("count", nargs="?", type=int)
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    if given.what == "rate":
+        rate(given.which, given.count or (200_000 if given.which == "redis" else 25_000), given.rounds, given.batch)
+    elif given.what == "memory":
+        memory(given.count or 2_000_000)
+    else:
+        kills(given.which, given.count or 200)

@@ -1,0 +1,165 @@
+"""An MLflow flavour (the extra ``aggro[mlflow]``): save, log and load learners, and log how their learning went.
+
+What is saved is aggro's own file, which holds numbers and text: nothing is pickled. The model that MLflow loads as a
+``pyfunc`` takes a frame of raw records, if the learner does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+from aggro import __version__
+from aggro.learners.shared.inside import task_of
+from aggro.models import load
+
+try:
+    import mlflow
+    import mlflow.models  # which MLflow imports late
+    import mlflow.pyfunc
+except ImportError as error:
+    raise ImportError("aggro.interop.mlflow needs MLflow. Install it with: pip install 'aggro[mlflow]'") from error
+
+__all__ = ["load_model", "log_model", "log_progress", "save_model"]
+
+FLAVOR = "aggro"
+FILE = "model.aggro"
+
+
+def save_model(
+    learner: Any,
+    path: Any,
+    *,
+    input_example: Any = None,
+    signature: Any = None,
+    pip_requirements: list[str] | None = None,
+    metadata: dict[str, Any] | None = None,
+    mlflow_model: Any = None,
+) -> None:
+    """Save a learner in a folder, as an MLflow model.
+
+    Parameters
+    ----------
+    learner : learner
+        Any learner of aggro that has learned something.
+    path : path
+        The folder, which must not be there yet.
+    input_example : frame, default=None
+        A few rows, as they are for ``predict``. They are saved with the model, and the signature follows from them.
+    signature : ModelSignature, default=None
+        The columns and types of input and output. None to infer them from ``input_example``.
+    pip_requirements : list of str, default=None
+        What a server must install; None for this version of aggro.
+    metadata : dict, default=None
+        Anything to be saved with the model.
+    mlflow_model : mlflow.models.Model, default=None
+        What the flavour is added to. MLflow gives it.
+    """
+    model = mlflow.models.Model() if mlflow_model is None else mlflow_model
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, FILE)
+        learner.save(file)
+        if signature is None and input_example is not None:
+            signature = mlflow.models.infer_signature(input_example, learner.predict(input_example))
+        model.add_flavor(FLAVOR, aggro_version=__version__, data=f"data/{FILE}", learner=name_of(learner))
+        mlflow.pyfunc.save_model(
+            path=os.fspath(path),
+            loader_module=__name__,
+            data_path=file,
+            mlflow_model=model,
+            signature=signature,
+            input_example=input_example,
+            pip_requirements=[f"aggro=={__version__}"] if pip_requirements is None else pip_requirements,
+            metadata=metadata,
+        )
+
+
+def log_model(learner: Any, name: str = "model", *, registered_model_name: str | None = None, **options: Any) -> Any:
+    """Log a learner as a model of the active run, or of a new one.
+
+    Parameters
+    ----------
+    learner : learner
+        Any learner of aggro that has learned something.
+    name : str, default="model"
+        The model's name in the run.
+    registered_model_name : str, default=None
+        Register it under this name, too.
+    **options
+        ``input_example``, ``signature``, ``pip_requirements`` and ``metadata``, as of ``save_model``.
+
+    Returns
+    -------
+    info : mlflow.models.model.ModelInfo
+        With ``model_uri``, for ``load_model`` and ``mlflow.pyfunc.load_model``.
+    """
+    return mlflow.models.Model.log(
+        artifact_path=None,
+        name=name,
+        flavor=sys.modules[__name__],
+        learner=learner,
+        registered_model_name=registered_model_name,
+        **options,
+    )
+
+
+def load_model(model_uri: str) -> Any:
+    """Load a learner, which predicts and goes on learning as the saved one would.
+
+    Parameters
+    ----------
+    model_uri : str
+        Such as "models:/churn/3", "runs:/<run>/model", or a folder.
+    """
+    folder = mlflow.artifacts.download_artifacts(artifact_uri=os.fspath(model_uri))
+    flavors = mlflow.models.Model.load(folder).flavors
+    if FLAVOR not in flavors:
+        raise ValueError(f"{model_uri} was not saved by aggro.interop.mlflow; it has the flavours {sorted(flavors)}.")
+    return load(os.path.join(folder, flavors[FLAVOR]["data"]))
+
+
+def log_progress(learner: Any) -> None:
+    """Log to the active run how the learning went: each loss and error with the row at which it was.
+
+    Parameters
+    ----------
+    learner : learner
+        Any learner of aggro. Each row was predicted before it was learned, so these are errors on new data.
+    """
+    classification = task_of(learner) == "classification"
+    for line in learner.history_:
+        rows = int(line["rows"])
+        found = {"progressive_loss": float(line["loss"])}
+        if classification:
+            found["progressive_error"] = float(line["mistakes"]) / rows
+        mlflow.log_metrics(found, step=rows)
+    for row in learner.drift_rows_.tolist():
+        mlflow.log_metric("drift", 1.0, step=int(row))
+    recent = learner.recent_error_
+    last = {"rows": float(learner.n_seen_), "updates": float(learner.n_updates_), "drifts": float(learner.n_drifts_)}
+    mlflow.log_metrics({**last, **({} if recent != recent else {"recent_error": float(recent)})}, step=learner.n_seen_)
+    mlflow.set_tag("aggro.learner", name_of(learner))
+
+
+def name_of(learner: Any) -> str:
+    """The learner's class, and that of the learner inside it."""
+    inner = learner.__dict__.get("estimator_")
+    return type(learner).__name__ if inner is None else f"{type(learner).__name__}({name_of(inner)})"
+
+
+class Predictor:
+    """A learner as MLflow's ``pyfunc`` calls it."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def predict(self, model_input: Any, params: Any = None) -> Any:
+        """The prediction for each row of a frame."""
+        return self.learner.predict(model_input)
+
+
+def _load_pyfunc(path: str) -> Predictor:
+    """What MLflow calls to load the model: the name is MLflow's."""
+    return Predictor(load(path))

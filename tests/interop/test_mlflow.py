@@ -1,0 +1,130 @@
+"""The MLflow flavour, with MLflow itself and a store on this machine's disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from serve.records import customers
+
+import aggro
+
+mlflow = pytest.importorskip("mlflow", reason="aggro[mlflow] is not installed")
+pytestmark = pytest.mark.xdist_group("mlflow")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store in a folder, and an experiment in it."""
+    folder = tmp_path_factory.mktemp("mlflow")
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"sqlite:///{folder / 'mlflow.db'}")  # MLflow keeps no new runs in plain files
+    mlflow.create_experiment("visits", artifact_location=(folder / "artifacts").as_uri())
+    mlflow.set_experiment("visits")
+    yield
+    mlflow.set_tracking_uri(before)
+
+
+@pytest.fixture
+def frame():
+    import pandas as pd
+
+    return pd.DataFrame([record for record, _ in customers(200)])
+
+
+@pytest.fixture
+def learner(frame):
+    labels = [label for _, label in customers(200)]
+    return aggro.RecordLearner(aggro.PAClassifier(random_state=0)).partial_fit(frame, labels)
+
+
+def test_a_learner_comes_back_and_goes_on(learner, frame, tmp_path, store):
+    from aggro.interop import mlflow as flavour
+
+    flavour.save_model(learner, tmp_path / "model", input_example=frame[:3], metadata={"owner": "shop"})
+    files = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    assert not [path for path in files if path.suffix in (".pkl", ".pickle", ".skops")]
+    assert f"aggro=={aggro.__version__}" in (tmp_path / "model" / "requirements.txt").read_text()
+    again = flavour.load_model(str(tmp_path / "model"))
+    assert (again.predict(frame) == learner.predict(frame)).all()
+    more = customers(50, seed=3)
+    for one in (learner, again):
+        for record, label in more:
+            one.learn_one(record, label)
+    learner.save(tmp_path / "a.aggro")
+    again.save(tmp_path / "b.aggro")
+    assert (tmp_path / "a.aggro").read_bytes() == (tmp_path / "b.aggro").read_bytes()
+
+
+def test_the_pyfunc_predicts_raw_records_from_a_frame(learner, frame, store):
+    from aggro.interop import mlflow as flavour
+
+    with mlflow.start_run():
+        info = flavour.log_model(learner, "churn", input_example=frame[:3], registered_model_name="churn")
+    loaded = mlflow.pyfunc.load_model(info.model_uri)
+    assert (loaded.predict(frame) == learner.predict(frame)).all()
+    assert (mlflow.pyfunc.load_model("models:/churn/1").predict(frame[:5]) == learner.predict(frame[:5])).all()
+    assert [column.name for column in loaded.metadata.signature.inputs] == [*frame.columns]
+    assert loaded.metadata.signature.outputs is not None
+    folder = mlflow.artifacts.download_artifacts(artifact_uri=info.model_uri)
+    assert [*mlflow.models.Model.load(folder).load_input_example(folder)["plan"]] == [*frame["plan"][:3]]
+    with pytest.raises(mlflow.exceptions.MlflowException, match="missing inputs"):
+        loaded.predict(frame.drop(columns="age"))
+    assert flavour.load_model(info.model_uri).n_seen_ == learner.n_seen_
+
+
+def test_a_learner_of_numbers(tmp_path, store):
+    from aggro.interop import mlflow as flavour
+
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    learner = aggro.PARegressor().fit(X, X @ [1.0, 2.0, 3.0])
+    flavour.save_model(learner, tmp_path / "model", input_example=X[:2])
+    assert np.array_equal(mlflow.pyfunc.load_model(str(tmp_path / "model")).predict(X), learner.predict(X))
+
+
+def test_what_is_not_ours_is_refused(tmp_path, store):
+    from aggro.interop import mlflow as flavour
+
+    class Other(mlflow.pyfunc.PythonModel):
+        def predict(self, context, model_input: list[str]) -> list[str]:
+            return model_input
+
+    mlflow.pyfunc.save_model(tmp_path / "other", python_model=Other(), pip_requirements=[])
+    with pytest.raises(ValueError, match="was not saved by aggro"):
+        flavour.load_model(str(tmp_path / "other"))
+    with pytest.raises(ValueError, match="learned nothing"):
+        flavour.save_model(aggro.PAClassifier(), tmp_path / "empty")
+    assert not (tmp_path / "empty").exists()
+
+
+def test_the_progress_is_logged_with_its_rows(learner, store):
+    from aggro.interop import mlflow as flavour
+
+    with mlflow.start_run() as run:
+        flavour.log_progress(learner)
+    client = mlflow.MlflowClient()
+    points = {point.step: point.value for point in client.get_metric_history(run.info.run_id, "progressive_error")}
+    history = learner.history_
+    assert points == {int(row["rows"]): pytest.approx(row["mistakes"] / row["rows"]) for row in history}
+    found = client.get_run(run.info.run_id).data
+    assert found.metrics["rows"] == 200
+    assert found.metrics["recent_error"] == pytest.approx(learner.recent_error_)
+    assert found.tags["aggro.learner"] == "RecordLearner(PAClassifier)"
+
+
+def test_a_process_that_never_imported_aggro_loads_it(learner, frame, tmp_path, store):
+    from aggro.interop import mlflow as flavour
+
+    flavour.save_model(learner, tmp_path / "model")
+    frame.to_json(tmp_path / "rows.json", orient="records")
+    code = (
+        "import sys, mlflow.pyfunc, pandas as pd\n"
+        "print(*mlflow.pyfunc.load_model(sys.argv[1]).predict(pd.read_json(sys.argv[2])))"
+    )
+    line = [sys.executable, "-c", code, tmp_path / "model", tmp_path / "rows.json"]
+    ran = subprocess.run(line, capture_output=True, text=True, cwd=Path(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == [*learner.predict(frame)]

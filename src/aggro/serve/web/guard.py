@@ -6,6 +6,7 @@ its type or loading anything from elsewhere.
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import logging
 import socket
@@ -143,9 +144,16 @@ def check_origin(headers: dict[bytes, bytes], host: str) -> None:
 
 
 def bearer(header: bytes) -> str:
-    """The token in an Authorization header."""
+    """The token in an Authorization header; Label Studio can only send it as a password."""
     kind, _, token = header.decode("latin-1").strip().partition(" ")
-    if kind.lower() != "bearer" or not token.strip():
+    if kind.lower() == "basic":
+        try:
+            token = base64.b64decode(token, validate=True).decode().partition(":")[2]
+        except ValueError:
+            token = ""
+    elif kind.lower() != "bearer":
+        token = ""
+    if not token.strip():
         raise Problem(401, "bad_token", "Send the header 'Authorization: Bearer <token>'.")
     return token.strip()
 

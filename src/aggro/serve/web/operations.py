@@ -12,7 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from aggro.serve.web import administration, examples, inference, mlflow, monitoring
+from aggro.serve.web import administration, examples, inference, label_studio, mlflow, monitoring
 from aggro.serve.web.service import Service
 
 Handler = Callable[[Service, Request], Awaitable[Response]]
@@ -109,7 +109,14 @@ class Operation:
         return f"{self.do.__module__.rpartition('.')[2]}_{self.do.__name__}" + ("-get" if self.query else "")
 
 
+INTERFACE = (
+    '<View><Text name="note" value="$note"/><Choices name="outcome" toName="note">'
+    '<Choice value="leaves"/><Choice value="stays"/></Choices></View>'
+)
+ANNOTATED = {"from_name": "outcome", "to_name": "note", "type": "choices", "value": {"choices": ["leaves"]}}
+
 MODEL = "/v1/models/{name}"
+LABELLING = "/label-studio/{name}"
 OPERATIONS = (
     Operation("POST", f"{MODEL}/predict", "read", examples.predict, "Predict one record, many, or a stream",
               PREDICT, {"record": VISIT, "probabilities": True}, lines=True),
@@ -158,6 +165,14 @@ OPERATIONS = (
               {"type": "object", "properties": {"inputs": array(TENSOR)}, "required": ["inputs"]},
               {"inputs": [{"name": "plan", "shape": [1], "datatype": "BYTES", "data": ["basic"]},
                           {"name": "age", "shape": [1], "datatype": "FP64", "data": [31.0]}]}),
+    Operation("GET", f"{LABELLING}/health", "read", label_studio.health, "Label Studio: the backend lives"),
+    Operation("POST", f"{LABELLING}/setup", "read", label_studio.setup, "Label Studio: connect a project",
+              {"type": "object"}, {"project": "1.1", "schema": INTERFACE}),
+    Operation("POST", f"{LABELLING}/predict", "read", label_studio.predict, "Label Studio: guesses for tasks",
+              {"type": "object"}, {"tasks": [{"id": 1, "data": VISIT}], "project": "1.1", "label_config": INTERFACE}),
+    Operation("POST", f"{LABELLING}/webhook", "learn", label_studio.webhook, "Label Studio: learn from annotations",
+              {"type": "object"}, {"action": "ANNOTATION_CREATED", "task": {"id": 1, "data": VISIT},
+                                   "annotation": {"id": 1, "result": [ANNOTATED]}}),
     Operation("GET", "/metrics", "read", monitoring.metrics, "Counters for Prometheus", gives="text/plain"),
     Operation("GET", "/health", PUBLIC, monitoring.health, "The process lives"),
     Operation("GET", "/ready", PUBLIC, monitoring.ready, "Models are recovered and compiled"),

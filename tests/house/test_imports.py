@@ -71,6 +71,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         {"learners.records", "models", *CELLS, *LEARNERS},
         "records of a broker are learned as users learn them, and the place is saved with the model",
     ),
+    "interop.mlflow": ({"", "models", *LEARNERS}, "MLflow is given what users have: learners and their files"),
     "plot": (SHARED, "pictures are of what every learner shows"),
     "evaluate": (
         {"learners.kernel", "plot", "streams", *LEARNERS},

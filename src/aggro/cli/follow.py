@@ -155,7 +155,7 @@ def summary(result: dict[str, Any], model: Path) -> str:
     if result["dead_letters"]:
         lines["set aside"] = f"{result['dead_letters']:,} messages that cannot be learned"
     if result["recent_error"] is not None:
-        lines["error"] = f"{result['recent_error']:.4g} of late"
+        lines["error"] = f"{result['recent_error']:.4g} of the last rows"
     lines["model"] = str(model)
     return facts(lines)
 
@@ -251,20 +251,19 @@ class Metrics:
         from aggro.serve.exposition import family
 
         lines: list[str] = []
-        for name, value in self._found.items():
-            if value is not None:
-                kind, ending = ("gauge", "") if name in ("lag", "recent_error") else ("counter", "_total")
-                lines += family(f"aggro_follow_{name}{ending}", kind, MEANINGS[name], [({}, float(value))])
+        for name, (metric, kind, text) in METRICS.items():
+            if self._found.get(name) is not None:
+                lines += family(metric, kind, text, [({}, float(self._found[name]))])
         return "\n".join(lines) + "\n"
 
 
-MEANINGS = {
-    "records": "Messages with records that were read.",
-    "learned": "Records that were learned.",
-    "unlabelled": "Records without a label.",
-    "labels": "Messages of the stream of labels.",
-    "predictions": "Predictions written.",
-    "dead_letters": "Messages that could not be learned.",
-    "recent_error": "Error of the last records, each before it was learned.",
-    "lag": "Messages that were not read yet.",
+METRICS = {  # by the name of a result
+    "records": ("aggro_follow_records_total", "counter", "Messages with records that were read."),
+    "learned": ("aggro_follow_learned_total", "counter", "Records that were learned."),
+    "unlabelled": ("aggro_follow_unlabelled_total", "counter", "Records without a label."),
+    "labels": ("aggro_follow_labels_total", "counter", "Messages of the stream of labels."),
+    "predictions": ("aggro_follow_predictions_total", "counter", "Predictions written."),
+    "dead_letters": ("aggro_follow_dead_letters_total", "counter", "Messages that could not be learned."),
+    "recent_error": ("aggro_follow_recent_error", "gauge", "Error of the last records, before they were learned."),
+    "lag": ("aggro_follow_lag", "gauge", "Messages that were not read yet."),
 }

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from aggro.interop.brokers.follow import follow
+from aggro.interop.brokers.follow import follow, open_source
 from aggro.interop.brokers.follower import Counts, Follower
-from aggro.interop.brokers.source import Message, Source, SourceError, Unreachable, open_source
+from aggro.interop.brokers.source import Message, Source, SourceError, Unreachable
 
 __all__ = ["Counts", "Follower", "Message", "Source", "SourceError", "Unreachable", "follow", "open_source"]

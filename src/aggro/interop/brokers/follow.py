@@ -6,14 +6,40 @@ import copy
 import os
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from aggro.interop.brokers.follower import Counts, Follower, Options
 from aggro.interop.brokers.records import Decode
-from aggro.interop.brokers.source import SourceError, Unreachable, open_source, without_password
+from aggro.interop.brokers.source import Source, SourceError, Unreachable, without_password
 from aggro.learners.records import RecordLearner
 from aggro.learners.shared.inside import task_of
 from aggro.models import load_checkpoint
 from aggro.models.atomic import Held, check_place, holding
+
+
+def open_source(url: str, group: str) -> Source:
+    """The source that an address names; nothing is connected yet.
+
+    Parameters
+    ----------
+    url : str
+        ``redis://host:port/stream``, with a database as ``redis://host:port/2/stream``, or
+        ``kafka://host:port,host:port/topic``. What follows a ``?`` is passed on to the client.
+    group : str
+        The consumer group.
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("redis", "rediss"):
+        from aggro.interop.brokers.redis_streams import RedisStream
+
+        return RedisStream(parts, group)
+    if parts.scheme == "kafka":
+        from aggro.interop.brokers.kafka_topics import KafkaTopic
+
+        return KafkaTopic(parts, group)
+    raise SourceError(
+        f"{without_password(url)!r} is not a source. Give redis://host:6379/stream or kafka://host:9092/topic."
+    )
 
 
 def follow(

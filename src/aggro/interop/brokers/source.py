@@ -60,31 +60,6 @@ class Source(Protocol):
         """Disconnect."""
 
 
-def open_source(url: str, group: str) -> Source:
-    """The source that an address names; nothing is connected yet.
-
-    Parameters
-    ----------
-    url : str
-        ``redis://host:port/stream``, with a database as ``redis://host:port/2/stream``, or
-        ``kafka://host:port,host:port/topic``. What follows a ``?`` is passed on to the client.
-    group : str
-        The consumer group.
-    """
-    parts = urlsplit(url)
-    if parts.scheme in ("redis", "rediss", "redis+unix"):
-        from aggro.interop.brokers.redis_streams import RedisStream
-
-        return RedisStream(parts, group)
-    if parts.scheme == "kafka":
-        from aggro.interop.brokers.kafka_topics import KafkaTopic
-
-        return KafkaTopic(parts, group)
-    raise SourceError(
-        f"{without_password(url)!r} is not a source. Give redis://host:6379/stream or kafka://host:9092/topic."
-    )
-
-
 def path_of(parts: SplitResult, example: str) -> list[str]:
     """The parts of an address's path, which must have one."""
     found = [unquote(part) for part in parts.path.split("/") if part]

@@ -73,7 +73,7 @@ def guesses(model: Model, control: Control, examples: Examples) -> dict[str, Any
             shares = [None] * len(predictions)
     results = []
     for prediction, share in zip(predictions, shares, strict=True):
-        found = {"result": result_of(control, prediction), "model_version": version}
+        found: dict[str, Any] = {"result": result_of(control, prediction), "model_version": version}
         if control.kind == "choices":
             found["score"] = (share or {}).get(str(prediction), 0.0) if found["result"] else 0.0
         results.append(found)
@@ -128,7 +128,7 @@ def field(body: Any, name: str, kind: type) -> Any:
     """One field of a request."""
     value = body.get(name) if isinstance(body, dict) else None
     if not isinstance(value, kind):
-        words = {str: "a text", list: "a list", dict: "an object"}
+        words: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
         raise Problem(422, "bad_field", f"The field {name!r} is missing, or is not {words[kind]}.")
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import signal
@@ -14,6 +15,9 @@ import httpx
 import pytest
 from serve.records import customers
 from serve.server import PATIENCE
+
+from aggro.serve.problems import Problem
+from aggro.serve.web.guard import bearer
 
 pytestmark = pytest.mark.xdist_group("serve")
 # Label Studio needs other versions of many packages, so it is a command of an environment of its own.
@@ -167,6 +171,16 @@ def test_what_is_wrong_is_said(backend, what, body, said):
     assert answer.status_code == 422
     assert said in answer.json()["error"]["message"]
     assert backend.rows() == 0
+
+
+def test_a_token_may_come_as_a_password():
+    """Label Studio has Basic authentication, and no other."""
+    for user in (b"ada:", b":"):
+        assert bearer(b"Basic " + base64.b64encode(user + b"aggro_secret")) == "aggro_secret"
+    for header in (b"Basic ???", b"Basic", b"Basic " + base64.b64encode(b"ada:"), b"Basic \xff", b"Digest x"):
+        with pytest.raises(Problem) as refused:
+            bearer(header)
+        assert refused.value.status == 401
 
 
 # Label Studio itself ----------------------------------------------------------------------------------

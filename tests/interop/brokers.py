@@ -30,7 +30,7 @@ class RedisServer:
         import redis
 
         self.folder, self.port = folder, free_port()
-        self.client: Any = redis.Redis(port=self.port)
+        self.client: Any = redis.Redis(port=self.port, protocol=2)
         self.start()
 
     def start(self) -> None:

@@ -153,8 +153,10 @@ def test_numbers(server):
         ("predict", {"label_config": INTERFACE, "tasks": "all"}, "'tasks' is missing"),
         ("predict", {"label_config": INTERFACE, "tasks": [{"id": 1}]}, "'data' is missing"),
         ("webhook", [], "'action' is missing"),
+        ("webhook", {"action": "ANNOTATIONS_CREATED", "annotation": [], "task": [{"id": []}]}, "as 'id'"),
+        ("webhook", {"action": "ANNOTATIONS_DELETED", "annotations": [7]}, "as 'id'"),
         ("webhook", {"action": "ANNOTATION_CREATED"}, "'annotation' is missing"),
-        ("webhook", {"action": "ANNOTATION_CREATED", "annotation": {"id": "x"}, "task": {"data": {}}}, "its id"),
+        ("webhook", {"action": "ANNOTATION_CREATED", "annotation": {"id": "x"}, "task": {"data": {}}}, "as 'id'"),
         (
             "webhook",
             {

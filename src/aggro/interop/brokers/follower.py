@@ -23,7 +23,7 @@ from aggro.learners.shared.later import waiting_in
 from aggro.models import save
 
 T = TypeVar("T")
-Row_ = tuple[Message, Row]
+Labelled = tuple[Message, Row]
 
 KEPT_AS = "follow"  # in the position of a model's file
 MOST_TO_WRITE = 10_000  # entries, at which the model is saved early
@@ -135,7 +135,7 @@ class Follower:
 
     def _take(self, messages: list[Message]) -> None:
         """Learn the records of a batch, or keep them for their labels."""
-        rows: list[Row_] = []
+        rows: list[Labelled] = []
         for message in messages:
             self.counts.records += 1
             try:
@@ -159,7 +159,7 @@ class Follower:
                 self._learn([(message, Row(record, label))])
         self._learn(rows)
 
-    def _learn(self, rows: list[Row_]) -> None:
+    def _learn(self, rows: list[Labelled]) -> None:
         if rows:
             self._begin(rows[0][1].label)
         refused = learn(self.learner, [row for _, row in rows])

@@ -56,12 +56,12 @@ def label_in(record: dict[str, Any], field: str, numbers: bool = False) -> Any:
     return label
 
 
-def id_in(record: dict[str, Any], field: str) -> str | int:
-    """The id of a record, which is taken out of it."""
+def id_in(record: dict[str, Any], field: str) -> str:
+    """The id of a record as text, so that 7 and "7" are the same; it is taken out of the record."""
     id = record.pop(field, None)
     if isinstance(id, bool) or not isinstance(id, str | int):
         raise Malformed(f"it has no {field!r}" if id is None else f"its {field!r} is no text and no whole number")
-    return id
+    return str(id)
 
 
 def text_of(body: Any) -> str:

@@ -87,19 +87,17 @@ async def webhook(service: Service, request: Request) -> Response:
     learned = undone = 0
     if action in LEARNED:
         for annotation, task in annotations_in(body):
-            id = id_of(body, annotation)
+            id = id_of(annotation)
             if action == "ANNOTATION_UPDATED":
                 undone += await done(service, model.undo(id))
-            learned += await learn(service, model, body, annotation, task, id)
+            learned += await learn(service, model, annotation, task, id)
     elif action == "ANNOTATIONS_DELETED":
         for annotation in field(body, "annotations", list):
-            undone += await done(service, model.undo(id_of(body, annotation)))
+            undone += await done(service, model.undo(id_of(annotation)))
     return Json({"learned": learned, "undone": undone})
 
 
-async def learn(
-    service: Service, model: Model, body: Any, annotation: dict[str, Any], task: dict[str, Any], id: str
-) -> bool:
+async def learn(service: Service, model: Model, annotation: dict[str, Any], task: dict[str, Any], id: str) -> bool:
     """Learn one annotation, unless it says nothing; whether it was learned now."""
     label = label_in(annotation, model)
     if label is None:
@@ -164,31 +162,39 @@ def annotations_in(body: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     if isinstance(annotations, dict):
         return [(annotations, field(body, "task", dict))]
     found = field(body, "annotation", list)
-    tasks = {task.get("id"): task for task in field(body, "task", list) if isinstance(task, dict)}
-    return [(one, tasks[one["task"]]) for one in found if isinstance(one, dict) and one.get("task") in tasks]
+    tasks = {number_in(task, "id"): task for task in field(body, "task", list)}
+    return [(one, tasks[number]) for one in found if (number := number_in(one, "task")) in tasks]
 
 
-def id_of(body: Any, annotation: Any) -> str:
-    """The id under which an annotation is learned."""
-    number = annotation.get("id") if isinstance(annotation, dict) else None
+def number_in(value: Any, name: str) -> int:
+    """A number by which Label Studio tells things apart."""
+    number = value.get(name) if isinstance(value, dict) else None
     if type(number) is not int:
-        raise Problem(422, "no_id", f"An annotation has a number as its id, got {short(number)}.")
-    return f"label-studio-{number}"
+        raise Problem(422, "no_id", f"Expected a whole number as {name!r}, got {short(number)}.")
+    return number
+
+
+def id_of(annotation: Any) -> str:
+    """The id under which an annotation is learned."""
+    return f"label-studio-{number_in(annotation, 'id')}"
 
 
 def label_in(annotation: dict[str, Any], model: Model) -> Any:
     """What an annotation says; None if it was skipped, or has no result for the model."""
     if annotation.get("was_cancelled"):
         return None
-    for one in annotation.get("result") or []:
+    results = annotation.get("result")
+    for one in results if isinstance(results, list) else []:
         kind = one.get("type") if isinstance(one, dict) else None
         value = one.get("value") if isinstance(one, dict) else None
         if not isinstance(kind, str) or CONTROLS.get(kind) != model.task or not isinstance(value, dict):
             continue
         found = value.get(kind)
-        if isinstance(found, list) and len(found) > 1:
+        if not isinstance(found, list):
+            return found
+        if len(found) > 1:
             raise Problem(422, "several_labels", f'Expected one choice, got {len(found)}: set choice="single".')
-        return found[0] if isinstance(found, list) and found else None if isinstance(found, list) else found
+        return found[0] if found else None
     return None
 
 

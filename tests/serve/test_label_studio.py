@@ -64,7 +64,7 @@ def backend(server, request):
 def learned(backend, n=40):
     for k, (record, label) in enumerate(customers(n)):
         task = {"id": k, "data": {**record, "nested": {"left": "out"}}}
-        body = {"action": "ANNOTATION_CREATED", "task": task, "annotation": annotation(k, label, task=k)}
+        body = {"action": "ANNOTATION_CREATED", "task": task, "annotation": annotation(9000 + k, label, task=k)}
         assert backend.good("webhook", body) == {"learned": 1, "undone": 0}
 
 
@@ -238,7 +238,7 @@ def eventually(find, wanted):
     end = time.monotonic() + 30.0
     while (found := find()) != wanted and time.monotonic() < end:
         time.sleep(0.2)
-    assert found == wanted
+    assert found == wanted, found
 
 
 def test_label_studio_itself(label_studio, backend):
@@ -249,7 +249,7 @@ def test_label_studio_itself(label_studio, backend):
     rows = [record for record, _ in customers(12, seed=3)]
     posted(label_studio, f"/api/projects/{project}/import", [{"data": row} for row in rows])
     connected = posted(label_studio, "/api/ml/", {"project": project, "url": url, "title": "aggro"})
-    found = label_studio.get(f"/api/ml/{connected['id']}/").json()
+    found = label_studio.get(f"/api/ml/{connected['id']}").json()
     assert (found["state"], found["model_version"]) == ("CO", f"{backend.name}-40")
 
     tasks = label_studio.get("/api/tasks/", params={"project": project, "fields": "all"}).json()["tasks"]
@@ -264,16 +264,14 @@ def test_label_studio_itself(label_studio, backend):
         assert one["score"] == pytest.approx(guess["score"])
 
     posted(label_studio, "/api/webhooks/", {"url": f"{url}/webhook", "project": project, "send_payload": True})
-    task = tasks[0]["id"]
+    task, before = tasks[0]["id"], backend.http.get(f"/v1/models/{backend.name}/download").content
     made = posted(label_studio, f"/api/tasks/{task}/annotations/", {"result": annotation(0, "leaves")["result"]})
     eventually(backend.rows, 41)
     changed = {"result": annotation(0, "stays")["result"]}
     assert label_studio.patch(f"/api/annotations/{made['id']}/", json=changed).status_code == 200
-    history = f"/v1/models/{backend.name}/history"
-    eventually(
-        lambda: backend.http.get(f"/v1/models/{backend.name}").json()["position"], 43
-    )  # taken back, learned anew
-    assert backend.rows() == 41
-    assert backend.http.get(history).json()["classes"]["stays"]["examples"] > 0
+    # Label Studio may tell of one change several times: then it is taken back and learned anew each time.
+    eventually(lambda: backend.http.get(f"/v1/models/{backend.name}").json()["position"] >= 43, True)
+    eventually(backend.rows, 41)
     assert label_studio.delete(f"/api/annotations/{made['id']}/").status_code == 204
     eventually(backend.rows, 40)
+    assert backend.http.get(f"/v1/models/{backend.name}/download").content == before

@@ -1,7 +1,7 @@
 """``aggro follow`` beside a bare consumer, its memory over a long stream, and killed again and again.
 
     python benchmarks/follow.py rate redis        # records a second, beside a consumer that only parses JSON
-    python benchmarks/follow.py rate kafka        # on librdkafka's mock cluster, which keeps 5 MB of a partition
+    python benchmarks/follow.py rate kafka        # on librdkafka's mock cluster, 5 MB a partition
     python benchmarks/follow.py memory            # of the process, over two million records from Redis
     python benchmarks/follow.py kills redis 200   # the same bits as a follower that nobody killed
 
@@ -65,16 +65,21 @@ def bare_kafka(cluster: KafkaCluster, batch: int) -> int:
     consumer = Consumer(
         {"bootstrap.servers": cluster.address, "group.id": "bare", "enable.auto.commit": False, "log_level": 0}
     )
-    _, last = consumer.get_watermark_offsets(TopicPartition("visits", 0), timeout=10)
-    consumer.assign([TopicPartition("visits", 0, 0)])
+    partitions = consumer.list_topics("visits", timeout=10).topics["visits"].partitions
+    last = sum(consumer.get_watermark_offsets(TopicPartition("visits", one), timeout=10)[1] for one in partitions)
+    consumer.assign([TopicPartition("visits", one, 0) for one in partitions])
     read = 0
     while read < last:
         messages = consumer.consume(batch, 0.2)
         for message in messages:
             json.loads(message.value())
-        if messages:
-            consumer.commit(offsets=[TopicPartition("visits", 0, messages[-1].offset() + 1)], asynchronous=False)
         read += len(messages)
+    consumer.commit(
+        offsets=[
+            TopicPartition("visits", one.partition, one.offset) for one in consumer.position(consumer.assignment())
+        ],
+        asynchronous=False,
+    )
     consumer.close()
     return read
 
@@ -97,8 +102,9 @@ def rate(which: str, n: int, rounds: int, batch: int) -> None:
     broker: Any = RedisServer(folder) if which == "redis" else KafkaCluster()
     bare = bare_redis if which == "redis" else bare_kafka
     rows = visits(n)
-    for start in range(0, n, 5000):
-        broker.add("visits", rows[start : start + 5000])
+    for k, start in enumerate(range(0, n, 5000)):
+        where = () if which == "redis" else (k % 4,)
+        broker.add("visits", rows[start : start + 5000], *where)
     follow(broker.url("visits"), folder / "warm.aggro", idle=1.0, group="warm")  # compiles
     ratios = []
     for k in range(rounds):
@@ -166,7 +172,7 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     if given.what == "rate":
-        rate(given.which, given.count or (200_000 if given.which == "redis" else 25_000), given.rounds, given.batch)
+        rate(given.which, given.count or (200_000 if given.which == "redis" else 80_000), given.rounds, given.batch)
     elif given.what == "memory":
         memory(given.count or 2_000_000)
     else:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from aggro.interop.brokers.records import one_line
-from aggro.streams.tables.flatten import is_nested
 
+PLAIN = {str, int, float, bool, type(None)}  # cells that make one column, whatever the others are
 REFUSALS = (ValueError, TypeError, OverflowError)  # what a learner raises for a row that it cannot learn
 
 
@@ -47,7 +47,7 @@ def end_of_the_known(learner: Any, rows: Sequence[Row], start: int) -> int:
     columns = encoder.columns.keys()
     for k in range(start, len(rows)):
         record = rows[k].record
-        if not record.keys() <= columns or any(map(is_nested, record.values())):
+        if not record.keys() <= columns or not PLAIN.issuperset(map(type, record.values())):
             return k
     return len(rows)
 

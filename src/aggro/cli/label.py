@@ -19,7 +19,7 @@ import typer
 from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import JOURNAL, MODEL, Reads, Writes
+from aggro.cli.outputs import JOURNAL, LABELLED, MODEL, Reads, Writes
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:

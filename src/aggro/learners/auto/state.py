@@ -58,10 +58,10 @@ VOTE = Rule(
     state=VoteState,
     init=init,
     grow=grow,
-    look=not_compiled,
-    judge=not_compiled,
-    learn=not_compiled,
-    peek=not_compiled,
+    score=not_compiled,
+    loss_of=not_compiled,
+    update=not_compiled,
+    score_averaged=not_compiled,
     columns=lambda state: int(state.tally.classes.shape[0]),
 )
 

@@ -55,63 +55,69 @@ INSIDE: dict[str, Any] = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average":
 
 
 class ActiveLearner(Around):
-    """Ask for few labels: any classifier of this library behind a gate.
+    """Train any classifier with few labels: it asks only about the rows it is unsure of.
 
-    With f the score of a row (of several classes, the gap between the two best scores), its label is asked for with
-    the probability δ²/(δ² + f²), and only what was asked for is learned: each answer at once, and the first ``replay``
-    of them again and again, as long as there are no more.
+    Let f be the score of a row (with several classes, the gap between the two best scores). The learner asks for the
+    label with probability δ²/(δ² + f²), and learns only from rows it asked about. It learns each answer at once. It
+    also keeps the first ``replay`` answers, and retrains on them as more arrive.
 
-    Two ways to use it. With labels at hand, ``fit``, ``partial_fit`` and ``learn_chunk`` go over rows as if each label
-    had to be asked for. With a person or a laboratory that answers, ``query_one(x)`` says whether to ask, and
-    ``learn_one(x, y)`` takes the answer; or ``ask(id, x)`` and ``answer(id, y)``, where answers come late.
+    Use it in one of two ways. If you have all labels, ``fit``, ``partial_fit`` and ``learn_chunk`` go over the rows
+    as if each label had to be asked for. If a person or a laboratory answers, call ``query_one(x)`` to find out
+    whether to ask, and ``learn_one(x, y)`` with the answer. If answers come later, call ``ask(id, x)`` and then
+    ``answer(id, y)``.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        The learner inside, which is copied; None for a ``PAMOClassifier`` with 64 units of 2 pieces, α = 0.8, averaged.
-        Give a ``PAClassifier`` for text, and for other rows with many thousand features.
+        The learner to train; aggro copies it. None means a ``PAMOClassifier`` with 64 units of 2 pieces, α = 0.8,
+        averaged. Use a ``PAClassifier`` for text and for other rows with many thousand features.
     delta : float, default=None
-        δ: the smaller, the fewer labels. With ``target_rate`` it is where δ begins, and need not be given.
+        δ in the formulas of ``strategy``: a smaller value asks for fewer labels. With ``target_rate`` it is only
+        the initial value, and you can leave it out.
     strategy : {"sharp", "margin", "threshold", "random", "confidence"}, default="sharp"
-        Ask with the probability δ²/(δ² + f²); or δ/(δ + |f|); or where |f| ≤ δ; or, for comparison, with the
-        probability δ. "confidence" is as "sharp", with f in units of its deviation: for learners that know it,
-        which are ``CWClassifier``, ``AROWClassifier`` and ``SCWClassifier``.
+        How to decide whether to ask. "sharp": ask with probability δ²/(δ² + f²). "margin": with probability δ/(δ +
+        |f|). "threshold": if |f| ≤ δ. "random": with probability δ, for comparison. "confidence": like "sharp",
+        with f divided by its standard deviation; this needs a ``CWClassifier``, ``AROWClassifier`` or
+        ``SCWClassifier``.
     budget : int, default=None
-        The largest number of labels to ask for; None for no limit.
+        Maximum number of labels to ask for. None means no limit.
     target_rate : float, default=None
-        The share of the rows to ask about; δ then follows the stream, so that it is met from the first hundred rows
-        on. None for what ``delta`` gives or, where that is None too, for 0.1.
+        Share of the rows to ask about. δ then adapts to the stream, so that the rate is met after about a hundred
+        rows. None uses ``delta``, or a rate of 0.1 if that is None too.
     replay : int, default=2000
-        How many answered rows to keep and go over again: the learner inside is made anew from them, by 10 passes in
-        random order, whenever there are a seventh part more of them. Later answers are learned once each, as are all
-        with 0, and those of a learner that knew something before.
+        Number of answered rows to keep for retraining. Whenever there are a seventh more of them, the learner
+        inside is retrained from scratch, in 10 passes in random order. Later answers are learned once each. With 0,
+        or if the learner was already trained, all answers are learned once.
     waiting : int, default=1000
-        How many questions of ``ask`` may wait for their answers; the oldest goes if there is one more.
+        Maximum number of questions from ``ask`` that may wait for an answer. A further question replaces the
+        oldest.
     random_state : int, RandomState or Generator, default=None
-        Seeds the questions.
+        Seed for the random decisions whether to ask.
 
     Attributes
     ----------
     estimator_ : classifier
-        The learner inside; its counters are of its steps since it was made anew, several over each kept row.
+        The learner inside. Its counters cover its steps since it was last retrained, which visits each kept row
+        several times.
     n_seen_, n_queries_ : int
-        Rows that came, and rows that were asked about.
+        Rows seen, and rows asked about.
     n_updates_, n_mistakes_ : int
-        Answers that changed the model when they came, and answers that had been predicted wrongly just before.
+        Answers that changed the model when they arrived, and answers that the model had predicted wrongly just
+        before.
     n_kept_ : int
-        Answered rows that are kept to be gone over again.
+        Number of answered rows kept for retraining.
     query_rate_ : float
-        The share of the rows that was asked about.
+        Share of the rows that were asked about.
     delta_ : float
-        δ as it is now.
+        The current value of δ.
     progressive_error_ : float
-        The share of rows that would have been predicted wrongly when they came, as estimated from those asked about,
-        each counted 1/p times. It is of all rows or, with a ``budget``, of those that came before it was spent: no
-        label tells of later ones. NaN for the strategy "threshold", which says nothing of the rows it passes over.
+        Estimated share of rows that the model would have predicted wrongly when they arrived. Each row asked about
+        with probability p counts 1/p times. With a ``budget``, the estimate stops when the budget is spent, because
+        later rows have no labels. It is NaN for the strategy "threshold", which never asks about some rows.
     n_estimated_ : int
-        How many rows ``progressive_error_`` is of.
+        Number of rows that ``progressive_error_`` covers.
     classes_ : array
-        The classes known, sorted.
+        The classes known so far, sorted.
 
     Examples
     --------

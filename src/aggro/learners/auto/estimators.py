@@ -72,17 +72,17 @@ class AutoClassifier(Auto, Classifier):
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds candidates that start at random and have no seed of their own, and the order of the rows with
-        ``shuffle``; both are always the same without it.
+        Seeds candidates that start at random and have no seed of their own, and the order of the rows with ``shuffle``;
+        both are always the same without it.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
@@ -231,14 +231,14 @@ class AutoRegressor(Auto, Regressor):
     shuffle : bool or "auto", default="auto"
         Whether that first pass goes over the rows in random order; "auto" is True.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds candidates that start at random and have no seed of their own, and the order of the rows with
-        ``shuffle``; both are always the same without it.
+        Seeds candidates that start at random and have no seed of their own, and the order of the rows with ``shuffle``;
+        both are always the same without it.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------

@@ -66,61 +66,66 @@ class GradientDescent(LinearClassifier):
 class FOGDClassifier(GradientDescent):
     """Fourier online gradient descent: a kernel classifier by random cosines and sines.
 
-    Rows become D features whose products are near to those of the RBF kernel, the same for all rows and drawn
-    beforehand, and a linear model of them takes steps of size η for rows with a hinge loss. Time and memory do not grow
-    with the rows.
+    aggro maps each row to D features whose inner products approximate the RBF kernel. The frequencies are drawn at
+    the start and stay the same. A linear model on these features takes a step of size η for each row with a hinge
+    loss. Time and memory do not grow with the number of rows.
 
     Parameters
     ----------
     n_components : int, default=400
-        How many features D; the error of a kernel value is about 1/√D.
+        Number of features D. The error of a kernel value is about 1/√D.
     gamma : float or "auto", default="auto"
-        γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": several around 1 over
-        the mean of ‖x‖² in the first 32 rows.
+        γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" tries several values around 1/mean(‖x‖²) of the
+        first 32 rows.
     eta : float, "auto" or list of float, default="auto"
-        The size η of a step. With "auto" eight values from 0.01 to 32 learn side by side, and the one with the
-        fewest progressive mistakes predicts. A list is a grid of one's own.
+        Step size η. Give a list to train several values in parallel in one pass and predict with the one that has made
+        the fewest mistakes so far. "auto" tries eight values from 0.01 to 32.
     margin : float, default=1.0
-        The margin that a row must have to be passed over.
+        Margin below which a row has a loss.
     fit_intercept : bool, default=False
-        Whether to learn an intercept, as a constant feature 1; the published learner has none.
+        Whether to learn an intercept, the weight of a constant feature 1. The published algorithm has none.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
-        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+        Whether to predict with the mean of all iterates instead of the last. "auto" compares the last iterate with a
+        mean that weighs iterate t by t, and predicts with the one that has had the lower error recently.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, before they are mapped: see :class:`PAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Rows are scaled
+        before they are mapped.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto" is True.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale η, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale η. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the frequencies, and the order of the rows with ``shuffle``; without it both are always the same.
+        Seed for the random frequencies and for shuffling the rows. With None, both are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights of the features that rows are mapped to: one row for two classes, else one a class; and intercepts.
+        Weights of the mapped features, one row for two classes, otherwise one row per class; and intercepts.
     classes_ : array
         The classes, sorted.
     eta_ : float
-        The η that predicts; ``grid_`` lists all, as ``C``.
+        The value of η that makes the predictions. ``grid_`` lists all values, as ``C``.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -178,60 +183,66 @@ class FOGDClassifier(GradientDescent):
 class NOGDClassifier(GradientDescent):
     """Nyström online gradient descent: a kernel classifier by kernel values with some rows.
 
-    The first rows that differ are landmarks. A row's features are its kernel values with them, made orthonormal, and a
-    linear model of them takes steps of size η for rows with a hinge loss. Time and memory do not grow with the rows.
+    The first distinct rows become landmarks. The features of a row are its kernel values with the landmarks,
+    orthonormalised. A linear model on these features takes a step of size η for each row with a hinge loss. Time and
+    memory do not grow with the number of rows.
 
     Parameters
     ----------
     n_components : int, default=100
-        How many landmarks B; a row costs B² multiplications.
+        Number of landmarks B. Each row costs B² multiplications.
     gamma : float or "auto", default="auto"
-        γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": 1 over the mean of ‖x‖²
-        in the first 32 rows, which are no landmarks then; nor are they if rows are scaled.
+        γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" is 1/mean(‖x‖²) of the first 32 rows. With
+        "auto", or with ``scale``, landmarks are chosen only after these rows.
     eta : float, "auto" or list of float, default="auto"
-        The size η of a step. With "auto" eight values from 0.01 to 32 learn side by side, and the one with the
-        fewest progressive mistakes predicts. A list is a grid of one's own.
+        Step size η. Give a list to train several values in parallel in one pass and predict with the one that has made
+        the fewest mistakes so far. "auto" tries eight values from 0.01 to 32.
     margin : float, default=1.0
-        The margin that a row must have to be passed over.
+        Margin below which a row has a loss.
     fit_intercept : bool, default=False
-        Whether to learn an intercept, as a constant feature 1; the published learner has none.
+        Whether to learn an intercept, the weight of a constant feature 1. The published algorithm has none.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
-        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+        Whether to predict with the mean of all iterates instead of the last. "auto" compares the last iterate with a
+        mean that weighs iterate t by t, and predicts with the one that has had the lower error recently.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, before they are mapped: see :class:`PAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Rows are scaled
+        before they are mapped.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto" is True.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale η, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale η. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights of the features that rows are mapped to: one row for two classes, else one a class; and intercepts.
+        Weights of the mapped features, one row for two classes, otherwise one row per class; and intercepts.
     classes_ : array
         The classes, sorted.
     eta_ : float
-        The η that predicts; ``grid_`` lists all, as ``C``.
+        The value of η that makes the predictions. ``grid_`` lists all values, as ``C``.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

@@ -35,60 +35,65 @@ ALL_THREE: dict[str, Constraint] = {
 
 
 class Perceptron(FirstOrder):
-    """The perceptron, and its average.
+    """The perceptron, averaged by default.
 
-    A row that is predicted wrongly, y w·x ≤ 0, moves w by y x; others leave it alone. On rows of norm up to R that can
-    be separated with margin γ it makes at most (R/γ)² mistakes. Several classes are learned one against the rest. A
-    weight on a row multiplies its move.
+    A row that is predicted wrongly, y w·x ≤ 0, changes w by y x; other rows change nothing. If a margin γ separates
+    the classes and rows have norm at most R, the perceptron makes at most (R/γ)² mistakes. Several classes are
+    learned one-vs-rest. A weight on a row multiplies its update.
 
     Parameters
     ----------
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
-        How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. None leaves rows as
+        they are.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=True
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they weigh rows, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They multiply the weights of the rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -151,64 +156,70 @@ class Perceptron(FirstOrder):
 class ALMAClassifier(FirstOrder):
     """The approximate large margin algorithm, for the Euclidean norm (ALMA₂).
 
-    With x̂ = x/‖x‖, the k-th correction is made at a row with y w·x̂ ≤ (1 − α)B/√k: w moves by (C/√k) y x̂, and is
-    divided by its norm if that is above 1. On rows that can be separated, w comes to have at least 1 − α times the
-    largest margin there is. Several classes are learned one against the rest, each with its own k.
+    With x̂ = x/‖x‖, the k-th correction happens at a row with y w·x̂ ≤ (1 − α)B/√k. It adds (C/√k) y x̂ to w, and
+    divides w by its norm if that is above 1. If the classes are separable, w converges to a margin of at least 1 − α
+    times the largest possible one. Several classes are learned one-vs-rest, each with its own k.
 
     Parameters
     ----------
     alpha : float, default=0.9
-        How far from the largest margin w may end, above 0 and up to 1. A small one needs more corrections.
+        How far the margin of w may end below the largest possible margin, above 0 and up to 1. A smaller value
+        needs more corrections.
     B : float, default=None
-        The margin that is asked for at the first correction is (1 − α)B. None: √8/α, as the paper's theorem has it.
+        The first correction is made at margins up to (1 − α)B. None means √8/α, as in the theorem of the paper.
     C : float, default=√2
-        The length of the first move; a weight on the row scales it.
+        Length of the first correction. A weight on the row scales it.
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
-        How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. None leaves rows as
+        they are.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=True
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they weigh rows, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They multiply the weights of the rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -278,60 +289,66 @@ class ALMAClassifier(FirstOrder):
 class ROMMAClassifier(FirstOrder):
     """The relaxed online maximum margin algorithm (ROMMA), and its aggressive form.
 
-    At a row that is predicted wrongly, w becomes the shortest vector w′ that is right about this row, y w′·x ≥ 1, and
-    in the half-space w′·w ≥ ‖w‖², which stands for all rows before. With ``aggressive``, so it does at every row with
-    y w·x < 1. Several classes are learned one against the rest. Weights on rows, but for 0, change nothing.
+    At a row that is predicted wrongly, w becomes the shortest vector w′ that satisfies two conditions: it predicts
+    this row correctly, y w′·x ≥ 1, and it lies in the half-space w′·w ≥ ‖w‖², which stands for all earlier rows. With
+    ``aggressive`` the same happens at every row with y w·x < 1. Several classes are learned one-vs-rest. Weights on
+    rows have no effect, except that rows of weight 0 are skipped.
 
     Parameters
     ----------
     aggressive : bool, default=False
-        Whether rows that are predicted rightly, but with y w·x < 1, are learned too.
+        Whether to learn rows that are predicted correctly but have y w·x < 1, too.
     scale : {"auto", "standard", "rms"}, bool or None, default="auto"
-        How features are scaled on the way, by what is known of them so far; None leaves rows as they are.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. None leaves rows as
+        they are.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=True
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they weigh rows, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They multiply the weights of the rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

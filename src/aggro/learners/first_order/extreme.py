@@ -42,52 +42,55 @@ SETTLED = 256  # rows after which the features that most rows have got their ran
 class OSELMClassifier(Classifier):
     """Online sequential extreme learning machine: a random hidden layer, and exact least squares on it.
 
-    A row x, standardised, becomes h_i = 1/(1 + exp(−(a_i·x/√m + b_i))), m the number of its entries, with random a_i
-    and b_i that never learn; the scores are β_c·h. β is, after each row, the solution of ridge regression on all rows
-    so far with targets ±1. Several classes share the layer. A row costs the square of the number of units.
+    A standardised row x becomes h_i = 1/(1 + exp(−(a_i·x/√m + b_i))), where m is the number of its entries. The
+    random a_i and b_i stay fixed. The scores are β_c·h. After each row, β is the solution of ridge regression on all
+    rows so far with targets ±1. All classes share the hidden layer. Each row costs the square of the number of hidden
+    units.
 
     Parameters
     ----------
     n_hidden : int, default=100
-        Hidden units.
+        Number of hidden units.
     activation : {"sigmoid", "rbf"}, default="sigmoid"
-        The hidden values: as above, or exp(−γ‖x − a_i‖²/M), M the number of features.
+        The hidden values: "sigmoid" as above, or "rbf", exp(−γ‖x − a_i‖²/M), where M is the number of features.
     gamma : float, default=1.0
-        Multiplies a and b, or the squared distances.
+        Multiplies a and b ("sigmoid") or the squared distances ("rbf").
     ridge : float, default=0.01
-        The λ of the ridge regression.
+        Penalty λ of the ridge regression.
     scale : bool, default=True
-        Whether features are standardised by their means and deviations so far.
+        Whether to standardise features with the means and standard deviations so far.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. One is exact; more count each row more often against ``ridge``.
+        Number of passes over the data in ``fit``. One pass is exact. Further passes count each row again, which
+        weakens ``ridge``.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they weigh rows, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They multiply the weights of the rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the hidden layer, and the order of the rows with ``shuffle``.
+        Seed for the hidden layer and for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     weights_ : array
-        β: (1, n_hidden) for two classes, else (n_classes, n_hidden).
+        β, (1, n_hidden) for two classes, otherwise (n_classes, n_hidden).
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen and learned, rows predicted wrongly before they were learned.
+        Rows seen, rows learned (all of them), and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss (the squared error) and mistakes at each power of two of rows.
+        Progressive mean squared error and number of mistakes, at each power of two of rows.
 
     Examples
     --------

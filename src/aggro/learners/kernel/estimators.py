@@ -60,97 +60,103 @@ class KernelClassifier(KernelLearner, Classifier):
 class KernelPAClassifier(KernelClassifier):
     """Passive-aggressive classifier with a kernel.
 
-    For each row, with q = k(x, x) (+ 1 with an intercept) and ℓ = [m − y f]₊, the row becomes a support vector with
-    the coefficient τ y, where τ is that of :class:`PAClassifier`:
+    A row with a loss becomes a support vector with the coefficient τ y. With q = k(x, x) (+ 1 with an intercept) and
+    the loss ℓ = [m − y f]₊, the step τ is
 
-    - ``step="pa"``: τ = ℓ/q, the row is right after the step;
-    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa"``: τ = ℓ/q; afterwards the row has the margin m;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
-    - ``step="ls"``: τ = (m − y f)/(q + 1/(2C)), least squares, no hinge.
+    - ``step="ls"``: τ = (m − y f)/(q + 1/(2C)), least squares without a hinge.
 
-    A row with ℓ = 0 changes nothing. Several classes are learned one against the rest and share the support vectors.
+    A row without loss changes nothing. Several classes are learned one-vs-rest and share the support vectors.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness: the largest coefficient of a row (``pa1``), or how little is forgiven (``pa2``, ``ls``).
-        ``pa`` has no C.
+        Aggressiveness: the largest coefficient of a row (``pa1``), or the inverse penalty on large coefficients
+        (``pa2``, ``ls``). ``pa`` does not use it.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), or x·z/(‖x‖‖z‖). A function takes two matrices of
-        rows and gives the kernel of each row with each. With "precomputed" the rows are those of the kernel matrix, and
-        the t-th row that is learned has its own value in column t (from 0, and again from 0 after the last).
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), or x·z/(‖x‖‖z‖). A function takes
+        two matrices of rows and returns the kernel of each row of one with each row of the other. With
+        "precomputed", pass rows of the kernel matrix: the t-th row learned has its kernel value with itself in
+        column t (counted from 0, and again from 0 after the last column).
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid. With rbf, the γ of a list learn side by side, and the one with the fewest mistakes
-        so far predicts (see ``gamma_``). "auto" is such a list, ¼, 1, 4 and 16 times 2/D̄, where D̄ is the mean squared
-        distance among the first rows; for poly and sigmoid, in mini-batches, and with ``budget_policy="project"`` it is
-        1/‖x‖² of the first row.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel
+        and predicts with the one that has made the fewest mistakes so far (``gamma_``). "auto" tries ¼, 1, 4 and 16
+        times 2/D̄ for rbf, where D̄ is the mean squared distance among the first rows. It takes 1/‖x‖² of the first
+        row for poly and sigmoid, in mini-batches, and with ``budget_policy="project"``.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+        How large the coefficient τ of a row is: one of the formulas above.
     margin : float, default=1.0
-        The margin m that a row must have to be passed over.
+        Margin m below which a row has a loss and changes the model.
     batch_size : int, default=1
-        How many rows are learned at once, by the exact solution of their common problem; not for ``pa``, nor with a
-        budget. Rows of an incomplete group wait: ``fit`` learns them at its end, elsewhere ``flush`` does.
+        Number of rows to learn at once, by solving their joint problem exactly. Not available for ``pa`` or with a
+        budget. Rows of an incomplete mini-batch wait: ``fit`` learns them at its end, and ``flush`` learns them at any
+        time.
     window : {"disjoint", "sliding"}, default="disjoint"
-        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size`` rows, at every
-        row.
+        How mini-batches are formed if ``batch_size`` is above 1. "disjoint": each row is in one mini-batch. "sliding":
+        each row forms a mini-batch with the ``batch_size`` − 1 rows before it.
     budget : int, default=None
-        The largest number of support vectors; None for as many as there are.
+        Maximum number of support vectors. None means no limit.
     budget_policy : {"oldest", "random", "smallest", "project", "merge"}, default="merge"
-        What makes room where the budget is full: see the page on budgets.
+        How to make room when the budget is full: remove the oldest support vector, a random one or the one with the
+        smallest coefficient; project it onto the others; or merge two into one.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and goes back to the
-        last as long as that has clearly made fewer mistakes lately. What a budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and
+        returns to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors
+        that a budget removes.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted; support vectors stay as they were
-        learned. "standard": subtract the mean, divide by the standard deviation. "rms": divide by the root mean square
-        of the values that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. Not with "precomputed", which has no features.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
-        three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. A row that is learned again becomes another support vector. "auto"
+        makes up to three passes while they help, and a single pass over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
+        Seed for shuffling the rows and for the budget policy "random".
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -223,78 +229,92 @@ class KernelPAClassifier(KernelClassifier):
 class KernelPARegressor(KernelLearner, Regressor):
     """Passive-aggressive regression with a kernel.
 
-    For each row, with q = k(x, x) (+ 1 with an intercept) and ℓ = [|y − f| − ε]₊, the row becomes a support vector
-    with the coefficient τ sign(y − f), where τ is that of :class:`PARegressor`:
+    A row with a loss becomes a support vector with the coefficient τ sign(y − f). With q = k(x, x) (+ 1 with an
+    intercept) and the loss ℓ = [|y − f| − ε]₊, the step τ is
 
-    - ``step="pa"``: τ = ℓ/q, the row is within ε after the step;
-    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa"``: τ = ℓ/q; afterwards the error is ε;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
-    - ``step="ls"``: τ = |y − f|/(q + 1/(2C)), least squares, ε unused.
+    - ``step="ls"``: τ = |y − f|/(q + 1/(2C)), least squares without ε.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness, as in :class:`KernelPAClassifier`.
+        Aggressiveness: the largest coefficient of a row (``pa1``), or the inverse penalty on large coefficients
+        (``pa2``, ``ls``). ``pa`` does not use it.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), x·z/(‖x‖‖z‖), or rows of a precomputed
+        kernel matrix. A function takes two matrices of rows and returns the kernel of each row of one with each row of
+        the other.
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the least loss so far
-        predicts, squared for ``pa2`` and ``ls``.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel
+        and predicts with the one that has the lowest loss so far (``gamma_``), squared for ``pa2`` and ``ls``.
+        "auto" tries ¼, 1, 4 and 16 times 2/D̄ for rbf, where D̄ is the mean squared distance among the first rows.
+        It takes 1/‖x‖² of the first row for poly and sigmoid, in mini-batches, and with
+        ``budget_policy="project"``.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     step : {"pa", "pa1", "pa2", "ls"}, default="pa1"
-        The step, as above.
+        How large the coefficient τ of a row is: one of the formulas above.
     epsilon : float, default=0.1
-        Errors up to this size are passed over.
+        Errors up to this size cause no update.
     batch_size : int, default=1
-        How many rows are learned at once, by the exact solution of their common problem; not for ``pa``, nor with a
-        budget. Rows of an incomplete group wait: ``fit`` learns them at its end, elsewhere ``flush`` does.
+        Number of rows to learn at once, by solving their joint problem exactly. Not available for ``pa`` or with a
+        budget. Rows of an incomplete mini-batch wait: ``fit`` learns them at its end, and ``flush`` learns them at any
+        time.
     window : {"disjoint", "sliding"}, default="disjoint"
-        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size`` rows, at every
-        row.
+        How mini-batches are formed if ``batch_size`` is above 1. "disjoint": each row is in one mini-batch. "sliding":
+        each row forms a mini-batch with the ``batch_size`` − 1 rows before it.
     budget : int, default=None
-        The largest number of support vectors; None for as many as there are.
+        Maximum number of support vectors. None means no limit.
     budget_policy : {"oldest", "random", "smallest", "project", "merge"}, default="merge"
-        What makes room where the budget is full: see the page on budgets.
+        How to make room when the budget is full: remove the oldest support vector, a random one or the one with the
+        smallest coefficient; project it onto the others; or merge two into one.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last, as in :class:`KernelPAClassifier`.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and
+        returns to the last iterate while that clearly has a lower loss. The mean also loses the support vectors
+        that a budget removes.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`. Targets are scaled too, so that C and ``epsilon``
-        are in units of their standard deviation; predictions and coefficients are in units as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the
+        mean and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values.
+        "auto" uses "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones.
+        Targets are scaled too, so C and ``epsilon`` are in standard deviations of the target. Predictions and
+        coefficients are in the original units.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector. "auto": up to
-        three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. A row that is learned again becomes another support vector. "auto"
+        makes up to three passes while they help, and a single pass over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
+        Seed for shuffling the rows and for the budget policy "random".
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_, intercept_ : array
-        Their coefficients (1, n_support), and the intercept (1,).
+        Coefficients of the support vectors (1, n_support), and the intercept (1,).
     n_seen_, n_updates_ : int
-        Rows seen and rows that were learned from.
+        Rows seen, and rows that were learned from.
     history_ : structured array
-        Progressive mean loss at each power of two of rows.
+        Progressive mean loss, at each power of two of rows.
 
     Examples
     --------

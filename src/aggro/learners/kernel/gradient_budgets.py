@@ -27,76 +27,87 @@ from aggro.learners.shared.params import Choice, Constraint, Number
 class BPASClassifier(BudgetedLearner):
     """Budgeted passive-aggressive classifier, simple (BPA-S).
 
-    For each row with q = k(x, x) and ℓ = [1 − y f]₊ > 0, the step is that of PA-I, τ = min(C, ℓ/q). As long as there is
-    room, the row becomes a support vector with the coefficient τ y. In a full set it takes the place of another one, r,
-    with the coefficient
+    For each row with a loss ℓ = [1 − y f]₊ > 0, the step is that of PA-I: τ = min(C, ℓ/q) with q = k(x, x). Until the
+    budget is full, the row becomes a support vector with the coefficient τ y. After that it replaces a support vector
+    r, and gets the coefficient
 
         α_r k(x_r, x)/q + τ y,
 
-    which solves the passive-aggressive problem over this one coefficient. The r that makes the least of it goes: the
-    one with the least α_r²(k(x_r, x_r) − k(x_r, x)²/q). Several classes are learned one against the rest, and the sum
-    over the classes decides.
+    which solves the passive-aggressive problem for this one coefficient. It replaces the r with the lowest objective,
+    the one with the smallest α_r²(k(x_r, x_r) − k(x_r, x)²/q). Several classes are learned one-vs-rest; the sum over
+    the classes decides which r that is.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness: the largest step of a row.
+        Aggressiveness: the largest step for one row.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), x·z/(‖x‖‖z‖), or rows of a precomputed
+        kernel matrix. A function takes two matrices of rows and returns the kernel of each row of one with each row of
+        the other.
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the fewest mistakes so
-        far predicts.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel and
+        predicts with the one that has made the fewest mistakes so far (``gamma_``). "auto" tries ¼, 1, 4 and 16 times
+        2/D̄ for rbf, where D̄ is the mean squared distance among the first rows, and takes 1/‖x‖² of the first row for
+        poly and sigmoid.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -155,82 +166,94 @@ class BPASClassifier(BudgetedLearner):
 class BOGDClassifier(BudgetedLearner):
     """Bounded online gradient descent with a kernel (BOGD, BOGD++).
 
-    At every row all coefficients are multiplied by 1 − ηλ. A row with y f < 1 becomes a support vector with the
-    coefficient η y. In a full set one of the others, which is drawn, gives way:
+    Each row multiplies all coefficients by 1 − ηλ. A row with y f < 1 becomes a support vector with the coefficient η
+    y. If the budget is full, it replaces a support vector drawn at random:
 
-    - ``sampling="uniform"`` (BOGD): all have the same chance, and the others are multiplied by B/(B − 1);
-    - ``sampling="weighted"`` (BOGD++): i stays with a chance in proportion to |α_i|√k(x_i, x_i), at most 1, and is
-      divided by it.
+    - ``sampling="uniform"`` (BOGD): all have the same chance, and the remaining coefficients are multiplied by B/(B −
+      1);
+    - ``sampling="weighted"`` (BOGD++): support vector i stays with a probability proportional to |α_i|√k(x_i, x_i),
+      at most 1, and its coefficient is divided by that probability.
 
-    So the function is the same in the mean. Then coefficients are cut at ± ``bound`` η. Several classes are learned one
-    against the rest; |α_i| is then the sum over the classes.
+    Either way the expected function stays the same. Then coefficients are clipped to ± ``bound`` η. Several classes
+    are learned one-vs-rest; |α_i| is then the sum over the classes.
 
     Parameters
     ----------
     eta : float, default=0.2
-        The step η.
+        Step size η.
     lam : float, default=1e-6
-        How strongly all coefficients shrink, λ; ηλ must be below 1.
+        λ, the rate at which all coefficients shrink. ηλ must be below 1.
     bound : float, default=10.0
-        The largest coefficient, in steps: γ of the paper, which is not that of the kernel.
+        Largest coefficient, in units of η. The paper calls it γ; it is not the γ of the kernel.
     sampling : {"uniform", "weighted"}, default="uniform"
-        How the one that gives way is drawn, as above.
+        How to draw the support vector to remove: one of the schemes above.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), x·z/(‖x‖‖z‖), or rows of a precomputed
+        kernel matrix. A function takes two matrices of rows and returns the kernel of each row of one with each row of
+        the other.
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the fewest mistakes so
-        far predicts.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel and
+        predicts with the one that has made the fewest mistakes so far (``gamma_``). "auto" tries ¼, 1, 4 and 16 times
+        2/D̄ for rbf, where D̄ is the mean squared distance among the first rows, and takes 1/‖x‖² of the first row for
+        poly and sigmoid.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale η, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale η. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and which support vectors give way.
+        Seed for shuffling the rows and for choosing which support vector to remove.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -315,79 +338,90 @@ class BOGDClassifier(BudgetedLearner):
 class BSGDClassifier(BudgetedLearner):
     """Budgeted stochastic gradient descent for support vector machines (BSGD).
 
-    The steps are those of Pegasos, for the objective λ/2‖w‖² + the mean hinge loss: at row t all coefficients are
-    multiplied by 1 − 1/t, and a row with y f < 1 becomes a support vector with the coefficient y/(λt). If they are more
-    than the budget then,
+    The steps are those of Pegasos for the objective λ/2‖w‖² + mean hinge loss. Row t multiplies all coefficients by 1
+    − 1/t, and a row with y f < 1 becomes a support vector with the coefficient y/(λt). If that exceeds the budget,
 
-    - ``budget_policy="remove"``: the one with the smallest part goes, the least Σ_c α_ic² k(x_i, x_i);
-    - ``budget_policy="project"``: the one that the others can best stand in for goes, and its part is projected onto
-      them;
-    - ``budget_policy="merge"``: the smallest and another become one row between them.
+    - ``budget_policy="remove"`` removes the support vector that contributes least, with the smallest Σ_c α_ic² k(x_i,
+      x_i);
+    - ``budget_policy="project"`` removes the one that the others replace best, and projects it onto them;
+    - ``budget_policy="merge"`` merges the smallest one and another into a row between them.
 
-    Several classes are learned one against the rest and share the support vectors.
+    Several classes are learned one-vs-rest and share the support vectors.
 
     Parameters
     ----------
     lam : float, default=1e-4
-        The weight λ of ‖w‖²/2 in the objective.
+        λ, the weight of ‖w‖²/2 in the objective.
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), x·z/(‖x‖‖z‖), or rows of a precomputed
+        kernel matrix. A function takes two matrices of rows and returns the kernel of each row of one with each row of
+        the other.
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the fewest mistakes so
-        far predicts. With ``budget_policy="project"`` there is one, for "auto" 1/‖x‖² of the first row.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel
+        and predicts with the one that has made the fewest mistakes so far (``gamma_``). "auto" tries ¼, 1, 4 and 16
+        times 2/D̄ for rbf, where D̄ is the mean squared distance among the first rows. It takes 1/‖x‖² of the first
+        row for poly and sigmoid, and with ``budget_policy="project"``.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     budget_policy : {"merge", "project", "remove"}, default="merge"
-        What is done when there is one too many, as above. "merge" needs one of the named kernels.
+        How to make room when there is one support vector too many: one of the policies above. "merge" needs one of
+        the named kernels.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale 1/λ of a row, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale the step 1/(λt) of their rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

@@ -26,69 +26,80 @@ INNER = ("linear", "poly", "rbf", "cosine", "precomputed")
 
 
 class RandomizedBudgetPerceptron(BudgetedLearner):
-    """Kernel perceptron that lets go of any support vector when its budget is full (RBP).
+    """Kernel perceptron that replaces a random support vector when its budget is full (RBP).
 
-    A row with y f ≤ 0 becomes a support vector with the coefficient y. In a full set it takes the place of another one,
-    each with the same chance. Several classes are learned one against the rest and share the support vectors.
+    A row with y f ≤ 0 becomes a support vector with the coefficient y. When the budget is full, it replaces a support
+    vector drawn uniformly at random. Several classes are learned one-vs-rest and share the support vectors.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), x·z/(‖x‖‖z‖), or rows of a precomputed
+        kernel matrix. A function takes two matrices of rows and returns the kernel of each row of one with each row of
+        the other.
     gamma : float, list of floats or "auto", default="auto"
-        γ of rbf, poly and sigmoid, as in :class:`KernelPAClassifier`; of several, the one with the fewest mistakes so
-        far predicts.
+        γ of the rbf, poly and sigmoid kernels. With rbf you can give a list: aggro trains all values in parallel and
+        predicts with the one that has made the fewest mistakes so far (``gamma_``). "auto" tries ¼, 1, 4 and 16 times
+        2/D̄ for rbf, where D̄ is the mean squared distance among the first rows, and takes 1/‖x‖² of the first row for
+        poly and sigmoid.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale the coefficients of their rows, and the decision is that of least cost by the
-        probabilities; "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale the coefficients of their rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and which support vectors give way.
+        Seed for shuffling the rows and for choosing which support vector to remove.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -147,74 +158,81 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
 class Forgetron(BudgetedLearner):
     """Kernel perceptron that forgets its oldest support vector, after shrinking it (self-tuned Forgetron).
 
-    A row with y f ≤ 0 becomes a support vector with the coefficient y. If they are more than the budget then, all
-    coefficients are multiplied by φ, and the oldest goes. With σ = |α_r| and μ = sign(α_r) f(x_r) of the oldest, φ ≤ 1
-    is the largest number for which the sum of
+    A row with y f ≤ 0 becomes a support vector with the coefficient y. If that exceeds the budget, all coefficients
+    are multiplied by φ, and the oldest support vector r is removed. With σ = |α_r| and μ = sign(α_r) f(x_r), φ ≤ 1 is
+    the largest number for which the sum of
 
         Ψ = (σφ)² + 2σφ(1 − φμ)
 
-    over all removals stays within 15/32 of the number of mistakes. For k(x, x) ≤ 1 and B ≥ 83 the number of mistakes is
-    at most 2‖g‖² + 4Σℓ(g) for any g with ‖g‖ ≤ ¼√((B + 1)/ln(B + 1)). Several classes are learned one against the rest;
-    both sums are then over all classes, and φ is the same for all.
+    over all removals is at most 15/32 of the number of mistakes. If k(x, x) ≤ 1 and B ≥ 83, the number of mistakes is
+    at most 2‖g‖² + 4Σℓ(g) for any g with ‖g‖ ≤ ¼√((B + 1)/ln(B + 1)). Several classes are learned one-vs-rest; both
+    sums then run over all classes, and φ is the same for all.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear", "sigmoid", "cosine"}, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, tanh(γ x·z + c₀), or x·z/(‖x‖‖z‖).
     gamma : float or "auto", default="auto"
-        γ of rbf, poly and sigmoid. "auto": 2/D̄ with the mean squared distance D̄ among the first rows; for poly and
-        sigmoid 1/‖x‖² of the first row.
+        γ of the rbf, poly and sigmoid kernels. "auto" is 2/D̄ for rbf, where D̄ is the mean squared distance among
+        the first rows, and 1/‖x‖² of the first row for poly and sigmoid.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale the coefficients of their rows, and the decision is that of least cost by the
-        probabilities; "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale the coefficients of their rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -286,77 +304,86 @@ class Forgetron(BudgetedLearner):
 class Projectron(BudgetedLearner):
     """Kernel perceptron that projects rows onto its support vectors (Projectron, Projectron++).
 
-    For a row with y f ≤ 0, let P be the projection of φ(x) onto the span of the support vectors and ‖δ‖ its distance
-    from it. If ‖δ‖ > η and there is room, the row becomes a support vector with the coefficient y. Else f moves by y P,
-    which changes the coefficients that there are. With ``plus`` (Projectron++) a row with 0 < y f < 1 and loss
-    ℓ = 1 − y f above ‖δ‖/η moves f by y τ P, with
+    For a row with y f ≤ 0, let P be the projection of φ(x) onto the span of the support vectors, and ‖δ‖ its distance
+    from that span. If ‖δ‖ > η and the budget is not full, the row becomes a support vector with the coefficient y.
+    Otherwise f changes by y P, which only changes existing coefficients. With ``plus`` (Projectron++), a row with 0 <
+    y f < 1 whose loss ℓ = 1 − y f is above ‖δ‖/η changes f by y τ P, where
 
         τ = min(ℓ/‖P‖², 2(ℓ − ‖δ‖/η)/‖P‖², 1).
 
-    Even without a budget the support vectors of a bounded stream are finitely many, if η > 0. Several classes are
-    learned one against the rest and share the support vectors.
+    If η > 0, a bounded stream has finitely many support vectors even without a budget. Several classes are learned
+    one-vs-rest and share the support vectors.
 
     Parameters
     ----------
     eta : float, default=0.1
-        η, how far from the others' span a row must be to become a support vector. 0: all do, as long as there is room.
+        Minimum distance η from the span of the support vectors at which a row becomes one itself. With 0 every such
+        row does, until the budget is full.
     plus : bool, default=False
-        Learn from rows within the margin, too: Projectron++. Not with ``eta=0``.
+        Whether to learn from rows within the margin too (Projectron++). Not available with ``eta=0``.
     kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, x·z/(‖x‖‖z‖), or rows of a precomputed kernel matrix.
+        A function takes two matrices of rows and returns the kernel of each row of one with each row of the other.
     gamma : float or "auto", default="auto"
-        γ of rbf and poly. "auto": 1/‖x‖² of the first row.
+        γ of the rbf and poly kernels. "auto" is 1/‖x‖² of the first row.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly and sigmoid.
+        Constant c₀ of the poly and sigmoid kernels.
     budget : int, default=100
-        The largest number of support vectors B.
+        Maximum number of support vectors, B.
     fit_intercept : bool or "auto", default="auto"
-        Whether to learn an intercept, as a constant 1 in the kernel; "auto" for linear, poly and cosine.
+        Whether to learn an intercept, by adding a constant 1 to the kernel. "auto" means yes for linear, poly and
+        cosine.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates instead of the last, as in :class:`KernelPAClassifier`. The papers do not:
-        False. What the budget lets go of is lost to the mean, too.
+        Whether to predict with the mean of all iterates instead of the last. "auto" weighs iterate t by t, and returns
+        to the last iterate while that clearly makes fewer mistakes. The mean also loses the support vectors that the
+        budget removes. Use False to follow the paper, which predicts with the last iterate.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, as in :class:`KernelPAClassifier`.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. Support vectors keep
+        the scale of the row at which they were learned. Not available with a "precomputed" kernel.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": up to three as long as they help, one over many rows.
+        Number of passes over the data in ``fit``. "auto" makes up to three passes while they help, and a single pass
+        over many rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": yes.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale the coefficients of their rows, and the decision is that of least cost by the
-        probabilities; "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale the coefficients of their rows. Predictions take the class with the lowest
+        expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features), as they were learned: scaled, with ``scale``.
+        The support vectors (n_support, n_features), scaled as they were when they were learned.
     support_ : array
-        How many rows had been seen before each of them; with "precomputed", their columns.
+        Number of rows seen before each support vector. With a "precomputed" kernel, the columns of the support vectors.
     gamma_ : float
-        The γ that predicts.
+        The value of γ that makes the predictions.
     dual_coef_ : array
-        Their coefficients, (1, n_support) for two classes, else (n_classes, n_support).
+        Coefficients of the support vectors, (1, n_support) for two classes, otherwise (n_classes, n_support).
     intercept_ : array
-        The intercepts, one for each row of ``dual_coef_``.
+        Intercepts, one for each row of ``dual_coef_``.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that were learned from, rows predicted wrongly before they were learned.
+        Rows seen, rows that were learned from, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean hinge loss and mistakes at each power of two of rows.
+        Progressive mean hinge loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

@@ -32,84 +32,86 @@ NAMED = ("linear", "poly", "rbf", "cosine")
 
 
 class KernelPAUniclass(KernelLearner, Detector):
-    """Passive-aggressive uniclass with a kernel, as an outlier detector.
+    """Passive-aggressive outlier detector with a kernel (uniclass): a ball around the usual rows.
 
-    For each row at distance d from the centre c = Σ α_i φ(x_i), d² = k(x, x) − 2Σ α_i k(x_i, x) + ‖c‖², with
-    ℓ = [d − ε]₊, the centre moves by τ(φ(x) − c)/d, where
+    The centre is c = Σ α_i φ(x_i). A row at distance d from it, d² = k(x, x) − 2Σ α_i k(x_i, x) + ‖c‖², has the loss
+    ℓ = [d − ε]₊ and moves the centre by τ(φ(x) − c)/d, where
 
-    - ``step="pa"``: τ = ℓ, the row is inside after the step;
-    - ``step="pa1"``: τ = min(C, ℓ), at most C a row;
+    - ``step="pa"``: τ = ℓ; afterwards the row is inside;
+    - ``step="pa1"``: τ = min(C, ℓ), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(1 + 1/(2C)).
 
-    The first row is the first centre. A radius that is learned follows the distance that a share ``nu`` of the rows
-    exceeds. Every row that moves the centre is kept, up to a budget.
+    The first row is the first centre. A learned radius follows the distance that a share ``nu`` of the rows exceeds.
+    Every row that moves the centre becomes a support vector, up to a budget.
 
-    By default the centre learns from the farther half of the rows in ever smaller steps, so that a clump of anomalies
-    does not draw it to them (``robust``), and γ follows the distances between the first rows. The algorithm of the
-    paper is ``KernelPAUniclass(0.1, gamma=0.1, robust=False)``.
+    By default the centre learns from the farther half of the rows in ever smaller steps, so that a cluster of
+    anomalies does not attract it (``robust``), and γ follows the distances between the first rows. For the algorithm
+    as published use ``KernelPAUniclass(0.1, gamma=0.1, robust=False)``.
 
     Parameters
     ----------
     C : float, default=0.001
-        Aggressiveness: the most a row may move the centre (``pa1``), as a distance where ``epsilon`` is
-        given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C. The centre forgets
-        rows after about 1/C others.
+        Aggressiveness: the largest step of the centre for one row (``pa1``), or the inverse penalty on large steps
+        (``pa2``). ``pa`` does not use it. Steps are distances if you set ``epsilon``, and multiples of the radius
+        if it is learned. The centre forgets a row after about 1/C further rows.
     kernel : {"rbf", "poly", "linear", "cosine"} or a function, default="rbf"
-        The kernel, as in :class:`KernelPAClassifier`; it must be an inner product.
+        The kernel: exp(−γ‖x − z‖²), (γ x·z + c₀)^degree, x·z, or x·z/(‖x‖‖z‖). A function takes two matrices of
+        rows and returns the kernel of each row of one with each row of the other. It must be an inner product.
     gamma : float or "auto", default="auto"
-        γ of rbf and poly. "auto" is 1 over the mean squared distance of the support vectors, found in the first 64
-        rows; for poly it is 1/‖x‖² with the first row.
+        γ of the rbf and poly kernels. "auto" is 1/D̄ for rbf, where D̄ is the mean squared distance among the
+        support vectors of the first 64 rows, and 1/‖x‖² of the first row for poly.
     degree : int, default=3
-        The power of poly.
+        Degree of the poly kernel.
     coef0 : float, default=0.0
-        c₀ of poly.
+        Constant c₀ of the poly kernel.
     step : {"pa", "pa1", "pa2"}, default="pa1"
-        The step, as above.
+        How far a row moves the centre: one of the formulas above.
     epsilon : float or "auto", default="auto"
-        The radius; "auto" learns it. With rbf, distances are below √2.
+        Radius of the ball. "auto" learns it. With rbf, all distances are below √2.
     nu : float, default=0.1
-        The share of the rows that a learned radius leaves outside.
+        Share of the rows that a learned radius leaves outside.
     robust : bool, default=True
-        Where the radius is learned: whether the centre learns from the half of the rows that are farther from it,
-        instead of from those outside alone, and row t by up to 2/t if that is more than C. A tenth of anomalies among
-        the rows, alike or not, then does little harm. There are as many support vectors as half of the rows: for long
-        streams set a budget.
+        Whether the centre resists anomalies, if the radius is learned. It then learns from the farther half of the
+        rows instead of only from those outside, and row t may move it by up to 2/t if that is more than C. A tenth
+        of anomalies, similar to each other or not, then does little harm. About half of the rows become support
+        vectors: set a budget for long streams.
     budget : int, default=None
-        The largest number of support vectors; None for as many as there are. Not with a kernel of one's own.
+        Maximum number of support vectors. None means no limit. Not available with a kernel function of your own.
     budget_policy : {"oldest", "random", "smallest"}, default="smallest"
-        Which of the others goes where the budget is full; the rest is scaled, so that its coefficients sum to 1.
+        Which support vector to remove when the budget is full. The other coefficients are then rescaled to sum to
+        1.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own. Not
-        with a budget.
+        Whether to predict with the mean of all centres instead of the last. If the radius is learned, the mean has
+        its own. Not available with a budget.
     max_iter : int, default=1
-        Passes over the data in ``fit``; a row that is learned again becomes another support vector.
+        Number of passes over the data in ``fit``. A row that is learned again becomes another support vector.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and what the policy "random" removes.
+        Seed for shuffling the rows and for the budget policy "random".
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     support_vectors_ : array or sparse matrix
-        The rows held (n_support, n_features).
+        The support vectors (n_support, n_features).
     support_ : array
-        How many rows had been seen before each of them.
+        Number of rows seen before each support vector.
     dual_coef_ : array
-        Their coefficients α (1, n_support), which sum to 1.
+        Coefficients α of the support vectors (1, n_support). They sum to 1.
     radius_, offset_ : float
-        The radius ε, and −ε: scores are −d, and rows with a lower score than the offset are outside.
+        The radius ε and the offset −ε. Scores are −d, and rows with a score below the offset are outside.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that moved the centre, rows that were outside just before they were learned.
+        Rows seen, rows that moved the centre, and rows that were outside before they were learned.
     history_ : structured array
-        Progressive mean loss and rows outside (``mistakes``) at each power of two of rows.
+        Progressive mean loss and number of rows outside (``mistakes``), at each power of two of rows.
 
     Examples
     --------

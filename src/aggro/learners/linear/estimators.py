@@ -42,97 +42,101 @@ if TYPE_CHECKING:
 class PAClassifier(LinearClassifier):
     """Passive-aggressive linear classifier.
 
-    For each row, w moves by τ y x, where with q = ‖x‖² (+ 1 with an intercept), ℓ = [m − y f]₊
+    Each row changes w by τ y x. With q = ‖x‖² (+ 1 with an intercept) and the loss ℓ = [m − y f]₊, the step τ is
 
-    - ``step="pa"``: τ = ℓ/q, the row is right after the step;
-    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa"``: τ = ℓ/q; afterwards the row has the margin m;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
-    - ``step="ls"``: τ = (m − y f)/(q + 1/(2C)), least squares, no hinge.
+    - ``step="ls"``: τ = (m − y f)/(q + 1/(2C)), least squares without a hinge.
 
-    One pass, constant memory, no learning rate; a row with ℓ = 0 changes nothing.
+    A row without loss changes nothing. There is no learning rate, and memory stays constant.
 
     Parameters
     ----------
     C : float, "auto" or list of float, default="auto"
-        Aggressiveness: the most a row may move the weights (``pa1``), or how little is forgiven
-        (``pa2``, ``ls``). ``pa`` has no C. With "auto" several values learn side by side in one pass, and
-        the one with the fewest progressive mistakes predicts: eight from 3e-4 to 1 if rows are scaled,
-        else sixteen from 1e-5 to 316. A list is a grid of one's own.
-    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="pa1"
-        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        Aggressiveness: the largest step τ for one row (``pa1``), or the inverse penalty on large steps (``pa2``,
+        ``ls``). ``pa`` does not use it. Give a list to train several values in parallel in one pass and predict
+        with the one that has made the fewest mistakes so far. "auto" is such a list: eight values from 3e-4 to 1 if
+        rows are scaled, otherwise sixteen from 1e-5 to 316.
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of your own, default="pa1"
+        How a row changes the weights: one of the steps above, or a step made with :func:`aggro.step` (the object or its
+        name). "auto" trains the first four in parallel and predicts with the best so far. "ogd" is plain online
         gradient descent: τ = C for every row with a loss.
     margin : float, default=1.0
-        The margin m that a row must have to be passed over.
+        Margin m below which a row has a loss and changes the model.
     multi_class : {"ovr", "joint", "auto"}, default="auto"
-        One problem per class in a single pass, or the multi-prototype step: the best wrong class
-        against the true one. "auto": one vector for two classes, and joint from the third on
-        (mini-batches: "ovr").
+        How to learn several classes. "ovr" learns each class against the rest. "joint" learns the true class
+        against its best competitor. "auto" uses one weight vector for two classes and "joint" for more ("ovr" in
+        mini-batches).
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
-        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+        Whether to predict with the mean of all iterates instead of the last. "auto" compares the last iterate with a
+        mean that weighs iterate t by t, and predicts with the one that has had the lower error recently.
     half_life : float or "auto", default=None
-        For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
-        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
+        Number of rows after which past rows count half, for streams that change. The weights fade, or, with
+        ``average``, the mean of the iterates does. "auto" lets sliding means with half-lives of 100 and 1,000 rows
+        compete with the iterates of ``average="auto"``, whatever ``average`` is.
     batch_size : int, default=1
-        How many rows are learned at once, by the exact solution of their common problem; not for
-        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
-        end, elsewhere ``flush`` does.
+        Number of rows to learn at once, by solving their joint problem exactly. Not available for ``pa``, whose joint
+        problem may have no solution. Rows of an incomplete mini-batch wait: ``fit`` learns them at its end, and
+        ``flush`` learns them at any time.
     window : {"disjoint", "sliding"}, default="disjoint"
-        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
-        rows, at every row.
+        How mini-batches are formed if ``batch_size`` is above 1. "disjoint": each row is in one mini-batch. "sliding":
+        each row forms a mini-batch with the ``batch_size`` − 1 rows before it.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. ``coef_`` is in units of the features as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. ``coef_`` is in the
+        units of the original features.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes, unless a half-life is set: then the order of
+        the rows is their order in time.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     C_, step_ : float, str
-        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+        The values of C and ``step`` that make the predictions, if several are trained. ``grid_`` lists all.
     average_, half_life_ : bool, float or None
-        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
+        The iterate that makes the predictions, if several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows (or groups of rows) that changed the weights, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights (mini-batches, with ``batch_size``), and rows predicted wrongly
+        before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -208,83 +212,88 @@ class PAClassifier(LinearClassifier):
 class PARegressor(GivenWeights, Linear, NumberWeights, Regressor):
     """Passive-aggressive linear regression.
 
-    For each row, w moves by τ sign(y − f) x, where with q = ‖x‖² (+ 1 with an intercept) and
-    ℓ = [|y − f| − ε]₊
+    Each row changes w by τ sign(y − f) x. With q = ‖x‖² (+ 1 with an intercept) and the loss ℓ = [|y − f| − ε]₊, the
+    step τ is
 
-    - ``step="pa"``: τ = ℓ/q, the row is within ε after the step;
-    - ``step="pa1"``: τ = min(C, ℓ/q), at most C a row;
+    - ``step="pa"``: τ = ℓ/q; afterwards the error is ε;
+    - ``step="pa1"``: τ = min(C, ℓ/q), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
-    - ``step="ls"``: τ = |y − f|/(q + 1/(2C)), least squares, ε unused.
+    - ``step="ls"``: τ = |y − f|/(q + 1/(2C)), least squares without ε.
 
     Parameters
     ----------
     C : float, "auto" or list of float, default="auto"
-        Aggressiveness, as in :class:`PAClassifier`.
-    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of one's own, default="ls"
-        The step, as above, or one made with :func:`aggro.step`, itself or by its name; "auto" lets the
-        first four learn side by side, as several C do. "ogd" is no step of this kind but one of online
+        Aggressiveness: the largest step τ for one row (``pa1``), or the inverse penalty on large steps (``pa2``,
+        ``ls``). ``pa`` does not use it. Give a list to train several values in parallel in one pass and predict
+        with the one that has the lowest loss so far. "auto" is such a list: eight values from 3e-4 to 1 if rows are
+        scaled, otherwise sixteen from 1e-5 to 316.
+    step : {"pa", "pa1", "pa2", "ls", "ogd", "auto"} or a step of your own, default="ls"
+        How a row changes the weights: one of the steps above, or a step made with :func:`aggro.step` (the object or its
+        name). "auto" trains the first four in parallel and predicts with the best so far. "ogd" is plain online
         gradient descent: τ = C for every row with a loss.
     epsilon : float, default=0.1
-        Errors up to this size are passed over; not by ``ls``.
+        Errors up to this size cause no update. ``ls`` does not use it.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool or "auto", default="auto"
-        Predict with the mean of all iterates instead of the last. With "auto" the last iterate or the mean
-        weighted by the rows' numbers, whichever has made fewer mistakes of late.
+        Whether to predict with the mean of all iterates instead of the last. "auto" compares the last iterate with a
+        mean that weighs iterate t by t, and predicts with the one that has had the lower error recently.
     half_life : float or "auto", default=None
-        For streams that change: after so many rows what was learned counts half. The weights fade, or,
-        with ``average``, the mean of the iterates does. With "auto" sliding means with half-lives of 100
-        and 1,000 rows compete with what ``average="auto"`` has, whatever ``average`` is.
+        Number of rows after which past rows count half, for streams that change. The weights fade, or, with
+        ``average``, the mean of the iterates does. "auto" lets sliding means with half-lives of 100 and 1,000 rows
+        compete with the iterates of ``average="auto"``, whatever ``average`` is.
     batch_size : int, default=1
-        How many rows are learned at once, by the exact solution of their common problem; not for
-        ``pa``, whose problem may have none. Rows of an incomplete group wait: ``fit`` learns them at its
-        end, elsewhere ``flush`` does.
+        Number of rows to learn at once, by solving their joint problem exactly. Not available for ``pa``, whose joint
+        problem may have no solution. Rows of an incomplete mini-batch wait: ``fit`` learns them at its end, and
+        ``flush`` learns them at any time.
     window : {"disjoint", "sliding"}, default="disjoint"
-        With ``batch_size`` above 1, each row is in one group, or a group is the last ``batch_size``
-        rows, at every row.
+        How mini-batches are formed if ``batch_size`` is above 1. "disjoint": each row is in one mini-batch. "sliding":
+        each row forms a mini-batch with the ``batch_size`` − 1 rows before it.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. Targets are scaled too, so that C and ``epsilon`` are in
-        units of their standard deviation; predictions and ``coef_`` are in units as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the
+        mean and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values.
+        "auto" uses "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones.
+        Targets are scaled too, so C and ``epsilon`` are in standard deviations of the target. Predictions and
+        ``coef_`` are in the original units.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for curves;
-        made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for curved relations. "fourier"
+        uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream. ``coef_`` then refers
+        to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes, unless a half-life is set: then the order of
+        the rows is their order in time.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
         Weights (n_features,) and intercept (1,).
     C_, step_ : float, str
-        What predicts, of the values of C and the steps that learn side by side; ``grid_`` lists all.
+        The values of C and ``step`` that make the predictions, if several are trained. ``grid_`` lists all.
     average_, half_life_ : bool, float or None
-        Which iterate predicts, where several compete: whether it is a mean, and its half-life.
+        The iterate that makes the predictions, if several compete: whether it is a mean, and its half-life.
     n_seen_, n_updates_ : int
-        Rows seen and rows (or groups of rows) that changed the weights.
+        Rows seen, and rows that changed the weights (mini-batches, with ``batch_size``).
     history_ : structured array
-        Progressive mean loss at each power of two of rows.
+        Progressive mean loss, at each power of two of rows.
 
     Examples
     --------

@@ -147,69 +147,72 @@ class Prototypes(Classifier):
 
 
 class LOLClassifier(Prototypes):
-    """Local online learning: hyperplanes of several places that learn together (LOL).
+    """Local online learning: a linear model for each region, and one that all regions share (LOL).
 
-    A row belongs to the nearest of some prototypes, k, and is scored by (w + u_k)·x: a common hyperplane and that of
-    the place. A row with loss ℓ = [1 − y(w + u_k)·x]₊ moves u_k by τ y x and w by (τ/λ) y x, with
+    Each row belongs to its nearest prototype k, and its score is (w + u_k)·x: a common hyperplane plus a local one. A
+    row with loss ℓ = [1 − y(w + u_k)·x]₊ changes u_k by τ y x and w by (τ/λ) y x, where
 
-    - ``step="pa"``: τ = ℓ/q, q = (1 + 1/λ)‖x‖²; the row is right after the step;
+    - ``step="pa"``: τ = ℓ/q with q = (1 + 1/λ)‖x‖²; afterwards the row has the margin 1;
     - ``step="pa1"``: τ = min(C, ℓ/q);
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C)).
 
-    The prototypes follow the rows. Of several classes, the row's is learned against the best of the others. A row costs
-    the features times the prototypes.
+    The prototypes follow the rows. With several classes, the true class is learned against its best competitor. Each
+    row costs the number of features times the number of prototypes.
 
     Parameters
     ----------
     n_prototypes : int, default=64
-        The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
+        Maximum number of prototypes. The first distinct rows become prototypes; each then follows the mean of the rows
+        nearest to it.
     C : float, default=1.0
-        Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
-        ``pa`` has no C.
+        Aggressiveness: the largest step of the local hyperplane for one row (``pa1``), or the inverse penalty on large
+        steps (``pa2``). ``pa`` does not use it.
     step : {"pa", "pa1", "pa2"}, default="pa1"
-        The step: the row right afterwards, slack Cξ, slack Cξ².
+        How a row moves the hyperplanes: one of the formulas above.
     lam : float, default=3.0
-        λ: how much more the common hyperplane stays as it is than those of the places. A large one makes places
-        independent, which is :class:`ILOLClassifier`; a small one makes them all the same.
+        λ, the penalty on changes of the common hyperplane relative to the local ones. A large value makes the
+        places independent, as in :class:`ILOLClassifier`; a small value makes them all alike.
     fit_intercept : bool, default=True
-        Whether rows are extended by a constant 1.
+        Whether to append a constant 1 to each row.
     normalize : bool, default=True
-        Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
-        the same whatever the features are. Prototypes are of the rows as they are.
+        Whether to divide each row, with its constant, by its norm before learning or scoring it, so that C means the
+        same for all data. Prototypes use the rows as they are.
     scale : "standard", bool or None, default=True
-        True or "standard": features are standardised by their means and deviations so far.
+        True or "standard": standardise features with the means and standard deviations so far.
     average : bool, default=True
-        Predict with the mean of all iterates of the hyperplanes instead of the last.
+        Whether to predict with the mean of all iterates of the hyperplanes instead of the last.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     prototypes_ : array
-        The prototypes in use (at most n_prototypes, n_features), in units of the rows as they came.
+        The prototypes in use (at most n_prototypes, n_features), in the units of the original rows.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that moved a hyperplane, rows predicted wrongly before they were learned.
+        Rows seen, rows that moved a hyperplane, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -267,59 +270,63 @@ class LOLClassifier(Prototypes):
 
 
 class ILOLClassifier(Prototypes):
-    """Independent local online learning: a hyperplane for each place, and nothing in common (I-LOL).
+    """Independent local online learning: a separate linear model for each region (I-LOL).
 
-    As :class:`LOLClassifier` with λ = ∞: a row belongs to the nearest of some prototypes, k, is scored by u_k·x, and a
-    row with loss moves u_k by the passive-aggressive step. It is what LOL is measured against.
+    Each row belongs to its nearest prototype k, and its score is u_k·x. A row with loss changes u_k by the
+    passive-aggressive step. This is :class:`LOLClassifier` with λ = ∞, and the baseline that the paper compares it
+    with.
 
     Parameters
     ----------
     n_prototypes : int, default=64
-        The most prototypes there are: the first rows that differ, each then the mean of the rows nearest to it.
+        Maximum number of prototypes. The first distinct rows become prototypes; each then follows the mean of the rows
+        nearest to it.
     C : float, default=1.0
-        Aggressiveness: the most a row may move the local hyperplane (``pa1``), or how little is forgiven (``pa2``).
-        ``pa`` has no C.
+        Aggressiveness: the largest step of the local hyperplane for one row (``pa1``), or the inverse penalty on large
+        steps (``pa2``). ``pa`` does not use it.
     step : {"pa", "pa1", "pa2"}, default="pa1"
-        The step: the row right afterwards, slack Cξ, slack Cξ².
+        How a row moves the hyperplanes: one of the formulas above.
     fit_intercept : bool, default=True
-        Whether rows are extended by a constant 1.
+        Whether to append a constant 1 to each row.
     normalize : bool, default=True
-        Whether rows are divided by their norm, the constant counted, before they are learned or scored, so that C means
-        the same whatever the features are. Prototypes are of the rows as they are.
+        Whether to divide each row, with its constant, by its norm before learning or scoring it, so that C means the
+        same for all data. Prototypes use the rows as they are.
     scale : "standard", bool or None, default=True
-        True or "standard": features are standardised by their means and deviations so far.
+        True or "standard": standardise features with the means and standard deviations so far.
     average : bool, default=True
-        Predict with the mean of all iterates of the hyperplanes instead of the last.
+        Whether to predict with the mean of all iterates of the hyperplanes instead of the last.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     prototypes_ : array
-        The prototypes in use (at most n_prototypes, n_features), in units of the rows as they came.
+        The prototypes in use (at most n_prototypes, n_features), in the units of the original rows.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that moved a hyperplane, rows predicted wrongly before they were learned.
+        Rows seen, rows that moved a hyperplane, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

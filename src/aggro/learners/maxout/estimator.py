@@ -52,83 +52,90 @@ SCALES = {None: 0, False: 0, True: STANDARD, "standard": STANDARD, "rms": RMS, "
 class PAMOClassifier(Classifier):
     """Passive-aggressive classifier with a max-out embedding (PAMO-I and PAMO-II).
 
-    A row x is standardised, extended by a constant and divided by its norm. Its embedding is z_i = max_j u_ij·x,
-    divided by its norm; the score is w·z. A row with ℓ = [1 − y w·z]₊ > 0
+    A row x is standardised, extended by a constant 1 and divided by its norm. Its embedding is z_i = max_j u_ij·x,
+    divided by its norm, and its score is w·z. A row with loss ℓ = [1 − y w·z]₊ > 0
 
-    - moves w by min(C, (1 − α)ℓ) y z: that takes the share 1 − α of the loss;
-    - asks for the embedding ẑ nearest to z that has no loss with the new w;
-    - moves of each unit the winning piece by ±min(C_r, [|e| − ε]₊) x, with e = ẑ_i − u_ij·x.
+    - changes w by min(C, (1 − α)ℓ) y z, which corrects the share 1 − α of the loss;
+    - finds the embedding ẑ nearest to z that has no loss with the new w;
+    - moves the winning piece of each unit by ±min(C_r, [|e| − ε]₊) x, where e = ẑ_i − u_ij·x.
 
-    With ``always`` (PAMO-II) every row does the last, with ẑ = z if it has no loss, so that the pieces learn to be of
-    the right length. Several classes share the embedding; the true one is learned against the best of the others.
+    With ``always`` (PAMO-II) every row makes the last step, with ẑ = z if it has no loss, so that the pieces learn
+    the right length. Several classes share the embedding; the true class is learned against its best competitor.
 
-    The algorithm of the paper, with its settings, is ``PAMOClassifier(64, n_pieces=2, alpha=0.9, average=False,
+    For the algorithm as published, with its settings, use ``PAMOClassifier(64, n_pieces=2, alpha=0.9, average=False,
     half_life=None)``.
 
     Parameters
     ----------
     n_units : int, default=128
-        Units h of the embedding.
+        Number of units h of the embedding.
     n_pieces : int, default=4
-        Linear pieces k of each unit.
+        Number of linear pieces k per unit.
     C : float, default=0.125
-        The most a row may move the weights of the classes.
+        The largest step of the class weights for one row.
     C_r : float, default=0.125
-        The most a row may move a piece; 0 to keep the embedding as it starts.
+        The largest step of a piece for one row. 0 keeps the initial embedding.
     alpha : float, default=0.8
-        The share of a loss that is left to the embedding. With 1 the weights of the classes stay as they start.
+        Share of each loss that the embedding corrects. With 1, the class weights keep their initial values.
     epsilon : float, default=0.0
-        Errors of a unit up to this size are passed over.
+        Errors of a unit up to this size cause no update of its pieces.
     always : bool, default=False
-        Whether rows without loss move the pieces too: PAMO-II.
+        Whether rows without loss move the pieces too (PAMO-II).
     select : {"winner", "nearest"}, default="winner"
-        The piece that moves: the largest, or the one nearest to what is asked for.
+        Which piece of a unit moves: the one with the largest output, or the one nearest to the value it should
+        have.
     scale : {"standard", "rms", "auto"}, bool or None, default=True
-        True or "standard": standardise features by their means and variances so far. "rms": divide them by the root
-        of the mean square of their values that are not 0. "auto": the one for features that a quarter of the rows or
-        more have had, the other for rarer ones. Without (False or None), rows should be of similar scales.
+        True or "standard": standardise features with the means and variances so far. "rms": divide by the root mean
+        square of the non-zero values. "auto": use "standard" for features that at least a quarter of the rows have,
+        and "rms" for rarer ones. False or None: leave rows as they are; their features should then have similar
+        scales.
     fit_intercept : bool, default=True
-        Whether rows are extended by a constant 1, before they are divided by their norm.
+        Whether to append a constant 1 to each row before it is divided by its norm.
     average : bool or "auto", default="auto"
-        Predict with the mean of the iterates since the last-but-one power of two of rows. "auto": with that mean or
-        the last iterate, whichever has made fewer mistakes recently.
+        Whether to predict with the mean of the iterates since the last but one power of two of rows. "auto"
+        predicts with that mean or with the last iterate, whichever has made fewer mistakes recently.
     half_life : float, "auto" or None, default="auto"
-        How long that mean is: the last so many rows to twice as many. "auto": it begins anew where the last iterate
-        makes so many fewer mistakes that the mean must be behind. None: it never does. Not with ``average=False``.
+        Length of the mean: it covers between this many and twice as many of the last rows. "auto" restarts the mean
+        when the last iterate makes clearly fewer mistakes. None never restarts it. Not available with
+        ``average=False``.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes, unless a half-life is set: then the order of
+        the rows is their order in time.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds where pieces and weights start, and the order of the rows with ``shuffle``.
+        Seed for the initial pieces and weights, and for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     pieces_ : array
-        The pieces (n_units, n_pieces, n_features + 1) that predict; the last column is the constant's.
+        The pieces (n_units, n_pieces, n_features + 1) that make the predictions. The last column belongs to the
+        constant.
     weights_ : array
-        The weights of the units: (1, n_units) for two classes, else (n_classes, n_units).
+        Weights of the units, (1, n_units) for two classes, otherwise (n_classes, n_units).
     mean_, scale_ : array
-        Means and standard deviations of the features so far, with ``scale``.
+        Means and standard deviations of the features so far, if ``scale`` is on.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed weights or pieces, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed weights or pieces, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

@@ -42,70 +42,72 @@ Weights = Callable[[int], float]
 class PAMeansClassifier(ClassWeights, Classifier):
     """Passive-aggressive linear classifier that is pulled towards the class means.
 
-    For each row with loss, y w·x < 1, w becomes (w + γm̃ + αyx)/(1 + γ), where with q = ‖x‖² (+ 1 with an intercept)
-    and ν = (1 − y w·x) + γ(1 − y m̃·x)
+    A row with loss, y w·x < 1, changes w to (w + γm̃ + αyx)/(1 + γ). With q = ‖x‖² (+ 1 with an intercept) and ν = (1
+    − y w·x) + γ(1 − y m̃·x), the step α is
 
-    - ``step="pam"``: α = [ν/q]₊, the row is right after the step;
-    - ``step="pam1"``: α = [min(C, ν/q)]₊, at most C a row;
+    - ``step="pam"``: α = [ν/q]₊; afterwards the row has the margin 1;
+    - ``step="pam1"``: α = [min(C, ν/q)]₊, at most C for one row;
     - ``step="pam2"``: α = [ν/(q + (1 + γ)/(2C))]₊.
 
-    The prototype m̃ is the difference of the two classes' means over the rows so far, this one among them. Sparse rows
-    cost their non-zeros. Several classes are learned one against the rest, with one set of class sums.
+    The prototype m̃ is the difference between the means of the two classes over the rows so far, including the
+    current one. A sparse row costs only its non-zeros. Several classes are learned one-vs-rest and share the class
+    sums.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness: the most a row may move the weights (``pam1``), or how little is forgiven (``pam2``).
-        ``pam`` has no C.
+        Aggressiveness: the largest step for one row (``pam1``), or the inverse penalty on large steps (``pam2``).
+        ``pam`` does not use it.
     step : {"pam", "pam1", "pam2"}, default="pam1"
-        The step, as above.
+        How large the step α is: one of the formulas above.
     gamma : float, default=1e-4
-        How strongly each step pulls towards the prototype; 0 is :class:`PAClassifier`.
+        How strongly each step pulls towards the prototype. 0 gives the updates of :class:`PAClassifier`.
     prototype : {"mean", "sum"}, default="mean"
-        Whether the prototype is the difference of the classes' means or of their sums.
+        Whether the prototype is the difference between the means of the classes or between their sums.
     scale : float, default=1.0
-        Multiplies the prototype.
+        Factor that multiplies the prototype.
     queue : int, default=None
-        Steps start from the mean of the last ``queue`` classifiers instead of the last one (PAmW). A step then
-        costs the width, and memory is ``queue`` times the weights.
+        Start each step from the mean of the last ``queue`` classifiers instead of the last one (PAmW). A step then
+        costs the number of features, and memory is ``queue`` times the weights.
     queue_weights : {"uniform"} or callable, default="uniform"
-        What a classifier in the queue counts: all the same, or ``queue_weights(age)`` for age 0 (the newest), 1, …
+        Weights of the classifiers in the queue: all equal, or ``queue_weights(age)`` for age 0 (the newest), 1, …
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     max_iter : int, default=1
-        Passes over the data in ``fit``. Rows enter the class sums in the first one.
+        Number of passes over the data in ``fit``. Only the first pass adds rows to the class means.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     means_ : array
-        The mean of each class (n_classes, n_features); zeros for a class without rows.
+        Mean of each class (n_classes, n_features); zeros for a class without rows.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that made a step, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

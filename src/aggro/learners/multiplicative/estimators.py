@@ -101,59 +101,60 @@ class Multiplicative(Weights):
 class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
     """Multiplicative passive-aggressive classifier, for many features of which few matter.
 
-    Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [m − y f]₊ moves
+    The weights are w = U(p⁺ − p⁻), where (p⁺, p⁻) lies on a simplex. A row with loss ℓ = [m − y f]₊ changes
 
         p±_j ← p±_j exp(±τ y x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²
 
-    (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
-    q = ‖x‖∞²/4; each class then has weights of its own, also where there are two.
+    ``pa1`` and ``pa2`` soften this for noisy labels. With ``signed=False`` the weights U p are never negative, x must
+    be ≥ 0, q is ‖x‖∞²/4, and each class has its own weights, even if there are only two.
 
     Parameters
     ----------
     radius : float, default=None
-        U, the size of the simplex: absolute weights sum to at most this. None is 10 with signs, and 1
-        without.
+        U, the size of the simplex: the absolute weights sum to at most this. None means 10 if ``signed``, otherwise 1.
     signed : bool, default=True
         Whether weights may be negative.
     margin : float, default=1.0
-        The margin m that a row must have to be passed over. No score is larger than U‖x‖∞.
+        Margin m below which a row has a loss and changes the model. Scores are at most U‖x‖∞.
     step : {"pa", "pa1", "pa2"}, default="pa"
-        τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
+        The step size τ: ℓ/q for ``pa``, min(C, ℓ/q) for ``pa1``, ℓ/(q + 1/(2C)) for ``pa2``.
     C : float, default=1.0
-        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
+        Aggressiveness, for ``pa1`` and ``pa2``. ``pa`` does not use it.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
+        Whether to learn an intercept. It is the weight of a constant feature 1, on the same simplex.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
-        at the start. None: each enters with the first row that moves its weight.
+        Number of features to reserve, so that arrays with fewer columns are accepted. All of them start on the simplex.
+        With None, each feature joins with the first row that moves its weight.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the weights, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed the weights, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -235,52 +236,52 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
 class MultiplicativePARegressor(Multiplicative, NumberWeights, Regressor):
     """Multiplicative passive-aggressive regression, for many features of which few matter.
 
-    Weights are w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row with loss ℓ = [|y − f| − ε]₊ moves
+    The weights are w = U(p⁺ − p⁻), where (p⁺, p⁻) lies on a simplex. A row with loss ℓ = [|y − f| − ε]₊ changes
 
         p±_j ← p±_j exp(±τ σ x_j/U)/Z,   τ = ℓ/q,   q = ‖x‖∞²,   σ = sign(y − f)
 
-    (softened: ``pa1``, ``pa2``). With ``signed=False`` weights are U p and not negative, x ≥ 0 and
-    q = ‖x‖∞²/4.
+    ``pa1`` and ``pa2`` soften this for noisy targets. With ``signed=False`` the weights U p are never negative, x
+    must be ≥ 0, and q is ‖x‖∞²/4.
 
     Parameters
     ----------
     radius : float, default=None
-        U, the size of the simplex: absolute weights sum to at most this. None is 10 with signs, and 1
-        without.
+        U, the size of the simplex: the absolute weights sum to at most this. None means 10 if ``signed``, otherwise 1.
     signed : bool, default=True
         Whether weights may be negative.
     epsilon : float, default=0.1
-        Errors up to this size are passed over.
+        Errors up to this size cause no update.
     step : {"pa", "pa1", "pa2"}, default="pa"
-        τ = ℓ/q, min(C, ℓ/q) or ℓ/(q + 1/(2C)).
+        The step size τ: ℓ/q for ``pa``, min(C, ℓ/q) for ``pa1``, ℓ/(q + 1/(2C)) for ``pa2``.
     C : float, default=1.0
-        Aggressiveness, in ``pa1`` and ``pa2``; ``pa`` has none.
+        Aggressiveness, for ``pa1`` and ``pa2``. ``pa`` does not use it.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of a constant feature 1, on the same simplex.
+        Whether to learn an intercept. It is the weight of a constant feature 1, on the same simplex.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
-        at the start. None: each enters with the first row that moves its weight.
+        Number of features to reserve, so that arrays with fewer columns are accepted. All of them start on the simplex.
+        With None, each feature joins with the first row that moves its weight.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
         Weights (n_features,) and intercept (1,).
     n_seen_, n_updates_ : int
-        Rows seen and rows that changed the weights.
+        Rows seen, and rows that changed the weights.
     history_ : structured array
-        Progressive mean loss at each power of two of rows.
+        Progressive mean loss, at each power of two of rows.
 
     Examples
     --------

@@ -30,63 +30,64 @@ NEGATIVE: dict[Setting, str] = {("signed", False): "the check's rows have negati
 
 
 class MultiplicativePAUniclass(Multiplicative, Detector):
-    """Multiplicative passive-aggressive uniclass: a ball around a sparse centre, as an outlier detector.
+    """Multiplicative passive-aggressive outlier detector (uniclass): a ball around a sparse centre.
 
-    The centre is w = U(p⁺ − p⁻) with (p⁺, p⁻) on a simplex. A row at distance d = ‖x − w‖ with loss
-    ℓ = [d − ε]₊ moves
+    The centre is w = U(p⁺ − p⁻), where (p⁺, p⁻) lies on a simplex. A row at distance d = ‖x − w‖ with loss ℓ = [d −
+    ε]₊ changes
 
         p±_j ← p±_j exp(±τ (x_j − w_j)/(dU))/Z
 
     - ``step="pa"``: τ = ℓ/q with q = 1;
     - ``step="pa1"``: τ = min(C, ℓ/q);
     - ``step="pa2"``: τ = ℓ/(q + 1/(2C));
-    - ``step="printed"``: τ = d²ℓ/(8‖x − w‖∞²), as in the paper, for which its bound does not hold.
+    - ``step="printed"``: τ = d²ℓ/(8‖x − w‖∞²), as printed in the paper, whose bound does not hold for it.
 
-    With ``signed=False`` coordinates are U p and not negative, x ≥ 0 and q = ½. A row inside changes nothing about
+    With ``signed=False`` the coordinates U p are never negative, x must be ≥ 0, and q = ½. A row inside does not move
     the centre.
 
     Parameters
     ----------
     radius : float, default=None
-        U, the size of the simplex: absolute coordinates of the centre sum to at most this. None is 10
-        with signs, and 1 without.
+        U, the size of the simplex: the absolute coordinates of the centre sum to at most this. None means 10 if
+        ``signed``, otherwise 1.
     signed : bool, default=True
         Whether coordinates may be negative.
     epsilon : float or "auto", default="auto"
-        The radius of the ball; "auto" learns it.
+        Radius of the ball. "auto" learns it.
     nu : float, default=0.1
-        The share of the rows that a learned radius of the ball leaves outside.
+        Share of the rows that a learned radius leaves outside.
     step : {"pa", "pa1", "pa2", "printed"}, default="pa"
-        The step, as above.
+        The step size τ: one of the formulas above.
     C : float, default=1.0
-        Aggressiveness, in ``pa1`` and ``pa2``, in the units of X where ``epsilon`` is given and in radii of
-        the ball where it is learned.
+        Aggressiveness, for ``pa1`` and ``pa2``; ``pa`` does not use it. It is in units of X if you set ``epsilon``,
+        and in multiples of the radius if that is learned.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower, and puts all these features on the simplex
-        at the start. None: each enters with the first row outside that has it.
+        Number of features to reserve, so that arrays with fewer columns are accepted. All of them start on the
+        simplex. With None, each feature joins with the first row outside the ball that has it.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     center_ : array
         The centre (n_features,).
     radius_, offset_ : float
-        The radius ε of the ball, and −ε: scores are −d, and rows with a lower score are outside.
+        The radius ε and the offset −ε. Scores are −d, and rows with a score below the offset are outside.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that moved the centre, rows that were outside just before they were learned.
+        Rows seen, rows that moved the centre, and rows that were outside before they were learned.
     history_ : structured array
-        Progressive mean loss and rows outside (``mistakes``) at each power of two of rows.
+        Progressive mean loss and number of rows outside (``mistakes``), at each power of two of rows.
 
     Examples
     --------

@@ -86,48 +86,51 @@ def of_scaled_numbers(learner: Any) -> Any:
 
 
 class RecordLearner(Answers, TakesLaterLabels, Settable):
-    """Learn from raw records, tables or texts: numbers, categories, text and dates as they come.
+    """Learn from raw records, tables or texts: numbers, categories, text and dates, without preparation.
 
-    What each column is for is found out from its first rows; numbers are scaled, categories and words become features
-    as they appear, dates are taken apart, ids are left out. All of this is learned in the same single pass as the
-    model, is saved with it, and is used for every prediction.
+    aggro works out the role of each column from its first rows. It scales numbers, turns categories and words into
+    features as they appear, splits dates into parts, and leaves out ids. It learns all of this in the same pass as
+    the model, saves it with the model, and uses it for every prediction.
 
     Parameters
     ----------
     estimator : learner, default=None
-        The learner inside, which is copied: any of this library, also an ``ActiveLearner``. None for
-        ``PAClassifier()``, or for ``PARegressor()`` if the first labels are numbers with fractions.
+        The learner to train; aggro copies it. Any learner of this library works, including an ``ActiveLearner``.
+        None means ``PAClassifier()``, or ``PARegressor()`` if the first labels are numbers with fractions.
     number, category, text, date, ignore : str or list of str, default=None
-        Columns that have these roles; the others are guessed, by the rule in ``aggro.streams.tables.roles``.
+        Columns with these roles. aggro guesses the roles of all other columns from their names and first values.
     na : str or list of str, default=None
-        Words that mean a missing value, besides the usual ones ("", "?", "NA", "n/a", "null" …). In a column of
-        numbers every word does.
+        Words that mean a missing value, in addition to the usual ones ("", "?", "NA", "n/a", "null" …). In a column
+        of numbers every word means a missing value.
     decimal, thousands : str, default=None
-        The marks in numbers that are text, such as decimal="," and thousands="." for 60.355,18. None to guess them for
-        each column.
+        Decimal and thousands marks of numbers in text, such as decimal="," and thousands="." for 60.355,18. With
+        None, aggro guesses them for each column.
     dayfirst : bool, default=None
-        Whether 03/04/2024 is the third of April. None to guess it for each column.
+        Whether 03/04/2024 is the third of April. With None, aggro guesses it for each column.
     scale : bool, default=True
-        Standardise numbers by their mean and deviation so far.
+        Whether to standardise numbers with their mean and standard deviation so far.
     words : {"counts", "presence"}, default="counts"
-        Whether a word counts as often as it comes in a text, or once.
+        Whether a word counts as often as it occurs in a text, or once.
     ngrams : int, default=1
-        Up to how many words that follow one another are a feature of their own.
+        Longest sequence of consecutive words that becomes a feature.
     max_features : int, default=2**20
-        How many categories and words are told apart; those that come later share a place with one of them.
+        Maximum number of categories and words with a feature of their own. Later ones share a feature with an
+        earlier one.
 
     Attributes
     ----------
     estimator_ : learner
-        The learner inside. Its counters and weights are here, too: ``n_seen_``, ``classes_``, ``coef_`` ….
+        The learner inside. Its counters and weights are also available here: ``n_seen_``, ``classes_``, ``coef_``
+        ….
     columns_ : dict
-        What each column is for, and why.
+        Role of each column, and the reason for it.
     feature_names_ : list of str
-        The features that the columns became, such as "age", "plan=basic", "note:refund", "since:weekday=Monday".
+        Names of the features made from the columns, such as "age", "plan=basic", "note:refund",
+        "since:weekday=Monday".
     strays_ : dict
-        How many cells of a column of numbers, or dates, were something else, and counted as missing.
+        Number of cells in each number or date column that held something else and counted as missing.
     n_features_in_ : int
-        How many columns are known.
+        Number of known columns.
 
     Examples
     --------

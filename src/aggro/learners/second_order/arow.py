@@ -25,10 +25,10 @@ from aggro.learners.shared.weights import NumberWeights
 
 
 class AROWClassifier(ClassBelief):
-    """Classifier by adaptive regularisation of weights.
+    """Classifier by adaptive regularisation of weights (AROW).
 
-    The weights are believed to be N(μ, Σ). A row with the margin m = y μ·x < 1 moves the belief along Σx: with
-    v = x'Σx,
+    The model is a normal distribution N(μ, Σ) over the weights. A row with the margin m = y μ·x < 1 changes both
+    along Σx. With v = x'Σx,
 
         μ ← μ + (1 − m)/(v + r) yΣx,   Σ⁻¹ ← Σ⁻¹ + xx'/r
 
@@ -37,63 +37,65 @@ class AROWClassifier(ClassBelief):
     Parameters
     ----------
     r : float or "auto", default="auto"
-        How little one row says: the larger, the smaller are steps, and the longer they stay so. With "auto"
-        eight values from 0.03 to 100 (with ``features``, from 0.001 to 3) learn side by side in one pass, and
-        the one with the fewest progressive mistakes predicts.
+        Regularisation r: a larger value makes steps smaller, and lets them shrink more slowly. "auto" trains eight
+        values from 0.03 to 100 (with ``features``, from 0.001 to 3) in parallel in one pass, and predicts with the
+        one that has made the fewest mistakes so far.
     covariance : {"diagonal", "full"}, default="diagonal"
-        Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
-        of the width.
+        Whether Σ is diagonal or a full matrix. Each row then costs the number of its non-zeros, or the square of the
+        number of features.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. ``coef_`` is in units of the features as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. ``coef_`` is in the
+        units of the original features.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they divide r, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They divide r. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     r_ : float
-        What predicts, of the values that learn side by side; ``grid_`` lists all.
+        The value of r that makes the predictions. ``grid_`` lists all values.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the belief, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed μ or Σ, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -162,9 +164,9 @@ class AROWClassifier(ClassBelief):
 
 
 class AROWRegressor(SecondOrder, NumberWeights, Regressor):
-    """Regression by adaptive regularisation of weights.
+    """Regression by adaptive regularisation of weights (AROW).
 
-    The weights are believed to be N(μ, Σ). Every row moves the belief along Σx: with v = x'Σx,
+    The model is a normal distribution N(μ, Σ) over the weights. Every row changes both along Σx. With v = x'Σx,
 
         μ ← μ + (y − μ·x)/(v + r) Σx,   Σ⁻¹ ← Σ⁻¹ + xx'/r
 
@@ -174,57 +176,58 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
     Parameters
     ----------
     r : float or "auto", default="auto"
-        How little one row says: the larger, the smaller are steps, and the longer they stay so. With "auto"
-        eight values from 0.03 to 100 (with ``features``, from 0.001 to 3) learn side by side in one pass, and
-        the one with the least progressive squared error predicts.
+        Regularisation r: a larger value makes steps smaller, and lets them shrink more slowly. "auto" trains eight
+        values from 0.03 to 100 (with ``features``, from 0.001 to 3) in parallel in one pass, and predicts with the
+        one that has the lowest squared error so far.
     covariance : {"diagonal", "full"}, default="diagonal"
-        Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
-        of the width.
+        Whether Σ is diagonal or a full matrix. Each row then costs the number of its non-zeros, or the square of the
+        number of features.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. Targets are scaled too, so that r is in units of their
-        variance; predictions and ``coef_`` is in units of the features as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the
+        mean and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values.
+        "auto" uses "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones.
+        Targets are scaled too, so r is in units of their variance. Predictions and ``coef_`` are in the original
+        units.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for curves;
-        made in the pass, row by row. "fourier": random cosines and sines. "nystroem": kernel values with rows
-        of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for curved relations. "fourier"
+        uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream. ``coef_`` then refers
+        to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
         Weights (n_features,) and intercept (1,).
     r_ : float
-        What predicts, of the values that learn side by side; ``grid_`` lists all.
+        The value of r that makes the predictions. ``grid_`` lists all values.
     n_seen_, n_updates_ : int
-        Rows seen and rows that changed the belief.
+        Rows seen, and rows that changed μ or Σ.
     history_ : structured array
-        Progressive mean absolute error at each power of two of rows.
+        Progressive mean absolute error, at each power of two of rows.
 
     Examples
     --------

@@ -22,81 +22,83 @@ from aggro.learners.shared.params import Choice, Constraint, Either
 
 
 class CWClassifier(ClassBelief):
-    """Confidence-weighted classifier.
+    """Confidence-weighted classifier (CW).
 
-    The weights are believed to be N(μ, Σ). A row for which Pr(y w·x ≥ 0) < η moves the belief as little as makes
-    it η, along Σx: with the margin m = y μ·x and v = x'Σx,
+    The model is a normal distribution N(μ, Σ) over the weights. A row with Pr(y w·x ≥ 0) < η changes it as little as
+    possible, along Σx, so that this probability becomes η. With the margin m = y μ·x and v = x'Σx,
 
         μ ← μ + αyΣx,   Σ⁻¹ ← Σ⁻¹ + κxx'
 
-    (``learners.second_order.step`` has α and κ). There is nothing soft about it: labels that are wrong are believed
-    too, and a weight on a row changes nothing, unless it is 0. :class:`SCWClassifier` and :class:`AROWClassifier`
-    forgive.
+    where α and κ have closed forms (see ``learners.second_order.step``). The model trusts every label, including
+    wrong ones, and weights on rows have no effect, except that rows of weight 0 are skipped. :class:`SCWClassifier`
+    and :class:`AROWClassifier` tolerate noise.
 
     Parameters
     ----------
     eta : float or "auto", default="auto"
-        η, above 0.5: how sure the model is to be of a row that it has learned. With "auto" eight values from 0.51
-        to 0.95 learn side by side in one pass, and the one with the fewest progressive mistakes predicts.
+        Confidence η that the model must have in a row it has learned, above 0.5. "auto" trains eight values from
+        0.51 to 0.95 in parallel in one pass, and predicts with the one that has made the fewest mistakes so far.
     form : {"variance", "stdev"}, default="variance"
-        The constraint m ≥ φv, which stands in the place of the probability in the first paper, or m ≥ φ√v, which
-        is the probability itself. Where labels contradict each other, "stdev" soon believes to know all weights, and
-        learns no more.
+        The constraint on the margin. "variance" is m ≥ φv, as in the first paper. "stdev" is m ≥ φ√v, which is the
+        exact probability. If labels contradict each other, "stdev" soon becomes certain of all weights and stops
+        learning.
     covariance : {"diagonal", "full"}, default="diagonal"
-        Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
-        of the width.
+        Whether Σ is diagonal or a full matrix. Each row then costs the number of its non-zeros, or the square of the
+        number of features.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=True
-        Predict with the mean of all iterates instead of the last, which believes the last rows too much.
+        Whether to predict with the mean of all iterates instead of the last, which follows the most recent rows too
+        closely.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. ``coef_`` is in units of the features as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. ``coef_`` is in the
+        units of the original features.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes. The problem has no C to scale, so all rows teach alike; but the decision is that
-        of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They do not change the updates, since the problem has no C to scale. Predictions
+        take the class with the lowest expected cost. "balanced" derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     eta_ : float
-        What predicts, of the values that learn side by side; ``grid_`` lists all.
+        The value of η that makes the predictions. ``grid_`` lists all values.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the belief, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed μ or Σ, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -179,10 +181,11 @@ class CWClassifier(ClassBelief):
 
 
 class SCWClassifier(ClassBelief):
-    """Soft confidence-weighted classifier.
+    """Soft confidence-weighted classifier (SCW).
 
-    The weights are believed to be N(μ, Σ). With φ the quantile of the normal distribution at η, a row for which
-    Pr(y w·x ≥ 0) < η has the loss ℓ = φ√v − m, m = y μ·x and v = x'Σx, and the belief moves to
+    The model is a normal distribution N(μ, Σ) over the weights. Let φ be the quantile of the standard normal
+    distribution at η. A row with Pr(y w·x ≥ 0) < η has the loss ℓ = φ√v − m, where m = y μ·x and v = x'Σx, and
+    changes the model to
 
         argmin D_KL(N(μ, Σ)‖N(μ_t, Σ_t)) + Cℓ   (``scw1``)   or   + Cℓ²   (``scw2``)
 
@@ -191,67 +194,69 @@ class SCWClassifier(ClassBelief):
     Parameters
     ----------
     C : float or "auto", default="auto"
-        Aggressiveness: the most a row may move the belief (``scw1``), or how little is forgiven (``scw2``). With
-        "auto" eight values from 0.003 to 10 (with ``features``, from 0.1 to 300) learn side by side in one pass, and
-        the one with the fewest progressive mistakes predicts.
+        Aggressiveness: the largest step for one row (``scw1``), or the inverse penalty on large steps (``scw2``).
+        "auto" trains eight values from 0.003 to 10 (with ``features``, from 0.1 to 300) in parallel in one pass,
+        and predicts with the one that has made the fewest mistakes so far.
     eta : float, default=0.75
-        η, above 0.5: how sure the model is to be of a row that it has learned.
+        Confidence η that the model must have in a row it has learned, above 0.5.
     variant : {"scw1", "scw2"}, default="scw1"
-        The problem, as above.
+        The problem to solve: "scw1" or "scw2" above.
     covariance : {"diagonal", "full"}, default="diagonal"
-        Whether weights are believed to vary each by itself, or together. A row costs its non-zeros, or the square
-        of the width.
+        Whether Σ is diagonal or a full matrix. Each row then costs the number of its non-zeros, or the square of the
+        number of features.
     fit_intercept : bool, default=True
-        Whether to learn an intercept, as a constant feature 1.
+        Whether to learn an intercept. It is the weight of a constant feature 1.
     average : bool, default=False
-        Predict with the mean of all iterates instead of the last.
+        Whether to predict with the mean of all iterates instead of the last.
     scale : {"auto", "standard", "rms"} or None, default="auto"
-        Scale features on the way, by what was seen so far, the row itself counted. "standard": subtract
-        the mean, divide by the standard deviation. "rms": divide by the root mean square of the values
-        that are not 0. "auto": the first for features that at least a quarter of the rows have, the
-        second for rare ones. ``coef_`` is in units of the features as they came.
+        Scale features with statistics of the rows seen so far, including the current row. "standard" subtracts the mean
+        and divides by the standard deviation. "rms" divides by the root mean square of the non-zero values. "auto" uses
+        "standard" for features that at least a quarter of the rows have, and "rms" for rarer ones. ``coef_`` is in the
+        units of the original features.
     features : {"fourier", "nystroem"} or None, default=None
-        Learn in a space of other features, where a linear model is a kernel model (RBF), for classes that
-        no plane divides; made in the pass, row by row. "fourier": random cosines and sines. "nystroem":
-        kernel values with rows of the stream. ``coef_`` is then of those features.
+        Approximate an RBF kernel by mapping each row to ``n_components`` new features, for classes that no hyperplane
+        separates. "fourier" uses random cosines and sines. "nystroem" uses kernel values with some rows of the stream.
+        ``coef_`` then refers to the new features.
     n_components : int, default=400
-        With ``features``, how many of them; the more, the nearer to the kernel.
+        Number of new features if ``features`` is set. More features approximate the kernel better.
     gamma : float or "auto", default="auto"
-        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of scaled rows. "auto": by the mean of ‖x‖² over
-        the first 32 rows, and for "fourier" several around it at once.
+        With ``features``, γ of the kernel exp(−γ‖x − x'‖²) of the scaled rows. "auto" derives it from the mean of ‖x‖²
+        over the first 32 rows; with "fourier" it tries several values around that one.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default="auto"
-        Whether ``fit`` goes over the rows in random order.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
-        Weights of the classes: they scale C, and the decision is that of least cost by the probabilities;
-        "balanced" weighs by the classes counted so far.
+        Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
+        derives the weights from the class counts so far.
     calibration : {"sigmoid", "isotonic"}, default="sigmoid"
-        How ``predict_proba`` makes probabilities of scores, from those that rows had before they were learned.
+        How ``predict_proba`` turns scores into probabilities. The calibration uses the score of each row before it was
+        learned.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``, and the frequencies of ``features="fourier"``, which are
-        always the same without it.
+        Seed for shuffling the rows and for the random frequencies of ``features="fourier"``. With None, the frequencies
+        are the same every time.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     coef_, intercept_ : array
-        Weights (1, n_features) for two classes, else (n_classes, n_features), and intercepts.
+        Weights (1, n_features) for two classes, otherwise (n_classes, n_features), and intercepts.
     classes_ : array
         The classes, sorted.
     C_ : float
-        What predicts, of the values that learn side by side; ``grid_`` lists all.
+        The value of C that makes the predictions. ``grid_`` lists all values.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that changed the belief, rows predicted wrongly before they were learned.
+        Rows seen, rows that changed μ or Σ, and rows predicted wrongly before they were learned.
     history_ : structured array
-        Progressive mean loss and mistakes at each power of two of rows.
+        Progressive mean loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------

@@ -41,69 +41,73 @@ SCALES = {None: AS_THEY_ARE, "standard": EACH, "whiten": TOGETHER, "auto": AUTO,
 
 
 class PAUniclass(Detector):
-    """Passive-aggressive uniclass: a ball around what is usual, as an outlier detector.
+    """Passive-aggressive outlier detector (uniclass): a ball around the usual rows.
 
-    For each row at distance d = ‖x − w‖ from the centre, with ℓ = [d − ε]₊, w moves by τ(x − w)/d, where
+    A row at distance d = ‖x − w‖ from the centre w has the loss ℓ = [d − ε]₊ and moves the centre by τ(x − w)/d,
+    where
 
-    - ``step="pa"``: τ = ℓ, the row is inside after the step;
-    - ``step="pa1"``: τ = min(C, ℓ), at most C a row;
+    - ``step="pa"``: τ = ℓ; afterwards the row is inside;
+    - ``step="pa1"``: τ = min(C, ℓ), at most C for one row;
     - ``step="pa2"``: τ = ℓ/(1 + 1/(2C)).
 
-    The first row is the first centre; a row inside changes nothing about it. A radius that is learned follows
-    the distance that a share ``nu`` of the rows exceeds.
+    The first row is the first centre. A row inside does not move it. A learned radius follows the distance that a
+    share ``nu`` of the rows exceeds.
 
-    As it is by default, distances are in deviations of columns that are made uncorrelated (``scale``), and the centre
-    learns from nearly all rows instead of from the farthest, so that anomalies do not draw it to them (``robust``).
-    The algorithm of the paper is ``PAUniclass(0.1, robust=False, scale=None)``.
+    By default, distances are measured in standard deviations of decorrelated columns (``scale``), and the centre
+    learns from nearly all rows instead of only the farthest, so that anomalies do not attract it (``robust``). For
+    the algorithm as published use ``PAUniclass(0.1, robust=False, scale=None)``.
 
     Parameters
     ----------
     C : float, default=0.03
-        Aggressiveness: the most a row may move the centre (``pa1``), in the units of distances where ``epsilon`` is
-        given and in radii where it is learned; or how little is forgiven (``pa2``). ``pa`` has no C.
+        Aggressiveness: the largest step of the centre for one row (``pa1``), or the inverse penalty on large steps
+        (``pa2``). ``pa`` does not use it. Steps are distances if you set ``epsilon``, and multiples of the radius
+        if it is learned.
     step : {"pa", "pa1", "pa2"}, default="pa1"
-        The step, as above.
+        How far a row moves the centre: one of the formulas above.
     epsilon : float or "auto", default="auto"
-        The radius; "auto" learns it.
+        Radius of the ball. "auto" learns it.
     nu : float, default=0.1
-        The share of the rows that a learned radius leaves outside.
+        Share of the rows that a learned radius leaves outside.
     robust : bool, default=True
-        Where the radius is learned: whether the centre learns from the nine in ten rows that are farthest from it,
-        instead of from those outside alone, and in the first rows in larger steps; and rows outside count less in
-        what ``scale`` finds. Then a tenth of anomalies among the rows does little harm.
+        Whether the centre resists anomalies, if the radius is learned. It then learns from the farthest nine tenths
+        of the rows instead of only from those outside, and takes larger steps at first. Rows outside also count
+        less in the estimates of ``scale``. A tenth of anomalies then does little harm.
     scale : {"auto", "whiten", "standard"}, bool or None, default="auto"
-        In what distances are measured. "standard" or True: each column in its deviations from the centre. "whiten": all
-        columns together, by the inverse of their covariance; those beyond 1,024 columns each by itself. "auto" is
-        "whiten" up to 256 columns, "standard" up to 16,384, and None beyond, as for None or False: rows as they are,
-        of which sparse ones cost no more than their entries. With a scale a row costs the square of the number of
-        columns that are measured together, or the width.
+        Units in which distances are measured. "standard" or True: divide each column by its standard deviation
+        around the centre. "whiten": use the inverse covariance of all columns; columns beyond the first 1,024 are
+        scaled one by one. None or False: leave rows as they are; a sparse row then costs only its non-zeros.
+        "auto": "whiten" up to 256 columns, "standard" up to 16,384, and None beyond. "whiten" costs the square of
+        the number of columns a row, "standard" the number of columns.
     average : bool, default=False
-        Predict with the mean of all centres instead of the last, and, where it is learned, a radius of its own.
+        Whether to predict with the mean of all centres instead of the last. If the radius is learned, the mean has
+        its own.
     max_iter : int or "auto", default=1
-        Passes over the data in ``fit``. "auto": more as long as they help, fewer the more rows there are.
+        Number of passes over the data in ``fit``. "auto" goes on while another pass helps, and makes fewer passes over
+        more rows.
     tol : float, default=None
-        Stop when a pass's mean loss is not better than the best by this much.
+        Stop when a pass lowers the best mean loss by less than this.
     shuffle : bool or "auto", default=False
-        Whether ``fit`` goes over the rows in random order. "auto": unless a half-life is given.
+        Whether ``fit`` visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the current model.
+        Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds the order of the rows with ``shuffle``.
+        Seed for shuffling the rows.
     n_features : int, default=None
-        Reserves a width, so that arrays may be narrower.
+        Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
-        1 says on stderr how a long ``fit`` or ``partial_fit`` goes. It is not kept in model files.
+        1 reports the progress of a long ``fit`` or ``partial_fit`` on stderr. Model files do not keep it.
 
     Attributes
     ----------
     center_ : array
         The centre (n_features,).
     radius_, offset_ : float
-        The radius ε, and −ε: scores are −d, and rows with a lower score than the offset are outside.
+        The radius ε and the offset −ε. Scores are −d, and rows with a score below the offset are outside.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen, rows that moved the centre, rows that were outside just before they were learned.
+        Rows seen, rows that moved the centre, and rows that were outside before they were learned.
     history_ : structured array
-        Progressive mean loss and rows outside (``mistakes``) at each power of two of rows.
+        Progressive mean loss and number of rows outside (``mistakes``), at each power of two of rows.
 
     Examples
     --------

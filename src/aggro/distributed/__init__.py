@@ -1,4 +1,4 @@
-"""Past one machine: training, tuning, evaluating and predicting on Dask. Open ``training`` first."""
+"""Train, tune, evaluate and predict on a Dask cluster. Open ``training`` first."""
 
 from aggro.distributed.executors import ClusterLost
 from aggro.distributed.predicting import evaluate, predict

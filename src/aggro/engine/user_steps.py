@@ -76,30 +76,30 @@ def recalled(name: str, module: str) -> OwnStep:
 
 
 def step(function: Any = None, *, name: str | None = None, hinge: bool = True) -> Any:
-    """Make a step of one's own of a function τ(loss, q, C).
+    """Turn a function τ(loss, q, C) into a step of your own.
 
-    The function gets three floats and returns a number: how far to move along the row, w ← w + τv. It is compiled
-    when it is decorated, so it may use numbers, ``math``, NumPy's functions of numbers, and functions that are
-    compiled themselves (``numba.njit``); names from outside it are constants, as they are at that moment.
+    The function takes three floats and returns the step size τ: the weights move by τv, where v is the row's
+    direction. The decorator compiles it, so it may use numbers, ``math``, NumPy functions of numbers, and functions
+    compiled with ``numba.njit``. Names from outside are constants, with the values they have at that moment.
 
-    Use it wherever a step is asked for, itself or by its name: ``PAClassifier(step=capped)``,
+    Use it as the parameter ``step`` of a learner, as an object or by its name: ``PAClassifier(step=capped)``,
     ``PARegressor(step="capped")``.
 
     Parameters
     ----------
     function : callable
-        τ(loss, q, C). ``loss`` is the row's loss, ``q`` the squared norm of the direction v, and ``C`` the
-        aggressiveness times the row's weight. A result that is not finite passes the row over.
+        τ(loss, q, C). ``loss`` is the loss of the row, ``q`` the squared norm of the direction v, and ``C`` the
+        aggressiveness times the weight of the row. If the result is not finite, the row is skipped.
     name : str, default=None
-        What it is called in model files and on the command line; the function's own name if not given.
+        Name of the step in model files and on the command line. The default is the name of the function.
     hinge : bool, default=True
-        Whether rows without loss are passed over. Without a hinge, the step is asked for every row, and ``loss`` is
-        the signed gap margin − y·f in classification and |y − f|, without epsilon, in regression.
+        Whether rows without loss are skipped. Without a hinge, aggro calls the step for every row, and ``loss`` is the
+        signed gap margin − y·f in classification and |y − f|, without epsilon, in regression.
 
     Returns
     -------
     step : OwnStep
-        The step; call it to ask for τ.
+        The step. Call it to compute τ.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well a learner does on a stream: predict each row, then learn it, and count."""
+"""Measure learners on streams: predict each row, then learn it, and count the errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models for programs without this library: as an ONNX graph, which runs in many languages and on many devices.
+"""Export models as ONNX graphs, which run in many languages and on many devices without aggro.
 
 onnx is an extra (``pip install 'aggro[onnx]'``), and is imported when something is written.
 """

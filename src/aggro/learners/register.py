@@ -22,11 +22,11 @@ SHARED = ("max_iter", "tol", "shuffle", "warm_start", "random_state", "n_feature
 
 
 def register(cls: Kind) -> Kind:
-    """Enter a learner of one's own in the registry; made to be used as a decorator.
+    """Register a learner of your own. Use it as a decorator.
 
-    The class is a subclass of ``Classifier`` or ``Regressor`` (``aggro.learners.shared.tasks``) with a rule over a
-    state of its own: see "Add a learner" in the docs. Registered, it is known by its name to the command line,
-    model files and ``aggro.interop.river``.
+    The class must be a subclass of ``Classifier`` or ``Regressor`` (``aggro.learners.shared.tasks``) with its own rule
+    and state: see "Add a learner" in the docs. Once it is registered, the command line, model files and
+    ``aggro.interop.river`` know it by its name.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def register(cls: Kind) -> Kind:
     Returns
     -------
     estimator : class
-        The learner with scikit-learn's manners, which is to stand in its place.
+        The learner with the interface of a scikit-learn estimator, which replaces the class.
 
     Raises
     ------
     TypeError
-        The class lacks a part, or its name is taken; the message says what to do.
+        If the class lacks a part, or its name is taken. The message says what to do.
     """
     if not inspect.isclass(cls) or hasattr(cls, "get_params"):
         raise TypeError(f"register takes a learner's class, without scikit-learn around it; got {cls!r}.")

@@ -239,28 +239,28 @@ def finished(mixture: Mixture, base: Any, known: Known) -> Any:
 
 
 def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
-    """Learners that began as copies of the base, and learned apart, as one.
+    """Combine learners that were trained in parallel from copies of the same base model.
 
     Parameters
     ----------
     base : learner
-        What all of them began as: a learner that has learned something, or nothing yet.
+        The common starting point: a learner that has learned something, or nothing yet.
     learners : list of learners
-        They are left as they are. Those that have learned nothing since do not count.
+        The trained copies. They are not changed. Copies that have learned nothing since do not count.
     weights : {"rows", "uniform", "updates"}, default="rows"
-        What each weighs in means: the rows that it has learned, the same for all, or its updates.
+        Weight of each learner in means: its number of rows, the same for all, or its number of updates.
 
     Returns
     -------
     learner : learner
-        One that knows what all know. Counts are sums, and what the base had counted counts once. The order of the
-        learners decides the order of classes and features that are new, and nothing else.
+        A learner that combines what all have learned. Counters are added up; those of the base count once. The order of
+        the learners only decides the order of new classes and features.
 
     Raises
     ------
     TypeError, ValueError
-        If one of them can not have begun as a copy of the base: another class, other words, switches or sizes among
-        its parameters, fewer rows, other first classes or features.
+        If a learner cannot have started as a copy of the base: it has another class, other parameters, fewer rows, or
+        other first classes or features.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Models on disk: one file that any later aggro can trust, and that can never run code."""
+"""Save and load models, in files that never run code."""
 
 from aggro.models.contents import Contents, describe
 from aggro.models.errors import ModelFileError

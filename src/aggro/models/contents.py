@@ -32,7 +32,7 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a model file."""
+    """The contents of a model file."""
 
     header: Header
     size: int  # bytes of the file
@@ -47,24 +47,24 @@ class Contents:
 
 
 def describe(path: Path, *, weights: int = 10) -> Contents:
-    """What is in a model file.
+    """Describe the contents of a model file.
 
     Parameters
     ----------
     path : path
-        A file that ``save`` has written.
+        A file written by ``save``.
     weights : int, default=10
-        How many of the largest weights to show.
+        Number of largest weights to show.
 
     Returns
     -------
     contents : Contents
-        The header, the arrays' kinds and shapes, the counters, and the largest weights.
+        The header, the types and shapes of the arrays, the counters, and the largest weights.
 
     Raises
     ------
     ModelFileError
-        The file is not a whole model.
+        If the file is not a complete model.
     """
     with opened(path) as container:
         header = Header.parse(container.text)

@@ -12,7 +12,7 @@ WRONG_FILE = "Give a file that aggro has saved."
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole model; ``file``, ``fault`` and ``remedy`` are the parts of the message."""
+    """A file is not a complete model. ``file``, ``fault`` and ``remedy`` are the parts of the message."""
 
     def __init__(self, file: str, fault: str, remedy: str) -> None:
         super().__init__(f"{file}: {fault}{'' if fault.endswith('?') else '.'} {remedy}")

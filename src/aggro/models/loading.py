@@ -36,49 +36,48 @@ MAX_LABELS = 2**30  # bytes for the array of labels, in which one long label mak
 
 
 def load(path: Path, *, shell: bool = True) -> Any:
-    """Bring a learner back from a file.
+    """Load a learner from a file.
 
     Parameters
     ----------
     path : path
-        A file that ``save`` has written.
+        A file written by ``save``.
     shell : bool, default=True
-        Whether the learner has scikit-learn's manners. Without them, scikit-learn is not imported.
+        Whether to return a scikit-learn estimator. With False, scikit-learn is not imported.
 
     Returns
     -------
     learner : learner
-        It predicts, and goes on learning, to the bit as the saved one would.
+        The learner. It predicts and learns exactly as the saved one would.
 
     Raises
     ------
     ModelFileError
-        The file is not a whole model; the message says what is wrong with it and what to do. A learner or a step of
-        your own is not in the file: what defines it must have been imported before.
+        If the file is not a complete model. The message says what is wrong and what to do. If the model uses a learner
+        or a step of your own, import the module that defines it first.
     """
     return load_checkpoint(path, shell=shell)[0]
 
 
 def load_checkpoint(path: Path, *, shell: bool = True) -> tuple[Any, Any]:
-    """Bring a learner back, and the position that was saved with it.
+    """Load a learner, and the position that was saved with it.
 
-    A checkpoint is a model file that also says where its stream stands. Both are written in one step, so they always
-    belong together: a run that goes on from a checkpoint has learned every row before the position once, and none
-    after it.
+    A checkpoint is a model file that also contains a position in the stream. Both are written in one step, so they
+    always match: the model has learned every row before the position once, and none after it.
 
     Parameters
     ----------
     path : path
-        A file that ``save`` has written.
+        A file written by ``save``.
     shell : bool, default=True
-        Whether the learner has scikit-learn's manners.
+        Whether to return a scikit-learn estimator. With False, scikit-learn is not imported.
 
     Returns
     -------
     learner : learner
-        It goes on learning to the bit as the saved one would.
+        The learner. It predicts and learns exactly as the saved one would.
     position : JSON
-        What ``save`` was given, as JSON gives it back (a tuple as a list); None if it was given none.
+        The position given to ``save``, as JSON returns it (a tuple becomes a list), or None.
     """
     with opened(path) as container:
         header = Header.parse(container.text)

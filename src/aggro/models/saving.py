@@ -20,27 +20,27 @@ from aggro.models.state_check import check_state, flatten, mould, specs_of
 
 
 def save(learner: Any, path: Path, position: Any = None) -> None:
-    """Save a learner in a file, which is replaced whole or not at all.
+    """Save a learner in a file. An existing file is replaced completely or not at all.
 
-    The file is the state's arrays and a JSON header, in the safetensors format. There is no pickle in it: it
-    holds numbers and text, and can never run code. The same model gives the same bytes. A ``random_state``
-    that is a generator is stored as the seed that was drawn from it.
+    The file has the safetensors format: the arrays of the model and a JSON header. It contains no pickle and can never
+    run code. The same model always gives the same bytes. If ``random_state`` is a generator, the file stores the seed
+    drawn from it.
 
     Parameters
     ----------
     learner : learner
-        Any learner of the registry that has learned something.
+        A learner that has learned something.
     path : path
-        Where to; ``.aggro`` is the usual ending.
+        File to write, usually named ``….aggro``.
     position : JSON, default=None
-        Where the learner's stream stands, for a checkpoint: see :func:`load_checkpoint`.
+        Position in the stream, for a checkpoint: see :func:`load_checkpoint`.
 
     Raises
     ------
     ValueError
-        The learner has learned nothing, or holds what a file cannot; nothing is written.
+        If the learner has learned nothing, or contains something that a file cannot. Nothing is written.
     OSError
-        The file could not be written; what was there before is unchanged.
+        If the file cannot be written. An existing file is unchanged.
 
     Examples
     --------

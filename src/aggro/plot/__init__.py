@@ -1,4 +1,4 @@
-"""Pictures of what was learned, with matplotlib: how the error went, the largest weights, who is taken for whom.
+"""Plot learning curves, weights and confusion matrices with matplotlib.
 
 Each function draws into one matplotlib Axes, its own or the one given as ``ax=``, and returns it. matplotlib is an
 extra (``pip install 'aggro[plot]'``), and is imported when something is drawn.

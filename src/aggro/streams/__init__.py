@@ -1,4 +1,4 @@
-"""Where examples come from. A stream is an iterable of chunks."""
+"""Read and generate streams of examples. A stream is an iterable of chunks."""
 
 from aggro.streams.bad_lines import BadLine
 from aggro.streams.chunk import Chunk, Position

@@ -61,7 +61,7 @@ WORDS = {
 
 
 class BadLine(ValueError):
-    """A line that is not in the format; ``file``, ``line`` and ``column`` (both from 1) say where."""
+    """A malformed line; ``file``, ``line`` and ``column`` (both from 1) say where it is."""
 
     def __init__(self, message: str, file: str, line: int, column: int) -> None:
         super().__init__(message)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Position(NamedTuple):
-    """Where in a stream the next row stands: enough to go on from there, and plain numbers to store.
+    """A position in a stream, from which you can continue reading. It consists of plain numbers.
 
-    ``file`` is the number of the file, from 0. ``offset`` is the byte of its decompressed text, ``line`` and
-    ``row`` the lines and rows of it that went before. ``width`` is the width of ``X`` so far.
+    ``file`` is the number of the file, from 0. ``offset`` is the byte in its decompressed text. ``line`` and ``row``
+    count the lines and rows before that byte. ``width`` is the number of columns of ``X`` so far.
     """
 
     file: int = 0
@@ -26,12 +26,12 @@ class Position(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Rows ``X`` (an array or a CSR matrix), targets, and where there are any weights and column names.
+    """Some rows of a stream: ``X`` (an array or a CSR matrix), targets, and optional weights and column names.
 
-    With names, columns may come, go and move from chunk to chunk; a learner follows them by name.
-    ``y`` is None where the stream has no targets, and NaN for a row without one. ``position`` is where the
-    stream stands after the chunk. ``cells`` is the pyarrow table that the rows were made of, if it was asked for.
-    In a raw stream X is a pyarrow table, and ``columns`` says what each column of the file is for.
+    With names, columns may appear, disappear and move from chunk to chunk; learners match them by name. ``y`` is None
+    if the stream has no targets, and NaN for a row without one. ``position`` is the position in the stream after the
+    chunk. ``cells`` is the pyarrow table of the rows, if you asked for it. In a raw stream X is a pyarrow table, and
+    ``columns`` gives the role of each column of the file.
     """
 
     X: Any
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class Chunk(NamedTuple):
         return f"<chunk: {', '.join(filter(None, said))}>"
 
     def some(self, rows: Any) -> Chunk:
-        """These rows of it: a slice, or their numbers."""
+        """Select rows by a slice or by their numbers."""
         y, weight = (None if column is None else column[rows] for column in (self.y, self.weight))
         cells = None if self.cells is None else _rows_of_table(self.cells, rows)
         X = self.X[rows] if self.columns is None else _rows_of_table(self.X, rows)

@@ -178,18 +178,18 @@ def _part(entry: DataSet, part: str) -> Part:
 
 
 def load(name: str, part: str = "train", *, data: str | os.PathLike[Any] | None = None, **options: Any) -> Stream:
-    """A stream of a named data set, as wide as the set is.
+    """Open a named data set as a stream.
 
     Parameters
     ----------
     name : str
         One of ``aggro.streams.datasets.NAMES``; ``aggro data list`` shows them.
     part : {"train", "test"}, default="train"
-        Which part.
+        The part to open.
     data : path, default=None
-        The folder with the files; the default is the environment variable AGGRO_DATA.
+        Folder with the files. The default is the environment variable AGGRO_DATA.
     **options
-        As in :func:`aggro.streams.open`; they go before the set's own.
+        Options of :func:`aggro.streams.open`, which override those of the data set.
 
     Returns
     -------

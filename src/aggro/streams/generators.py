@@ -18,7 +18,7 @@ WORDS, CONCEPT = 1, 2  # kinds of seeds, so that streams with one seed are not a
 
 
 def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -> Iterator[Chunk]:
-    """Breiman's two-norm: two normal clouds with unit variance around ±(a, …, a), a = 2/√d.
+    """Generate Breiman's two-norm: normal clouds with unit variance around ±(a, …, a), a = 2/√d.
 
     The best possible error is Φ(−2) ≈ 2.28 % whatever d is.
     """
@@ -40,26 +40,26 @@ def rotating_xor(
     chunk: int = 1024,
     seed: int = 0,
 ) -> Iterator[Chunk]:
-    """Four Gaussian clouds in the plane, opposite ones of one class, that turn counterclockwise as time goes.
+    """Generate four Gaussian clouds in the plane that turn counterclockwise; opposite clouds have the same class.
 
-    No straight line parts the classes, and none that curves does for long: a learner must bend, and forget.
+    No straight line separates the classes, and no fixed curve does for long. A learner must be nonlinear, and forget.
 
     Parameters
     ----------
     n : int, default=1000
-        Rows.
+        Number of rows.
     every : int, default=100
         The clouds turn after this many rows.
     turn : float, default=20.0
-        By so many degrees. At 90 the classes have changed places.
+        Degrees of each turn. After 90 degrees in total the classes have swapped places.
     radius : float, default=1.0
-        How far the clouds' means are from the origin; at the start they are on the diagonals.
+        Distance of the cloud centres from the origin. They start on the diagonals.
     spread : float, default=0.3
         Standard deviation of each cloud, in both directions.
     chunk : int, default=1024
-        Rows in a chunk.
+        Number of rows in a chunk.
     seed : int, default=0
-        Other rows for another seed.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -86,24 +86,24 @@ def drifting(
     chunk: int = 1024,
     seed: int = 0,
 ) -> Iterator[Chunk]:
-    """Two classes parted by a hyperplane through the origin that turns, and now and then jumps.
+    """Generate two classes that a turning hyperplane separates; it can also jump.
 
     Parameters
     ----------
     n : int, default=10000
-        Rows.
+        Number of rows.
     d : int, default=10
         Features, normal with unit variance; at least 2.
     turn : float, default=0.01
-        Degrees that the hyperplane's normal turns with each row, in a plane drawn at random.
+        Degrees by which the normal of the hyperplane turns with each row, in a random plane.
     jump : int, default=None
-        After every so many rows a new hyperplane, with its own plane to turn in; None for never.
+        Number of rows after which a new random hyperplane replaces the old one. None means never.
     noise : float, default=0.0
-        Share of labels that are flipped: the best possible error.
+        Share of flipped labels. It is the best possible error.
     chunk : int, default=1024
-        Rows in a chunk.
+        Number of rows in a chunk.
     seed : int, default=0
-        Other rows for another seed.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -146,30 +146,30 @@ def sparse_text(
     chunk: int = 1024,
     seed: int = 0,
 ) -> Iterator[Chunk]:
-    """Rows that look like counted words: few of very many columns, some words common and most rare.
+    """Generate rows like word counts: few non-zeros in many columns, some words common and most rare.
 
-    A word is drawn by Zipf's law, from the words of the row's own class or from those that all share.
+    Words follow Zipf's law. Each is drawn from the words of the class or from the words that all classes share.
 
     Parameters
     ----------
     n : int, default=10000
-        Rows.
+        Number of rows.
     vocabulary : int, default=20000
         Columns; half of them are words that all classes share, the others belong to one class each.
     words : float, default=40.0
         Mean number of words in a row (Poisson, at least 1).
     zipf : float, default=1.1
-        The k-th word comes with a probability proportional to k^−zipf.
+        The probability of the k-th word is proportional to k^−zipf.
     signal : float, default=0.1
-        Share of words that are the class's own.
+        Share of words that belong to the class.
     classes : int, default=2
         Number of classes, equally frequent, labelled 0, 1, …
     named : bool, default=False
-        Whether columns have names («word17») and each chunk only those that occur in it.
+        Whether columns have names («word17»). Each chunk then has only the columns that occur in it.
     chunk : int, default=1024
-        Rows in a chunk.
+        Number of rows in a chunk.
     seed : int, default=0
-        Other rows for another seed.
+        Seed of the random numbers.
 
     Returns
     -------

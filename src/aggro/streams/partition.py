@@ -38,12 +38,12 @@ class How:
 
 @dataclass(frozen=True, repr=False)
 class Partition:
-    """A part of a file, or a whole one, and how to read it. It can be pickled, and be opened wherever the file is seen.
+    """A part of a file, or a whole one, with the options to read it. It can be pickled.
 
-    ``file`` is the file's absolute name and ``name`` the one that was given; ``stamp`` its size and time of
-    change. ``start`` and ``stop`` are bytes of text, or row groups of Parquet (``row`` is how many rows stand before
-    them); ``stop`` is None for a file that is read as a whole. ``bytes`` is how many bytes of the file that is.
-    ``turn`` counts how often the file was listed before.
+    ``file`` is the absolute name of the file, ``name`` the name you gave, and ``stamp`` its size and time of change.
+    ``start`` and ``stop`` are bytes of text, or row groups of Parquet, where ``row`` counts the rows before them.
+    ``stop`` is None for a whole file. ``bytes`` is the size of the part. ``turn`` counts how often the file was listed
+    before.
     """
 
     file: str
@@ -58,7 +58,7 @@ class Partition:
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """A description for people."""
         name = printable(self.name)
         if self.stop is None:
             return name
@@ -68,16 +68,16 @@ class Partition:
 
     @property
     def key(self) -> str:
-        """A name that no other part has, nor this one once the file has changed: what a run that is resumed goes by."""
+        """A unique name, which changes with the file; a resumed run uses it."""
         span = "whole" if self.stop is None else f"{self.start}-{self.stop}"
         again = f" again {self.turn}" if self.turn else ""
         return f"{self.file} size {self.stamp.size} changed {self.stamp.changed} part {span}{again}"
 
     def open(self, threads: int = 1) -> Stream:
-        """The stream of its chunks, parsed by so many threads beside the one that reads.
+        """Open the partition as a stream of chunks, parsed by ``threads`` threads besides the one that reads.
 
-        A file that changed since it was cut is refused. Chunks' positions count lines and rows from the start of the
-        partition, and bytes from that of the file; errors name the line of the file.
+        A file that changed since ``partitions`` was called is refused. Positions count lines and rows from the start
+        of the partition, and bytes from the start of the file; errors name the line of the file.
         """
         if threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}.")
@@ -115,28 +115,27 @@ def _from_one(start: int, stop: int) -> str:
 
 
 def partitions(path: Paths, *, partition_bytes: int = PARTITION_BYTES, **options: Any) -> list[Partition]:
-    """The partitions of files, in order: small parts of the work for many processes or machines.
+    """Split files into partitions, for many processes or machines.
 
-    A partition is small and can be pickled. ``partition.open()`` is a stream of chunks like any other, in whatever
-    process sees the file under the same name. Formats, headers, types and what columns are for are settled here, once,
-    as ``open`` would settle them, and hold for all partitions.
+    A partition is small and can be pickled. ``partition.open()`` gives its stream of chunks, in any process that sees
+    the file under the same name. Formats, headers, types and roles of columns are determined here, once, as ``open``
+    does it, and apply to all partitions.
 
-    A file of at most ``partition_bytes`` is one partition. Larger plain text is cut at lines, so that the chunks
-    of the partitions, one after another, are the chunks of ``open``; but sparse chunks of svmlight are as wide as the
-    largest index so far in their partition, unless ``n_features`` is given. Learners take chunks of any width.
-    Parquet is cut at row groups, where a chunk then ends. Files that are compressed or transcoded, and Arrow files,
-    are one partition each. CSV files whose fields may be quoted are read once to find where rows end; of other text, no
-    more than what lies around the cuts.
+    A file of at most ``partition_bytes`` is one partition. Larger plain text is split between lines, so that the
+    partitions together have the same chunks as ``open``. One thing differs: the width of a sparse svmlight chunk is
+    the largest index so far in its partition, unless you set ``n_features``. Learners accept chunks of any width.
+    Parquet is split between row groups. A compressed or transcoded file, or an Arrow file, is one partition. CSV files
+    with quoted fields are read once to find the ends of rows; other text is read only near the splits.
 
     Parameters
     ----------
     path
         A file, a list of them, a folder or a glob.
     partition_bytes
-        How many bytes a partition should have at most. It is rounded up to a multiple of ``chunk_bytes``, and a line or
-        a row group that is longer is not cut.
+        Maximum size of a partition in bytes, rounded up to a multiple of ``chunk_bytes``. Longer lines and row groups
+        are not split.
     **options
-        Those of ``open``, but for ``start`` and ``threads``.
+        Options of ``open``, except ``start`` and ``threads``.
 
     Examples
     --------

@@ -22,13 +22,13 @@ CHUNK_BYTES = 2**20
 
 
 class Stream:
-    """An iterable of chunks. Going over it again reads the files again; stdin can be read once.
+    """An iterable of chunks. You can iterate over it several times; stdin can be read only once.
 
-    ``format`` is the name of the format. ``bad_lines`` counts the lines that the last pass left out, and
-    ``first_bad`` is the error that the first of them would have raised.
+    ``format`` is the name of the format. ``bad_lines`` counts the malformed lines that the last iteration skipped, and
+    ``first_bad`` is the error of the first of them.
 
-    A stream may be a part of one file: of text up to byte ``stop``, where a block ends, or of Parquet the row groups
-    from ``groups[0]`` to before ``groups[1]``. What was ``settled`` of the whole then holds for the part.
+    A stream may cover a part of a file: text up to byte ``stop``, at the end of a block, or the row groups of a Parquet
+    file from ``groups[0]`` up to, but without, ``groups[1]``. It then uses what was ``settled`` for the whole file.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Stream:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """What each column of a table is for: guessed from some rows, or as said."""
+        """The role of each column of a table, guessed from some rows or as you set it."""
         if self.settled.columns is None:
             if self._format.columns is None:
                 raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
@@ -83,29 +83,29 @@ class Stream:
         return self.settled.columns
 
     def can_be_read_again(self) -> bool:
-        """Can the data be read a second time, from any place?"""
+        """Whether the data can be read a second time, from any place."""
         return all(os.path.isfile(name) for name in self.files)
 
     @property
     def task(self) -> Task | None:
-        """What there is to predict, a class or a number, and why; None where no label column was guessed or named."""
+        """The task, classes or numbers, and the reason for it; None if there is no label column."""
         _ = self.columns
         found: Task | None = self.settled.task
         return found
 
     @property
     def header(self) -> bool | None:
-        """Does the first line of a CSV file name the columns? None for other formats."""
+        """Whether the first line of a CSV file contains the column names. None for other formats."""
         return None if self._format.header is None else self._format.header(self)
 
     @property
     def header_said(self) -> bool:
-        """Was that said, and not guessed?"""
+        """Whether you said so, and aggro did not guess it."""
         return self.options["header"] is not None
 
     @property
     def notes(self) -> list[str]:
-        """What else was guessed of a CSV file: title lines, and names that came twice."""
+        """Other guesses about a CSV file: title lines, and names that occur twice."""
         layout = self.settled.layout
         if layout is None:
             return []
@@ -125,17 +125,17 @@ class Stream:
         return self._format.read(self)
 
     def settle(self) -> Settled:
-        """Look at the first rows, as far as reading them would, and at no others."""
+        """Find out the format and the columns from the first rows, without reading on."""
         if self._format.settle is not None:
             self._format.settle(self)
         return self.settled
 
     def spans(self, number: int, size: int) -> list[Span]:
-        """Parts of a file, of about so many bytes each, that can be read by themselves; none if it cannot be cut."""
+        """Split a file into readable parts of about this many bytes; none if it cannot be split."""
         return [] if self._format.spans is None else self._format.spans(self, number, size)
 
     def lines_before(self) -> int:
-        """How many lines of the file stand before this part of it. They are counted when a line must be named."""
+        """Count the lines of the file before this part of it, for error messages."""
         if self._lines_before is None:
             from aggro.streams.io.cuts import lines_until
 
@@ -143,7 +143,7 @@ class Stream:
         return self.lines_above + self._lines_before
 
     def refuse(self, error: BadLine, lines: int) -> None:
-        """Some lines are malformed: raise the error of the first, or count them, as the user wished."""
+        """Raise the error of the first malformed line, or count the lines if ``skip_bad`` is set."""
         if not self.skip_bad:
             raise error
         self.bad_lines += lines
@@ -210,75 +210,78 @@ def open(
     labels: str | None = None,
     columns: Mapping[str, Column] | None = None,
 ) -> Stream:
-    """A stream of chunks from a file, files, a folder, a glob or stdin.
+    """Open a file, several files, a folder, a glob or stdin as a stream of chunks.
 
     Parameters
     ----------
     path
-        A file, a list of them, a folder, a glob, or ``-`` for stdin. Plain, gzip, bzip2, xz or zstd.
+        A file, a list of files, a folder, a glob, or ``-`` for stdin. Files may be plain or compressed with gzip,
+        bzip2, xz or zstd.
     format
-        "svmlight", "vw", "csv", "jsonl", "parquet", "arrow" or "text"; None finds out from the first file's name or
-        content. All files of a stream share it.
+        "svmlight", "vw", "csv", "jsonl", "parquet", "arrow" or "text". With None, aggro finds it out from the name or
+        the content of the first file. All files of a stream must have the same format.
     chunk_bytes
-        Text is cut into chunks at the last line before each multiple of this many bytes, so chunks depend
-        on the files alone.
+        Size of a chunk of text. A chunk ends at the last line before each multiple of this many bytes, so chunks depend
+        only on the files.
     skip_bad
-        Leave out lines that are not in the format, and count them in ``bad_lines``, instead of raising.
+        Skip malformed lines and count them in ``bad_lines``, instead of raising an error.
     start
-        Go on from here: the ``position`` of the last chunk that was used. The chunks that follow are the
-        ones that would have followed it. Compressed files and stdin are read again up to there.
+        Continue after this position: the ``position`` of the last chunk you used. You get the same chunks as without
+        the interruption. Compressed files and stdin are read again up to this point.
     threads
-        How many threads parse, beside the one that reads; None for as many as there are processors, at most 4.
+        Number of threads that parse, besides the one that reads. None means one per processor, at most 4.
     label
-        tables: the column to predict. None for the one called label, target, y or class, else the last; True
-        for one of these names only; False for none.
+        tables: the column to predict. With None, it is the column called label, target, y or class, otherwise the last
+        one. True accepts only these names, and False means no label.
     weight
-        tables: the column of weights, if any.
+        tables: the column of row weights.
     text
-        tables: columns of running text, to be read as bags of words hashed into 2^18 places.
+        tables: columns of text, to be read as bags of words that are hashed into 2^18 columns.
     encoding
-        text: the encoding of the files, one of Python's, such as "latin-1" or "cp1252". UTF-16 is known by its
-        byte-order mark.
+        text: the encoding of the files, such as "latin-1" or "cp1252". aggro recognises UTF-16 by its byte-order mark.
     header
-        csv: whether the first line names the columns; None to guess from what stands below.
+        csv: whether the first line contains the column names. With None, aggro guesses it from the lines below.
     delimiter
-        csv: what separates fields; None for a tab in .tsv files, else to guess one of comma, tab, semicolon and bar.
+        csv: the character between fields. With None, it is a tab in .tsv files; in other files aggro guesses between
+        comma, tab, semicolon and bar.
     skip_rows
-        csv: how many lines stand above the header, or above the first row; None to guess them.
+        csv: number of lines to skip above the header, or above the first row. With None, aggro guesses it.
     zero_based
-        svmlight: indices count from 0.
+        svmlight: whether indices count from 0.
     n_features
-        svmlight: the width of X; None for as wide as the largest index so far.
+        svmlight: number of columns of X. With None, it is the largest index so far.
     bits
-        vw: features are hashed into 2^bits columns.
+        vw: hash features into 2^bits columns.
     named
-        vw: features keep their names, «namespace^feature», instead. Each chunk has the columns that occur in it.
+        vw: keep the names of features, «namespace^feature», instead of hashing them. Each chunk has the columns that
+        occur in it.
     cells
-        tables: chunks bring along the pyarrow table that they were made of, as ``chunk.cells``.
+        tables: whether each chunk also contains its pyarrow table, as ``chunk.cells``.
     raw
-        tables: ``chunk.X`` is a pyarrow table of the columns as they come, and ``chunk.columns`` says what each
-        column of the file is for. Columns of no use (ids, empty ones, those to ignore) are not read; ``cells=True``
-        brings them. The parameters that follow are for raw tables. None is for True where the files are tables.
+        tables: whether ``chunk.X`` is a pyarrow table of the original columns, and ``chunk.columns`` gives the role of
+        each column of the file. Columns without use (ids, empty and ignored ones) are not read; ``cells=True`` includes
+        them. None means True for tables. The remaining parameters are for raw tables.
     number, category, date, ignore
-        raw tables: columns to be read so, and columns to leave out. ``text`` too. The others are guessed.
+        raw tables: columns with these roles, and columns to leave out. ``text`` works in the same way. aggro guesses
+        the roles of the other columns.
     na
-        raw tables: words that mean that a cell is empty, besides "", "?", "NA", "N/A", "NaN", "NULL", "None" …
+        raw tables: words that mean a missing value, in addition to "", "?", "NA", "N/A", "NaN", "NULL", "None" …
     decimal, thousands
-        raw tables: the marks in numbers, such as decimal="," and thousands=".". None to guess them for each column.
+        raw tables: the marks in numbers, such as decimal="," and thousands=".". With None, aggro guesses them for each
+        column.
     dayfirst
-        raw tables: whether 03/04/2024 is the third of April. None to guess it for each column.
+        raw tables: whether 03/04/2024 is the third of April. With None, aggro guesses it for each column.
     labels
-        raw tables: what the label must be, "classes" or "numbers", or "either", to find out: ``task`` then says which.
-        None if there is none unless ``label`` names it.
+        raw tables: the kind of label, "classes", "numbers", or "either" to find out; ``task`` then says which. With
+        None, there is no label unless ``label`` names it.
     columns
-        raw tables: the columns as they were settled before, by name; nothing is guessed then, and columns that are
-        not among them are left out.
+        raw tables: the columns of an earlier stream, by name. aggro then guesses nothing, and leaves out other columns.
 
     Examples
     --------
     >>> import tempfile, aggro.streams
     >>> with tempfile.NamedTemporaryFile(suffix=".svm") as file:
-    ...     _ = file.write(b"+1 1:0.5 3:2\\n-1 2:1\\n")
+    ...     _ = file.write(b"+1 1:0.5 3:2\n-1 2:1\n")
     ...     file.flush()
     ...     for chunk in aggro.streams.open(file.name):
     ...         print(chunk.X.toarray(), chunk.y)

@@ -1,4 +1,4 @@
-"""The library's contract, for its own learners and for anybody's: see :func:`check_learner`."""
+"""Check that a learner, ours or yours, keeps the contract of the library: see :func:`check_learner`."""
 
 from aggro.testing.contract import ContractError, Report, check_learner, check_step
 

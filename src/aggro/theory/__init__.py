@@ -1,4 +1,4 @@
-"""Loss bounds: what was proved about a learner, beside what it did on a stream."""
+"""Compare the loss bounds proved for a learner with its losses on a stream."""
 
 from aggro.theory.bounds import (
     hinge_bound,

@@ -25,23 +25,23 @@ class Around(TakesLaterLabels, Settable):
     # Predicting -----------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted class of each row."""
+        """Predict the class of each row."""
         return np.asarray(self._inside().predict(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of each row, as those of the learner inside."""
+        """Compute the scores of each row, with the learner inside."""
         return np.asarray(self._inside().decision_function(X))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted class of each row of a chunk."""
+        """Predict the class of each row of a chunk."""
         return np.asarray(self._inside().predict_chunk(chunk))
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The scores of each row of a chunk."""
+        """Compute the scores of each row of a chunk."""
         return np.asarray(self._inside().decision_chunk(chunk))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes for each row, as those of the learner inside."""
+        """Estimate the probability of each class for each row, with the learner inside."""
         return np.asarray(self._inside().predict_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -49,11 +49,11 @@ class Around(TakesLaterLabels, Settable):
         return np.asarray(self._inside().predict_log_proba(X))
 
     def proba_chunk(self, chunk: Any) -> np.ndarray:
-        """The probabilities of the classes for each row of a chunk."""
+        """Estimate the probability of each class for each row of a chunk."""
         return np.asarray(self._inside().proba_chunk(chunk))
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """The probability of each class, for one row; of none if nothing was learned yet."""
+        """Estimate the probability of each class for one row, as a dict; it is empty before the first row."""
         return dict(self._inside().predict_proba_one(x))
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
@@ -63,16 +63,16 @@ class Around(TakesLaterLabels, Settable):
         return self._inside().predict_one(x)
 
     def decision_one(self, x: Any) -> Any:
-        """The score of one row."""
+        """Compute the score of one row."""
         return self._inside().decision_one(x)
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
-        """Each feature's contribution to the score of one row."""
+        """Compute the contribution of each feature to the score of one row."""
         explanation: Explanation = self._inside().explain_one(x, label)
         return explanation
 
     def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, where the learner inside has groups."""
+        """Learn the rows of an incomplete mini-batch now, if the learner inside has mini-batches."""
         flush = getattr(self._inside(), "flush", None)
         if flush is not None:
             flush()
@@ -94,22 +94,22 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def query_rate_(self) -> float:
-        """The share of the rows that was asked about."""
+        """The share of the rows that were asked about."""
         return self.n_queries_ / max(self.n_seen_, 1)
 
     @property
     def delta_(self) -> float:
-        """δ as it is now."""
+        """The current value of δ."""
         return float(self._asked().sums[DELTA])
 
     @property
     def query_probability_(self) -> float:
-        """The probability with which the last row was asked about that was; 0 if none was."""
+        """The probability with which the model asked its last question; 0 before the first one."""
         return float(self._asked().sums[LAST])
 
     @property
     def progressive_error_(self) -> float:
-        """The share of wrong predictions among the rows that came while the budget lasted, as estimated."""
+        """The estimated share of wrong predictions, over the rows that arrived before the budget was spent."""
         sums = self._asked().sums
         if self.strategy == "threshold" or not sums[WEIGHT]:
             return float("nan")
@@ -148,12 +148,12 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def drift_rows_(self) -> np.ndarray:
-        """How many rows had been learned then; the last eight times."""
+        """Number of rows learned at each of the last eight detected rises of the error."""
         return np.asarray(self._known().drift_rows_)
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes known, sorted."""
+        """The classes known so far, sorted."""
         return np.asarray(self._known().classes_)
 
     @property

@@ -161,7 +161,7 @@ class ActiveLearner(Around):
     # Asking ---------------------------------------------------------------------------------------
 
     def query_one(self, x: Any) -> bool:
-        """Whether to ask for the label of one row.
+        """Decide whether to ask for the label of one row.
 
         Parameters
         ----------
@@ -196,16 +196,16 @@ class ActiveLearner(Around):
         return asked
 
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
-        """The first row of a chunk to ask about; those before it are passed over, many at once.
+        """Find the first row of a chunk to ask about, and pass over the rows before it.
 
         Parameters
         ----------
         chunk : Chunk
-            Rows of a stream; its labels are not looked at.
+            Rows of a stream; their labels are ignored.
         start : int, default=0
-            Where to begin: after the row that was found last.
+            Row to begin with: the one after the last row found.
         stop : int, default=None
-            Where to end; None for the end of the chunk.
+            Row to stop before. None means the end of the chunk.
         insist : bool, default=False
             Ask about the very next row as long as a single class is known: who knows one class is sure of every row.
             Not with the strategy "random" or a ``target_rate``, which say themselves how often to ask.
@@ -259,12 +259,12 @@ class ActiveLearner(Around):
         return self
 
     def ask(self, id: Any, x: Any) -> bool:
-        """Whether to ask for the label of one row; if so, the row waits for ``answer``.
+        """Decide whether to ask for the label of one row; if so, keep the row for ``answer``.
 
         Parameters
         ----------
         id : str or int
-            What the answer will name the row by.
+            Name of the row, for ``answer``.
         x : dict, 1-D array or (indices, values)
             The row.
         """
@@ -279,12 +279,12 @@ class ActiveLearner(Around):
 
     @tells
     def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
-        """Learn a row that waits, with its label; in any order.
+        """Learn a row that waits for its label. Answers may arrive in any order.
 
         Parameters
         ----------
         id : str or int
-            What ``ask`` was given.
+            The id that you gave to ``ask``.
         y : label
             The label of the row.
         weight : float, default=1.0
@@ -369,17 +369,17 @@ class ActiveLearner(Around):
 
     @tells
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch, asking for the labels of some rows only.
+        """Train from scratch, asking for the labels of only some rows.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The rows.
         y : array of shape (n_samples,)
-            Their labels; those that are not asked for have no influence. All classes are in ``classes_``: those
-            that were never asked for have the probability 0.
+            Their labels. Labels that the model does not ask for have no influence. ``classes_`` lists all classes;
+            those it never asked about have probability 0.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -401,7 +401,7 @@ class ActiveLearner(Around):
 
     @tells
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on: one pass over these rows, in order, asking for the labels of some.
+        """Continue training with one pass over these rows, in order, asking for the labels of some.
 
         Parameters
         ----------
@@ -410,9 +410,9 @@ class ActiveLearner(Around):
         y : array of shape (n_samples,)
             Their labels.
         classes : array, default=None
-            Names of classes that may come, if these are to be in ``classes_`` from the start.
+            Classes that may appear later, to list in ``classes_`` from the start.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -444,7 +444,7 @@ class ActiveLearner(Around):
     # Files and copies ------------------------------------------------------------------------------
 
     def save(self, path: Any) -> None:
-        """Save this learner in a file, with the learner inside and the questions that wait; ``aggro.load`` reads it."""
+        """Save the learner in a file, with its open questions; ``aggro.load(path)`` loads it."""
         from aggro.models import save
 
         save(self, path)

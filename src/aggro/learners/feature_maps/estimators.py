@@ -59,7 +59,7 @@ class GradientDescent(LinearClassifier):
 
     @property
     def eta_(self) -> float:
-        """The η that predicts: the one with the fewest mistakes, where several learn."""
+        """The η that makes the predictions: the one with the fewest mistakes, if several are trained."""
         return self.C_
 
 

@@ -179,7 +179,7 @@ class OSELMClassifier(Classifier):
         return n * state.P.size < FEW
 
     def transform(self, X: Any) -> np.ndarray:
-        """The hidden values of each row.
+        """Compute the hidden values of each row.
 
         Parameters
         ----------

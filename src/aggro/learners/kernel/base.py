@@ -281,7 +281,7 @@ class KernelLearner(KernelSettings):
 
     @property
     def support_vectors_(self) -> Any:
-        """The rows held, an array or a sparse matrix."""
+        """The support vectors, as an array or a sparse matrix."""
         view, _ = self._support()
         if not view.params.keeps:
             raise AttributeError("With kernel='precomputed' there are no rows, only their numbers: see support_")
@@ -289,14 +289,14 @@ class KernelLearner(KernelSettings):
 
     @property
     def support_(self) -> np.ndarray:
-        """How many rows had been seen before each support vector; with kernel="precomputed", their columns."""
+        """Number of rows seen before each support vector; with kernel="precomputed", their columns."""
         view, coef = self._support()
         numbers = view.state.born if view.params.keeps else view.state.column
         return np.array(numbers[: coef.shape[0]])
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the support vectors in the model that predicts."""
+        """Coefficients of the support vectors that make the predictions."""
         return self._support()[1].T
 
     def _formula(self, view: View) -> Formula:

@@ -46,7 +46,7 @@ class KernelClassifier(KernelLearner, Classifier):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the predicting model: one row for two classes, else one a class."""
+        """Coefficients that make the predictions: one row for two classes, otherwise one row per class."""
         view, coef = self._support()
         shown = self._by_class(view.labels, coef)
         return shown[None, :] if shown.ndim == 1 else shown.T
@@ -378,7 +378,7 @@ class KernelPARegressor(KernelLearner, Regressor):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Coefficients of the support vectors in the model that predicts, in units of the targets."""
+        """Coefficients of the support vectors that make the predictions, in units of the targets."""
         view, coef = self._support()
         return np.asarray(coef.T * unit_and_mean(view.state)[0])
 

@@ -271,22 +271,22 @@ class Linear(WaitingRows, PreparedWeights):
 
     @property
     def C_(self) -> float:
-        """The C of the candidate that predicts: where several learn, the best so far; infinite for ``pa``."""
+        """The C of the candidate that makes the predictions: the best so far; infinite for ``pa``."""
         return self._predicting_member()[1]
 
     @property
     def step_(self) -> str:
-        """The step of the candidate that predicts."""
+        """The step of the candidate that makes the predictions."""
         return name_of(self._predicting_member()[0])
 
     @property
     def average_(self) -> bool:
-        """Whether a mean of the iterates predicts, or the last one; with ``average="auto"``, the best so far."""
+        """Whether a mean of the iterates makes the predictions; with ``average="auto"``, the best so far."""
         return self._predicting_iterate()[0]
 
     @property
     def half_life_(self) -> float | None:
-        """The half-life of the iterate that predicts; None if it does not forget."""
+        """The half-life of the iterate that makes the predictions; None if it does not forget."""
         return self._predicting_iterate()[1]
 
     @property

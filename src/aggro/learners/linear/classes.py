@@ -31,7 +31,7 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
     ) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+        """Train from scratch, or continue with ``warm_start``, in up to ``max_iter`` passes over the rows.
 
         Parameters
         ----------
@@ -40,10 +40,9 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
         y : array of shape (n_samples,)
             Their labels (strings, integers or booleans).
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
         coef_init, intercept_init : array, default=None
-            Weights and intercepts to begin with, in the shapes of ``coef_`` and ``intercept_``. Rows are then learned
-            unscaled.
+            Initial weights and intercepts, in the shapes of ``coef_`` and ``intercept_``. Rows are then not scaled.
 
         Returns
         -------
@@ -57,7 +56,7 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes seen or reserved, sorted; set on a model that has learned nothing, a start for ``coef_``."""
+        """The classes seen or reserved, sorted; set them on a new model before you set ``coef_``."""
         return super().classes_
 
     @classes_.setter

@@ -353,7 +353,7 @@ class PARegressor(GivenWeights, Linear, NumberWeights, Regressor):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, coef_init: Any = None, intercept_init: Any = None
     ) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+        """Train from scratch, or continue with ``warm_start``, in up to ``max_iter`` passes over the rows.
 
         Parameters
         ----------
@@ -362,10 +362,9 @@ class PARegressor(GivenWeights, Linear, NumberWeights, Regressor):
         y : array of shape (n_samples,)
             The numbers to predict.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
         coef_init, intercept_init : array, default=None
-            Weights and intercept to begin with, in the shapes of ``coef_`` and ``intercept_``. Rows are then learned
-            unscaled.
+            Initial weights and intercept, in the shapes of ``coef_`` and ``intercept_``. Rows are then not scaled.
 
         Returns
         -------

@@ -319,7 +319,7 @@ class PAMOClassifier(Classifier):
     # The embedding --------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> np.ndarray:
-        """The embedding of each row: the normalised outputs of the units, by the pieces that predict.
+        """Compute the embedding of each row: the normalised outputs of the units.
 
         Parameters
         ----------
@@ -347,14 +347,14 @@ class PAMOClassifier(Classifier):
 
     @property
     def pieces_(self) -> np.ndarray:
-        """The pieces that predict, the constant's part last."""
+        """The pieces that make the predictions; the last column belongs to the constant."""
         view, U, _ = self._predicting()
         kept = np.r_[1 : 1 + view.n_features, 0]
         return np.ascontiguousarray(U[kept].transpose(2, 1, 0))
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the units in the scores that predict."""
+        """The weights of the units in the scores."""
         view, _, W = self._predicting()
         shown = self._by_class(view.labels, W.T)
         return shown[None, :] if shown.ndim == 1 else shown.T

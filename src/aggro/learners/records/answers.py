@@ -39,21 +39,21 @@ class Answers:
         raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted label, or number, of each row."""
+        """Predict the label, or the number, of each row."""
         with self._asked_about(X) as (inner, rows):
             return np.asarray(inner.predict_chunk(rows))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted label, or number, of each row of a raw chunk."""
+        """Predict the label, or the number, of each row of a raw chunk."""
         return self.predict(chunk.X)
 
     @available(decides)
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of each row, as the learner inside gives them; a regressor has none."""
+        """Compute the scores of each row, with the learner inside; a regressor has none."""
         return self._decided(X)
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The scores of each row of a raw chunk."""
+        """Compute the scores of each row of a raw chunk."""
         return self._decided(chunk.X)
 
     def _decided(self, X: Any) -> np.ndarray:
@@ -62,7 +62,7 @@ class Answers:
 
     @available(classifies)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes for each row; of a classifier inside."""
+        """Estimate the probability of each class for each row; needs a classifier inside."""
         with self._asked_about(X) as (inner, rows):
             return np.asarray(inner.proba_chunk(rows))
 
@@ -74,22 +74,22 @@ class Answers:
 
     @available(classifies)
     def proba_chunk(self, chunk: Any) -> np.ndarray:
-        """The probabilities of the classes for each row of a raw chunk; of a classifier inside."""
+        """Estimate the probability of each class for each row of a raw chunk; needs a classifier inside."""
         return self.predict_proba(chunk.X)
 
     @available(detects)
     def score_samples(self, X: Any) -> np.ndarray:
-        """How usual each row is, the lower the more of an outlier; of an outlier detector inside."""
+        """Score how usual each row is: a low score means an outlier; needs an outlier detector inside."""
         return np.asarray(self._decided(X) + self.estimator_.offset_)  # type: ignore[attr-defined]
 
     @available(detects)
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Learn from scratch, and predict which of the same rows are inside (+1) and outside (−1)."""
+        """Train from scratch, and predict which of these rows are inside (+1) and outside (−1)."""
         fitted: Self = self.fit(X, sample_weight=sample_weight)
         return fitted.predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of labels that are predicted right; of a regressor, R²."""
+        """Compute the accuracy, or R² for a regressor."""
         from sklearn.metrics import accuracy_score, r2_score
 
         measure = r2_score if task_of(self) == "regression" else accuracy_score
@@ -98,7 +98,7 @@ class Answers:
     # The features themselves ----------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """The features that rows become, as a sparse matrix: what the learner inside is given.
+        """Turn rows into features, as a sparse matrix for the learner inside.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Answers:
         Returns
         -------
         features : sparse matrix of shape (n_samples, n_features)
-            Its columns are named by ``get_feature_names_out``. Categories and words that are new are left out.
+            ``get_feature_names_out`` names its columns. New categories and words are left out.
         """
         with self._asked_about(X) as (_, rows):
             return rows.X
@@ -125,7 +125,7 @@ class Answers:
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """The names of the columns, in the order of their appearance; there are none where rows came as an array."""
+        """Names of the columns, in the order of their appearance; an array has none."""
         names = [*self._known().columns]
         if names == [f"x{j}" for j in range(len(names))]:
             raise AttributeError(f"This {type(self).__name__} knows its columns by position, not by name")

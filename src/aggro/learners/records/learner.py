@@ -237,9 +237,9 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
             raise
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
-        """The label, or the number, of one record; None if nothing was learned yet.
+        """Predict the label, or the number, of one record; None before the first record is learned.
 
-        With an ``id``, the record waits for ``label(id, y)``.
+        With an ``id``, aggro keeps the record for ``label(id, y)``.
         """
         if id is not None:
             return predict_for_later(self, x, id)
@@ -255,14 +255,14 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         return self.estimator_.predict_one(Ordered(*self._encoder.transform_one(record)))
 
     def decision_one(self, x: Any) -> Any:
-        """The score of one record, as the learner inside gives it."""
+        """Compute the score of one record, with the learner inside."""
         record = as_record(x)
         with self._asked(record) as (inner, row):
             return inner.decision_one(row)
 
     @available(detects)
     def score_one(self, x: Any) -> float:
-        """How usual one record is; of an outlier detector inside."""
+        """Score how usual one record is; needs an outlier detector inside."""
         with self._asked(as_record(x)) as (inner, row):
             return float(inner.score_one(row))
 
@@ -274,7 +274,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         x : dict or str
             The record.
         label : label, default=None
-            The class whose score is explained; None for the one that is predicted.
+            The class whose score to explain. None means the predicted class.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @available(classifies)
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """The probability of each class, for one record; of none if nothing was learned yet."""
+        """Estimate the probability of each class for one record, as a dict; it is empty before the first record."""
         record = as_record(x)
         if "_encoder" not in self.__dict__:
             self._check_params()
@@ -319,7 +319,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @tells
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from scratch.
+        """Train from scratch.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         y : array of shape (n_samples,)
             Their labels, or the numbers to predict.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -350,18 +350,18 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on: one pass over these rows, in order.
+        """Continue training with one pass over these rows, in order.
 
         Parameters
         ----------
         X : frame, list of records, list of texts, or array
-            The rows, raw. Columns may be new, lack, and stand in another order.
+            The rows, raw. Columns may be new, missing or in another order.
         y : array of shape (n_samples,)
             Their labels, or the numbers to predict.
         classes : array, default=None
-            Names of classes that may come, if these are to be in ``classes_`` from the start.
+            Classes that may appear later, to list in ``classes_`` from the start.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -481,12 +481,12 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @property
     def columns_(self) -> dict[str, Column]:
-        """The known columns, with their roles."""
+        """The known columns and their roles."""
         return dict(self._known().columns)
 
     @property
     def strays_(self) -> dict[str, int]:
-        """How many cells of each number or date column held something else."""
+        """Number of cells in each number or date column that held something else."""
         return dict(self._known().counts.strays)
 
     @property
@@ -519,7 +519,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @available(asks)
     def query_one(self, x: Any) -> bool:
-        """Whether to ask for the label of one record; with an ``ActiveLearner`` inside."""
+        """Decide whether to ask for the label of one record; needs an ``ActiveLearner`` inside."""
         record = as_record(x)
         with self._turn() as (encoder, inner):
             record = flat_record(record, encoder.columns)
@@ -528,7 +528,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @available(asks)
     def ask(self, id: Any, x: Any) -> bool:
-        """Whether to ask for the label of one record; if so, it waits for ``answer``."""
+        """Decide whether to ask for the label of one record; if so, keep it for ``answer``."""
         record = as_record(x)
         with self._turn() as (encoder, inner):
             record = flat_record(record, encoder.columns)
@@ -538,13 +538,13 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     @available(asks)
     @tells
     def answer(self, id: Any, y: Any, weight: float = 1.0) -> Self:
-        """Learn a record that waits, with its label; in any order."""
+        """Learn a record that waits for its label. Answers may arrive in any order."""
         self.estimator_.answer(id, y, weight)
         return self
 
     @available(asks)
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
-        """The first row of a raw chunk to ask about; those before it are passed over."""
+        """Find the first row of a raw chunk to ask about, and pass over the rows before it."""
         with self._turn() as (encoder, inner):
             if not encoder.columns and getattr(chunk, "columns", None):
                 encoder.settle(chunk.columns)
@@ -561,7 +561,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         Parameters
         ----------
         columns : dict of Column
-            As a stream has found out: ``aggro.streams.open(path, raw=True).columns``.
+            The columns of a stream: ``aggro.streams.open(path, raw=True).columns``.
         """
         with self._turn() as (encoder, _):
             if encoder.counts.rows:
@@ -579,7 +579,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         return self
 
     def save(self, path: Any) -> None:
-        """Save encoder and learner in one file, whole or not at all; ``aggro.load(path)`` brings them back."""
+        """Save the encoder and the learner in a file, completely or not at all; ``aggro.load(path)`` loads them."""
         from aggro.models import save
 
         save(self, path)

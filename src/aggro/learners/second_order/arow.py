@@ -159,7 +159,7 @@ class AROWClassifier(ClassBelief):
 
     @property
     def r_(self) -> float:
-        """The r that predicts: the one that has done best, where several learn."""
+        """The r that makes the predictions: the best so far, if several are trained."""
         return self._predicting_value()
 
 
@@ -285,7 +285,7 @@ class AROWRegressor(SecondOrder, NumberWeights, Regressor):
 
     @property
     def r_(self) -> float:
-        """The r that predicts: the one that has done best, where several learn."""
+        """The r that makes the predictions: the best so far, if several are trained."""
         return self._predicting_value()
 
     def _shown(self, view: View, deviations: np.ndarray) -> np.ndarray:

@@ -131,8 +131,8 @@ class SecondOrder(PreparedWeights):
     def decision_std(self, X: Any) -> np.ndarray:
         """The standard deviation of each row's score, √(x'Σx): how unsure the model is of it.
 
-        It says what is known of the weights, and not how noisy labels are; it becomes less with every row that was
-        learned.
+        It measures what the model does not know about the weights, and not how noisy the labels are. It shrinks with
+        every row that is learned.
 
         Parameters
         ----------

@@ -176,7 +176,7 @@ class CWClassifier(ClassBelief):
 
     @property
     def eta_(self) -> float:
-        """The eta that predicts: the one that has done best, where several learn."""
+        """The η that makes the predictions: the best so far, if several are trained."""
         return self._predicting_value()
 
 
@@ -334,5 +334,5 @@ class SCWClassifier(ClassBelief):
 
     @property
     def C_(self) -> float:
-        """The C that predicts: the one that has done best, where several learn."""
+        """The C that makes the predictions: the best so far, if several are trained."""
         return self._predicting_value()

@@ -30,7 +30,7 @@ class Counted:
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where they have any."""
+        """Names of the features, if they have names."""
         names = self._attribute().features.names
         if names is None:
             raise AttributeError(f"This {type(self).__name__} knows its features by position, not by name")
@@ -43,22 +43,22 @@ class Counted:
 
     @property
     def n_iter_(self) -> int:
-        """Passes over the data in the last ``fit``."""
+        """Number of passes over the data in the last ``fit``."""
         return self._attribute().n_iter
 
     @property
     def n_seen_(self) -> int:
-        """Rows learned from, over all passes; rows of weight 0 do not count."""
+        """Number of rows learned, over all passes; rows of weight 0 do not count."""
         return int(self._attribute().state.tally.rows[SEEN])
 
     @property
     def n_updates_(self) -> int:
-        """Rows that changed the weights."""
+        """Number of rows that changed the model."""
         return int(self._attribute().state.tally.rows[UPDATES])
 
     @property
     def n_mistakes_(self) -> int:
-        """Rows predicted wrongly just before they were learned; of detectors the rows outside; 0 for regressors."""
+        """Number of rows predicted wrongly before they were learned; for detectors, rows outside; 0 for regressors."""
         return int(self._attribute().state.tally.rows[MISTAKES])
 
     @property
@@ -82,7 +82,7 @@ class Counted:
 
     @property
     def recent_error_(self) -> float:
-        """The share of mistakes among the last rows, about a thousand; of learners without classes their mean loss.
+        """The share of mistakes among about the last thousand rows; without classes, the mean loss.
 
         Rows of a second and later pass of ``fit`` are not among them. NaN if there are no rows yet.
         """
@@ -90,10 +90,10 @@ class Counted:
 
     @property
     def n_drifts_(self) -> int:
-        """How often the error was seen to rise: see ``engine.drift``."""
+        """Number of times that aggro detected a rise of the error."""
         return int(self._attribute().state.tally.marks[DRIFTS])
 
     @property
     def drift_rows_(self) -> np.ndarray:
-        """How many rows had been seen when the error was seen to rise; the last eight times."""
+        """Number of rows seen at each of the last eight detected rises of the error."""
         return drifts_in(self._attribute().state.tally.marks)

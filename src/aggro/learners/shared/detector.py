@@ -30,7 +30,7 @@ class Detector(Learner):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+        """Train from scratch, or continue with ``warm_start``, in up to ``max_iter`` passes over the rows.
 
         Parameters
         ----------
@@ -39,7 +39,7 @@ class Detector(Learner):
         y : ignored
             There are no targets.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -49,7 +49,7 @@ class Detector(Learner):
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning: one pass over these rows, in order.
+        """Continue training with one pass over these rows, in order.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Detector(Learner):
         y : ignored
             There are no targets.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -97,15 +97,15 @@ class Detector(Learner):
         return sides(self.decision_function(X))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """Predict which rows of a chunk are inside (+1, else −1); columns that the model does not know are left out."""
+        """Predict which rows of a chunk are inside (+1) or outside (−1), ignoring unknown columns."""
         return sides(self.decision_chunk(chunk))
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """How far inside each row of a chunk is; columns that the model does not know are left out."""
+        """Compute how far inside each row of a chunk is, ignoring columns that the model does not know."""
         return decisions(self._scores(chunk.X, chunk.names, in_stream=True))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """How far inside each row is: ``score_samples(X) - offset_``.
+        """Compute how far inside each row is: ``score_samples(X) - offset_``.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Detector(Learner):
         return decisions(self._scores(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """How usual each row is; the lower, the more of an outlier.
+        """Score how usual each row is: a low score means an outlier.
 
         Parameters
         ----------
@@ -135,22 +135,22 @@ class Detector(Learner):
         return self._scores(X)[:, 0].copy()
 
     def predict_one(self, x: Any, id: Any = None) -> int:
-        """+1 if one row is inside, or nothing was learned yet, −1 if outside; with an ``id`` it waits for ``label``."""
+        """Predict whether one row is inside (+1) or outside (−1); with an ``id``, keep the row for ``label(id, y)``."""
         if id is not None:
             return int(predict_for_later(self, x, id))
         return 1 if self.decision_one(x) >= 0.0 else -1
 
     def decision_one(self, x: Any) -> float:
-        """How far inside one row is: ``score_one(x) - offset_``; 0.0 if nothing was learned yet."""
+        """Compute how far inside one row is: ``score_one(x) - offset_``, or 0.0 before the first row."""
         score, offset = self._two_scores(x)
         return score - offset
 
     def score_one(self, x: Any) -> float:
-        """How usual one row is; 0.0 if nothing was learned yet."""
+        """Score how usual one row is: a low score means an outlier; 0.0 before the first row."""
         return self._two_scores(x)[0]
 
     def explain_one(self, x: Any) -> Explanation:
-        """Each feature's contribution to the decision for one row."""
+        """Compute the contribution of each feature to the decision for one row."""
         return self._explain_score(x)
 
     @property

@@ -113,7 +113,7 @@ class TakesLaterLabels:
     learn_one: Any
 
     def keep_for_labels(self, most: int = MOST, within: int | None = None) -> Self:
-        """How many rows ``predict_one(x, id=…)`` keeps for their labels, and for how long.
+        """Set how many rows ``predict_one(x, id=…)`` keeps until their labels arrive, and for how long.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class TakesLaterLabels:
         return self
 
     def label(self, id: Any, y: Any, weight: float = 1.0) -> Self:
-        """Learn a row that was predicted with this id, now that its label is known.
+        """Learn the row that was predicted with this id, now that you know its label.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class TakesLaterLabels:
 
     @property
     def later_(self) -> Later:
-        """The rows that wait for labels, and the error over the labels that came."""
+        """The rows that wait for labels, and the error of the predictions whose labels have arrived."""
         from aggro.learners.shared.inside import task_of
 
         store, regression = store_of(self), task_of(self) == "regression"

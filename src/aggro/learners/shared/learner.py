@@ -284,7 +284,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         return copy.deepcopy(self)
 
     def save(self, path: Any) -> None:
-        """Save the learner in one file, whole or not at all; ``aggro.load(path)`` brings it back.
+        """Save the learner in a file, completely or not at all; ``aggro.load(path)`` loads it.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Learner(Settable, OneRow, Columns, Counted):
     # Many rows ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), ``max_iter`` passes over the rows.
+        """Train from scratch, or continue with ``warm_start``, in up to ``max_iter`` passes over the rows.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         y : array of shape (n_samples,)
             Their labels (strings, integers or booleans), or the numbers to predict.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row; a row of weight 0 is not there at all.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -412,8 +412,8 @@ class Learner(Settable, OneRow, Columns, Counted):
     def learn_chunk(self, chunk: Any) -> Self:
         """Learn a chunk of a stream.
 
-        With ``names``, its columns may come, go and move from chunk to chunk; without, a sparse chunk may be
-        wider or narrower than those before it.
+        If the chunk has ``names``, columns may appear, disappear and move from chunk to chunk. If not, a sparse chunk
+        may have more or fewer columns than earlier ones.
         """
         return self._partial_fit(chunk.X, chunk.y, chunk.weight, names=chunk.names, in_stream=True)
 

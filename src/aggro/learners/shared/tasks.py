@@ -34,7 +34,7 @@ class Classifier(Learner):
     calibration: str
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on learning: one pass over these rows, in order.
+        """Continue training with one pass over these rows, in order.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class Classifier(Learner):
         classes : array, default=None
             Reserves names in ``classes_``; never needed, changes nothing that is learned.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class Classifier(Learner):
         return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of each row.
+        """Predict the label of each row.
 
         Parameters
         ----------
@@ -71,12 +71,12 @@ class Classifier(Learner):
             return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The label of each row of a chunk; columns that the model does not know are left out."""
+        """Predict the label of each row of a chunk, ignoring columns that the model does not know."""
         with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
             return self._name(view.labels, self._decision(view.state, view.labels, scores))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of each row.
+        """Compute the scores of each row.
 
         Parameters
         ----------
@@ -93,12 +93,12 @@ class Classifier(Learner):
             return self._decision(view.state, view.labels, scores)
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The scores of each row of a chunk, as ``decision_function`` gives them; unknown columns are left out."""
+        """Compute the scores of each row of a chunk, ignoring columns that the model does not know."""
         with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
             return self._decision(view.state, view.labels, scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class for each row.
+        """Estimate the probability of each class for each row.
 
         They come from the scores that rows had before they were learned, and from their labels: see ``calibration``.
         They are of the classes as they come in the stream, whatever weights they have.
@@ -117,17 +117,17 @@ class Classifier(Learner):
             return self._probabilities(view.state, view.labels, scores)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of ``predict_proba``."""
+        """Estimate the logarithm of each class probability for each row."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def proba_chunk(self, chunk: Any) -> np.ndarray:
-        """The probabilities of each row of a chunk; columns that the model does not know are left out."""
+        """Estimate the class probabilities of each row of a chunk, ignoring columns that the model does not know."""
         with self._scored(chunk.X, chunk.names, in_stream=True) as (view, scores):
             return self._probabilities(view.state, view.labels, scores)
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """The probability of each class seen, for one row; of none if nothing was learned yet."""
+        """Estimate the probability of each class for one row, as a dict; it is empty before the first row."""
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             self._check_first(x)
@@ -145,7 +145,7 @@ class Classifier(Learner):
         return dict(zip(model.labels.codes, shares[0].tolist(), strict=True))
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
-        """The label of one row; None if nothing was learned yet. With an ``id``, the row waits for ``label(id, y)``."""
+        """Predict the label of one row, None before the first; with an ``id``, keep the row for ``label(id, y)``."""
         if id is not None:
             return predict_for_later(self, x, id)
         try:
@@ -179,7 +179,7 @@ class Classifier(Learner):
         return self._name(model.labels, self._decision(model.state, model.labels, scores)).tolist()[0]
 
     def decision_one(self, x: Any) -> Any:
-        """The score of one row: a float for two classes, else an array in the order of ``classes_``."""
+        """Compute the score of one row: a float for two classes, otherwise an array in the order of ``classes_``."""
         model: Model | None = self.__dict__.get("_model")
         if model is None:
             self._check_first(x)
@@ -192,10 +192,10 @@ class Classifier(Learner):
         return self._decision(model.state, model.labels, model.scores_row)[0].copy()
 
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
-        """Each feature's contribution to the score of one row.
+        """Compute the contribution of each feature to the score of one row.
 
-        That is the score of ``label``. If it is not given, of two classes the score of ``classes_[1]`` is meant, of
-        more that of the predicted one.
+        The score is that of the class ``label``. Without a label, it is the score of ``classes_[1]`` if there are two
+        classes, and otherwise that of the predicted class.
         """
         with self._looking_at(x) as asked:
             state, labels = asked.view.state, asked.view.labels
@@ -388,7 +388,7 @@ class Regressor(Learner):
     """Learns numbers."""
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on learning: one pass over these rows, in order.
+        """Continue training with one pass over these rows, in order.
 
         Parameters
         ----------
@@ -397,7 +397,7 @@ class Regressor(Learner):
         y : array of shape (n_samples,)
             Their targets.
         sample_weight : array of shape (n_samples,), default=None
-            Scales C for each row.
+            Weight of each row, which scales C. A row of weight 0 is skipped.
 
         Returns
         -------
@@ -407,7 +407,7 @@ class Regressor(Learner):
         return self._partial_fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row.
+        """Predict the number for each row.
 
         Parameters
         ----------
@@ -422,15 +422,15 @@ class Regressor(Learner):
         return self._scores(X)[:, 0]
 
     def predict_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted number of each row of a chunk; columns that the model does not know are left out."""
+        """Predict the number for each row of a chunk, ignoring columns that the model does not know."""
         return self._scores(chunk.X, chunk.names, in_stream=True)[:, 0]
 
     def decision_chunk(self, chunk: Any) -> np.ndarray:
-        """The predicted number of each row of a chunk: a regressor's score is its prediction."""
+        """Predict the number for each row of a chunk: the score of a regressor is its prediction."""
         return self.predict_chunk(chunk)
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
-        """The predicted number of one row, 0.0 if nothing was learned yet; with an ``id``, it waits for ``label``."""
+        """Predict the number for one row, 0.0 before the first; with an ``id``, keep the row for ``label(id, y)``."""
         if id is not None:
             return predict_for_later(self, x, id)
         try:
@@ -446,12 +446,12 @@ class Regressor(Learner):
                 return self._score_one(model, x)
 
     def decision_one(self, x: Any) -> float:
-        """The predicted number of one row: a regressor's score is its prediction."""
+        """Predict the number for one row: the score of a regressor is its prediction."""
         score: float = self.predict_one(x)
         return score
 
     def explain_one(self, x: Any) -> Explanation:
-        """Each feature's contribution to the prediction for one row."""
+        """Compute the contribution of each feature to the prediction for one row."""
         return self._explain_score(x)
 
     def _check_targets(self, y: Any, n: int) -> np.ndarray:

@@ -13,9 +13,9 @@ class WaitingRows(Learner):
     """A learner that may learn several rows at once."""
 
     def flush(self) -> Self:
-        """Learn the rows that wait for their group to be complete, as a smaller group.
+        """Learn the rows of an incomplete mini-batch now, as a smaller mini-batch.
 
-        With ``batch_size=1`` or a sliding window no row waits, and this does nothing.
+        With ``batch_size=1`` or a sliding window no row waits, and nothing happens.
 
         Returns
         -------

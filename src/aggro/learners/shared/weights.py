@@ -49,7 +49,7 @@ class ClassWeights(Weights):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the predicting model: one row for two classes, else one a class."""
+        """Weights that make the predictions: one row for two classes, otherwise one row per class."""
         view, weights, _ = self._weights()
         shown = self._by_class(view.labels, weights)
         return shown[None, :] if shown.ndim == 1 else shown.T  # type: ignore[no-any-return]
@@ -60,7 +60,7 @@ class ClassWeights(Weights):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts of the predicting model, one for each row of ``coef_``; with ``class_weight`` raised as scores."""
+        """Intercepts that make the predictions, one for each row of ``coef_``, raised by ``class_weight``."""
         view, _, intercepts = self._weights()
         return np.atleast_1d(self._decision(view.state, view.labels, intercepts[None, :])[0])
 
@@ -74,7 +74,7 @@ class NumberWeights(Weights):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the predicting model."""
+        """Weights that make the predictions."""
         return self._weights()[1][:, 0]
 
     @coef_.setter
@@ -83,7 +83,7 @@ class NumberWeights(Weights):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercept of the predicting model."""
+        """Intercept that makes the predictions."""
         return self._weights()[2]
 
     @intercept_.setter

@@ -222,7 +222,7 @@ class PAUniclass(Detector):
 
     @property
     def center_(self) -> np.ndarray:
-        """The centre that predicts."""
+        """The centre that makes the predictions."""
         model = self._attribute()
         self._prepare(model)
         with model.reading() as view:

@@ -208,7 +208,7 @@ def test_ctrl_c_while_the_command_line_itself_is_imported(module, tmp_path):
     line = [sys.executable, "-c", WHILE_IMPORTING, module, "train", "rows.svm", "--model", "m.aggro"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    said = "aggro: Stopped before it began; nothing was changed. The same command begins anew.\n"
+    said = "aggro: Stopped before it began. Nothing was changed; run the same command again.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", said)
 
 

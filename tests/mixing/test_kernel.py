@@ -290,7 +290,7 @@ def test_a_kernel_of_ones_own():
     expected = np.average([one.decision_function(NEW) for one in learned], axis=0, weights=[88, 88, 87, 87])
     np.testing.assert_allclose(found.decision_function(NEW), expected, atol=1e-10)
     base, learned, _ = apart(KernelPAUniclass(kernel=squares), X[:400], None, start=50)
-    with pytest.raises(ValueError, match="kernel of one's own"):
+    with pytest.raises(ValueError, match="kernel function of your own"):
         merge(base, learned)
 
 

@@ -22,7 +22,7 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130  # as shells count: 128 and the signal
 OF_THE_EXTRA = ("typer", "rich", "click")
-NOT_BEGUN = b"aggro: Stopped before it began; nothing was changed. The same command begins anew.\n"
+NOT_BEGUN = b"aggro: Stopped before it began. Nothing was changed; run the same command again.\n"
 
 
 def main(arguments: list[str] | None = None) -> None:

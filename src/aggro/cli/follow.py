@@ -25,42 +25,57 @@ ON_SCREEN, IN_A_LOG = 0.5, 10.0  # seconds between two lines about how it goes
 
 def follow(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="redis://host:6379/stream or kafka://host:9092/topic.")
+        str, typer.Argument(metavar="SOURCE", help="Read redis://host:6379/stream or kafka://host:9092/topic.")
     ],
     *,
     model: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="The model and its place in the stream; made if it is not there."),
+        typer.Option(metavar="FILE", help="Save the model here, or continue with it if it exists."),
         Reads(),  # and written: a file that is no model is refused when it is read
     ],
-    label: Annotated[str, typer.Option(metavar="FIELD", help="The field that holds the label.")] = "label",
+    label: Annotated[str, typer.Option(metavar="FIELD", help="Take the label from this field.")] = "label",
     labels: Annotated[
         str | None,
-        typer.Option(metavar="SOURCE", help="Another stream, where labels come by themselves, with the record's id."),
+        typer.Option(
+            metavar="SOURCE", help="Take labels from this stream, where they arrive with the id of their record."
+        ),
     ] = None,
     id_: Annotated[
-        str, typer.Option("--id", metavar="FIELD", help="The field that joins records and labels of another stream.")
+        str, typer.Option("--id", metavar="FIELD", help="Match records and labels of two streams by this field.")
     ] = "id",
     predictions: Annotated[
         str | None,
-        typer.Option(metavar="STREAM", help="Write the prediction of each record here, made before it is learned."),
+        typer.Option(
+            metavar="STREAM", help="Write predictions to this stream; each record is predicted before it is learned."
+        ),
     ] = None,
     dead_letters: Annotated[
         str | None,
-        typer.Option(metavar="STREAM", help="Where messages go that cannot be learned.  [SOURCE's name-dead-letters]"),
+        typer.Option(
+            metavar="STREAM", help="Move messages that cannot be learned here.  [default: SOURCE-dead-letters]"
+        ),
     ] = None,
     learner: Annotated[
         str | None,
-        typer.Option(metavar="NAME", autocompletion=complete_learners, help="Of a new model.  [PAClassifier]"),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_learners,
+            help="Train a new model with this learner.  [default: PAClassifier]",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", autocompletion=complete_settings, help="A parameter of it; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            autocompletion=complete_settings,
+            help="Set a parameter of the learner; repeatable.",
         ),
     ] = None,
-    group: Annotated[str | None, typer.Option(metavar="NAME", help="The consumer group.  [aggro-FILE]")] = None,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="The most messages that are read at once.")] = 1000,
+    group: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Use this consumer group.  [default: aggro-FILE]")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Read up to N messages at once.")] = 1000,
     every: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Between two saves.")] = 1.0,
     idle: Annotated[
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Stop when nothing came for so long.")
@@ -71,9 +86,10 @@ def follow(
     plugin: Plugins = None,
     as_json: Json = False,
 ) -> None:
-    """Learn from a broker as records come, each of them once, and save the model with its place in the stream.
+    """Learn from a Redis stream or a Kafka topic: each record exactly once, as it arrives.
 
-    Ctrl-C stops it; the same command goes on from there, also after a crash.
+    aggro saves the model together with its position in the stream. Stop with Ctrl-C. The same command continues from
+    that position, also after a crash.
     """
     from aggro.interop.brokers import SourceError
     from aggro.interop.brokers import follow as run

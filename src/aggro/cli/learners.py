@@ -60,7 +60,7 @@ def all_learners() -> Iterator[str]:
     yield "Short names:"
     for step in steps:
         yield from indented(step, width)
-    yield from indented("and classifiers without that word, such as arow for AROWClassifier.", width)
+    yield from indented("You can leave out the word Classifier: arow is AROWClassifier.", width)
     yield ""
     yield from broken("'aggro learners NAME' describes a learner and its parameters.", width)
 
@@ -82,8 +82,8 @@ def one_learner(entry: Entry) -> Iterator[str]:
         yield ""
         own = [name for name in OF_RECORDS if name not in described(entry)]
         yield from broken(
-            f"On tables, --set also takes {', '.join(own)}, which say how columns become features: see 'aggro learners "
-            f"{RECORDS.name}'.",
+            f"For tables, --set also takes {', '.join(own)}, which control how columns become features: see 'aggro "
+            f"learners {RECORDS.name}'.",
             width,
         )
 

@@ -44,7 +44,7 @@ def predict(
     """Predict a label or a number for each row, one a line.
 
     With --keep, or an output file named .csv, .tsv or .jsonl, aggro writes a table: the columns to keep, the
-    prediction, and the probability of each class. It answers lines from a pipe (-) as they come.
+    prediction, and the probability of each class. It answers lines from a pipe (-) at once.
 
     The data are read like those that the model was trained on. aggro ignores a label column, and leaves out and
     counts features that the model does not know; if it knows none of them, that is an error.

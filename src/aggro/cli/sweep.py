@@ -221,7 +221,7 @@ def task_of_all(contenders: Sequence[Contender]) -> str:
         raise Mistake("Classifiers and regressors cannot be compared. Name learners of one task.")
     (task,) = tasks
     if task == "outlier":
-        raise Mistake("No error tells which outlier detector is better. 'aggro compare' shows them side by side.")
+        raise Mistake("No error tells which outlier detector is better. 'aggro compare' shows them together.")
     return task
 
 

@@ -118,8 +118,8 @@ def dominating(learner: Any, X: Any) -> list[str]:
         return []
     name, share = encoder.order[int(squares.argmax())], squares.max() / total
     return [
-        f"Note: column {name!r} has {share:.0%} of ‖x‖², so the others hardly count. Leave it out (--ignore); or, "
-        "if it is text, count each word once (--set words=presence)."
+        f"Note: column {name!r} has {share:.0%} of ‖x‖², so the others have little influence. Leave it out "
+        "(--ignore); or, if it is text, count each word once (--set words=presence)."
     ]
 
 

@@ -21,11 +21,11 @@ def warm(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compile for this processor what learners will ask for, and keep it: for containers, and for the fastest code.
+    """Compile the code of learners for this processor and store it, so that programs start at once.
 
-    All that a learner can be set to is compiled, for dense and sparse rows, many and one by one; all learners together
-    take ten minutes or more. What is there already is not compiled again. Code that came with the package is left
-    alone: run programs with AGGRO_NATIVE=1 to have this instead.
+    This covers every setting of a learner, for dense and sparse rows, in batches and one by one. All learners together
+    take ten minutes or more. Code that is stored already is not compiled again. If the package came with compiled
+    code, programs use that, unless you run them with AGGRO_NATIVE=1.
     """
     from aggro.cli.learner_spec import entry_of
     from aggro.warm import jobs, together

@@ -149,8 +149,8 @@ class OnDask:
             raise own from own.__cause__
         except KilledWorker as error:
             raise ClusterLost(
-                f"Workers died again and again on the same task ({error.task}): most often for lack of memory, or "
-                "since they have no aggro. Give smaller partitions, or workers with more memory; their logs say more."
+                f"Workers died again and again on the same task ({error.task}), usually because they ran out of memory "
+                "or do not have aggro. Use smaller partitions or more memory. The logs of the workers say more."
             ) from error
         except (CommClosedError, CancelledError, Cancelled, FutureCancelledError, TimeoutError, OSError) as error:
             if isinstance(error, OSError) and not isinstance(error, CommClosedError | ConnectionError | TimeoutError):

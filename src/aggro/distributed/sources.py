@@ -54,9 +54,7 @@ def sources_of(data: Any, target: Any = None, sample_weight: Any = None, **readi
     if isinstance(data, list | tuple) and data and all(hasattr(one, "open") for one in data):
         _no_target(target, sample_weight)
         if reading:
-            raise TypeError(
-                f"{next(iter(reading))}= is for who makes partitions: these are made already. Leave it out."
-            )
+            raise TypeError(f"{next(iter(reading))}= has no effect on partitions that exist already. Leave it out.")
         return [of_file(one) for one in data]
     if reading:
         raise TypeError(f"{next(iter(reading))}= is for files, and the data are a {type(data).__name__}. Leave it out.")
@@ -91,7 +89,7 @@ def _all(data: Any, kinds: Any) -> bool:
 
 def _no_target(target: Any, sample_weight: Any) -> None:
     if target is not None or sample_weight is not None:
-        raise TypeError("Rows of files and bags bring their targets along: leave target= and sample_weight= out.")
+        raise TypeError("Rows of files and bags contain their targets. Leave target= and sample_weight= out.")
 
 
 # Files ---------------------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def check_learner(learner: Any) -> None:
         raise TypeError(f"{type(learner).__name__} is no learner of aggro.")
     if any(hasattr(one, "query_one") for one in (learner, learner.__dict__.get("estimator"))):
         raise TypeError(
-            "An ActiveLearner asks for labels one after another, which partitions cannot do side by side. "
+            "An ActiveLearner asks for one label after another, so it cannot train on partitions in parallel. "
             "Give the learner inside."
         )
 

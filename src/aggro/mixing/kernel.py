@@ -134,8 +134,9 @@ def check(state: Support, params: Any) -> None:
         )
     if params.kind == GIVEN and (state.inverse.shape[0] or params.task == OUTLIER):
         raise ValueError(
-            "Models with a kernel of one's own can be combined if nothing needs its values between support vectors. "
-            "Centres do, and budgets that project rows onto others. Choose a kernel by name, or another policy."
+            "Models with a kernel function of your own can be combined only if nothing needs its values between "
+            "support "
+            "vectors, as outlier detectors and projecting budgets do. Choose a kernel by name, or another policy."
         )
     if state.losses.shape[0] != (params.members.shape[1] if params.members.shape[1] > 1 else 0):
         raise ValueError("These models are of a version that had one γ for gamma='auto'. Set gamma to that number.")

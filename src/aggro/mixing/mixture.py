@@ -60,8 +60,8 @@ def mix_of(state: Any) -> Mix:
     found = own if own is not None else _mixes(_family(type(state))).get(type(state))
     if found is None:
         raise ValueError(
-            f"Models of {type(state).__name__} cannot be combined: nobody has said how their arrays are. "
-            "A rule of one's own says it with Rule(mix=…)."
+            f"Models of {type(state).__name__} cannot be combined: their rule does not say how to combine its arrays. "
+            "Pass Rule(mix=…)."
         )
     return found
 
@@ -280,8 +280,8 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
     if not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list of learners, got {type(learners).__name__}.")
     learned = []
-    for one in learners:
-        check_began(one, base)
+    for number, one in enumerate(learners, 1):
+        check_began(one, base, number)
         if has_learned(one, base):
             learned.append(one)
     if len(learned) < 2:
@@ -301,22 +301,25 @@ def check_is_one(learner: Any) -> None:
         )
 
 
-def check_began(learner: Any, base: Any) -> None:
-    """Refuse a learner that cannot have begun as a copy of the base."""
+COPIES = "All learners passed to merge() must be copies of the same base model."
+
+
+def check_began(learner: Any, base: Any, number: int) -> None:
+    """Refuse a learner, of this number among all, that cannot have begun as a copy of the base."""
     if type(learner).__name__ != type(base).__name__:  # one may be of ``aggro.published``, and one out of a file
-        raise TypeError(f"The learners must be copies of the base, a {type(base).__name__}: got {str(learner)[:100]}.")
+        raise TypeError(f"{COPIES} Learner {number} is {str(learner)[:100]}, but the base is a {type(base).__name__}.")
     model, began = model_of(learner), model_of(base)
     if model is None:
         return
     mine, its = type(innermost(learner)).__name__, type(innermost(base)).__name__
     if mine != its:
-        raise TypeError(f"A learner around a {mine} is no copy of the base, which is around a {its}.")
+        raise TypeError(f"{COPIES} Learner {number} contains a {mine}, but the base contains a {its}.")
     own, first = settings_of(learner), settings_of(base)
     for name in own:
         numbers = isinstance(own[name], float) and isinstance(first[name], float)  # as of steps of other lengths
         if name not in FREE and own[name] != first[name] and not numbers:
             raise ValueError(
-                f"The learners must be copies of the base, and one has {name}={own[name]!r}, not {first[name]!r}."
+                f"{COPIES} Learner {number} has {name}={own[name]!r}, but the base has {name}={first[name]!r}."
             )
     if began is None:
         return
@@ -328,8 +331,7 @@ def check_began(learner: Any, base: Any) -> None:
     ):
         if not goes_on:
             raise ValueError(
-                f"One of the learners has not the {what} of the base, and so did not begin as a copy of it: begin with "
-                "copy.deepcopy(base)."
+                f"{COPIES} Learner {number} lacks {what} of the base. Make copies with copy.deepcopy(base)."
             )
 
 

@@ -110,5 +110,5 @@ def test_it_learns_what_bends():
 def test_what_cannot_be_changed_is_refused():
     X, y, _ = rows(20)
     model = OSELMClassifier(10).fit(X, y)
-    with pytest.raises(ValueError, match="is not what has learned so far"):
+    with pytest.raises(ValueError, match="is not the setting that this model learned with"):
         model.set_params(n_hidden=11).partial_fit(X, y)

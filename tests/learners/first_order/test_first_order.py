@@ -233,5 +233,5 @@ def test_what_cannot_be_changed_is_refused():
     with pytest.raises(ValueError, match="average=True was set after"):
         model.set_params(average=True).partial_fit(X, y)
     model.set_params(average=False, scale=None)
-    with pytest.raises(ValueError, match="scale=None is not what has learned"):
+    with pytest.raises(ValueError, match="scale=None is not the setting"):
         model.partial_fit(X, y)

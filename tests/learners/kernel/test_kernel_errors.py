@@ -131,7 +131,7 @@ def test_a_function_cannot_be_saved(tmp_path):
 def test_settings_that_a_model_cannot_follow():
     model = KernelPAClassifier().fit(X, y)
     model.kernel = "precomputed"
-    with pytest.raises(ValueError, match="Set it back, or fit anew"):
+    with pytest.raises(ValueError, match="Set it back, or call fit to start over"):
         model.partial_fit(X, y)
     model.set_params(kernel="rbf", average=True)
     with pytest.raises(ValueError, match="the iterates so far are gone"):

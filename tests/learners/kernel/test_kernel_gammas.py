@@ -183,7 +183,7 @@ def test_after_a_change_the_last_iterate_predicts():
     [
         ({"gamma": []}, "a list of such numbers"),
         ({"gamma": [0.1, -1.0]}, "a list of such numbers"),
-        ({"gamma": [0.1, 1.0], "kernel": "poly"}, "asks for several γ side by side, which needs kernel='rbf'"),
+        ({"gamma": [0.1, 1.0], "kernel": "poly"}, "asks for several γ in parallel, which needs kernel='rbf'"),
         ({"gamma": [0.1, 1.0], "batch_size": 4}, "no mini-batches"),
         ({"gamma": [0.1, 1.0], "budget": 9, "budget_policy": "project"}, "'project' cannot have"),
         ({"gamma": [0.1] * 17}, "takes at most 16 γ. Got 17"),
@@ -197,7 +197,7 @@ def test_gammas_that_cannot_be(settings, said):
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("auto", 0.1, "4 γ have learned side by side so far"),
+        ("auto", 0.1, "4 values of γ have learned in parallel so far"),
         ([0.1, 0.2], [0.1, 0.2, 0.3], "2 γ have learned"),
         (0.1, [0.1, 0.2], "one γ has learned so far"),
         (0.1, "auto", "one γ has learned so far"),
@@ -217,7 +217,7 @@ def test_means_that_cannot_change():
     X, y = checkerboard(20)
     model = KernelPAClassifier(average=True).fit(X, y)
     model.average = "auto"
-    with pytest.raises(ValueError, match="another mean was taken"):
+    with pytest.raises(ValueError, match="keeps another kind of mean"):
         model.predict(X)
     model.average = False
     model.partial_fit(X, y)

@@ -125,5 +125,5 @@ def test_groups_that_cannot_be(settings, said):
         KernelPAClassifier(**settings).fit(X, y)
     model = KernelPAClassifier(batch_size=3).fit(X, y)
     model.window = "sliding"
-    with pytest.raises(ValueError, match="is not what has learned so far"):
+    with pytest.raises(ValueError, match="is not the setting that this model learned with"):
         model.partial_fit(X, y)

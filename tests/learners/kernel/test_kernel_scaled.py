@@ -82,7 +82,7 @@ def test_a_scale_does_not_change():
     X, y = stream(20)
     model = KernelPAClassifier().fit(X, y)
     model.scale = None
-    with pytest.raises(ValueError, match="scale=None is not what has learned so far"):
+    with pytest.raises(ValueError, match="scale=None is not the setting that this model learned with"):
         model.predict(X)
     given = KernelPAClassifier(kernel="precomputed").partial_fit(X @ X.T, y)  # there is nothing to scale
     plain = KernelPAClassifier(kernel="linear", scale=None, fit_intercept=False).partial_fit(X, y)

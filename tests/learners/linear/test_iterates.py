@@ -150,7 +150,7 @@ def test_the_means_cannot_be_changed_while_learning(began, change):
     before = model.coef_.copy()
     asked = {name: model.get_params()[name] for name in change}
     model.set_params(**change)
-    with pytest.raises(ValueError, match="or fit anew"):
+    with pytest.raises(ValueError, match="or call fit to start over"):
         model.partial_fit(X, y)
     assert model.set_params(**asked).coef_.tolist() == before.tolist()
 

@@ -134,7 +134,7 @@ def test_an_active_learner_counts_what_it_learns():
 def test_it_cannot_be_changed_on_the_way():
     X, y, _ = stream()
     model = PAClassifier(scale="auto").partial_fit(X, y)
-    with pytest.raises(ValueError, match="scale=None is not what has learned so far"):
+    with pytest.raises(ValueError, match="scale=None is not the setting that this model learned with"):
         model.set_params(scale=None).partial_fit(X, y)
     with pytest.raises(ValueError, match="scale"):
         aggro.PAClassifier(scale="mean").partial_fit(X, y)

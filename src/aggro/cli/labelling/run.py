@@ -141,7 +141,7 @@ class Run:
             if fingerprint(str(self.origin)) != journal.run["origin"]:
                 raise Mistake(
                     f"{self.origin} is not the model that {journal.path} began with: something else has written it. "
-                    f"Put the right one there, or move {journal.path} away to begin anew."
+                    f"Put the right one there, or move {journal.path} away to start again."
                 )
             return load(self.origin, shell=False)
         except (ModelFileError, OSError) as error:
@@ -159,8 +159,8 @@ class Run:
                 return None  # as it was when the run began
             raise Mistake(
                 f"{self.model} is not the model that {journal.path} has led to: something else has written it. "
-                "Move either away: without the answers, labelling begins anew with that model; without the model, "
-                "it is made again."
+                "Move either away: without the answers, labelling starts again with that model; without the model, "
+                "aggro rebuilds it from the answers."
             )
         events = kept["events"]
         if events > len(journal.events) or digest(journal.events[:events]) != kept["digest"]:

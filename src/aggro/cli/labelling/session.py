@@ -105,7 +105,7 @@ class Session:
         if event.seen != row.seen:
             raise Mistake(
                 f"{self.journal.path}: row {row.number + 1} of the data is not the one that was answered. "
-                "Give the data as they were, or move the file away to begin anew."
+                "Give the same data as before, or move the file away to start again."
             )
         if event.do == ANSWER:
             self.active.learn_one(row.x, event.label, row.weight)

@@ -508,8 +508,8 @@ class ActiveLearner(Around):
             raise ValueError(f"{UNSURE} got a {type(inner).__name__}.")
         if inner.__dict__.get("kernel") == "precomputed":
             raise ValueError(
-                f"{name} cannot ask about rows of kernel='precomputed': their number in the matrix is how many came "
-                "before. Give the kernel by name, or as a function."
+                f"{name} cannot skip rows of kernel='precomputed', which are matched by their position. Give the "
+                "kernel by name, or as a function."
             )
 
     @contextmanager

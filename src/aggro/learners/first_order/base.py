@@ -50,7 +50,9 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
     def _check_change(self, state: Any) -> None:
         self._check_preparation(state)
         if self.average and not state.U.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""

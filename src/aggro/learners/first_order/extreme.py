@@ -171,8 +171,8 @@ class OSELMClassifier(Classifier):
     def _check_change(self, state: Hidden) -> None:
         if int(state.marks[UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):
             raise ValueError(
-                f"n_hidden={self.n_hidden!r} with scale={self.scale!r} is not what has learned so far. Set them back, "
-                "or fit anew."
+                f"n_hidden={self.n_hidden!r} with scale={self.scale!r} is not the setting that this model learned "
+                "with. Set them back, or call fit to start over."
             )
 
     def _learns_at_once(self, state: Hidden, n: int) -> bool:

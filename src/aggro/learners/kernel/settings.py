@@ -206,9 +206,9 @@ class KernelSettings(WaitingRows):
         """Some settings exclude each other."""
         if isinstance(self.gamma, list | tuple) and len(self.gamma) > 1 and not self._may_have_several():
             raise ValueError(
-                f"gamma={self.gamma!r} of {type(self).__name__} asks for several γ side by side, which needs "
-                "kernel='rbf' and no mini-batches, and which budget_policy='project' cannot have. Set gamma to one of "
-                "them, or to 'auto'."
+                f"gamma={self.gamma!r} of {type(self).__name__} asks for several γ in parallel, which needs "
+                "kernel='rbf', no mini-batches, and a budget_policy other than 'project'. Set gamma to one of them, or "
+                "to 'auto'."
             )
         if isinstance(self.gamma, list | tuple) and len(self.gamma) > MOST_MEMBERS:
             raise ValueError(f"{type(self).__name__} takes at most {MOST_MEMBERS} γ. Got {len(self.gamma)}.")
@@ -262,41 +262,48 @@ class KernelSettings(WaitingRows):
     def _check_change(self, state: Support) -> None:
         """What is kept depends on most of the settings, and cannot be made up later."""
         if self.average and not state.late.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
         if self.average and (self.average == "auto") != (state.recent.shape[0] > 0):
             raise ValueError(
-                f"average={self.average!r} was set after learning began, and another mean was taken of the iterates so "
-                "far. Set it back, or fit anew."
+                f"average={self.average!r} was set after learning began, but this model keeps another kind of "
+                "mean. Set it back, or call fit to start over."
             )
         if self.robust and not state.inner.shape[0]:
-            raise ValueError("robust=True was set after learning began, and the distances so far are gone. Fit anew.")
+            raise ValueError(
+                "robust=True was set after learning began, and the distances so far are gone. Call fit to start over."
+            )
         scale = None if self.kernel == "precomputed" else self.scale
         if not is_of(int(state.facts[0]) if state.facts.shape[0] else 0, scale):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+            raise ValueError(
+                f"scale={self.scale!r} is not the setting that this model learned with. Set it back, or call fit to "
+                "start over."
+            )
         self._check_gamma(state)
         rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
         if rows_kept == (self.kernel == "precomputed"):
             raise ValueError(
-                f"kernel={self.kernel!r} was set after learning began: a given matrix has no rows to go on with, and "
-                "rows no matrix. Set it back, or fit anew."
+                f"kernel={self.kernel!r} was set after learning began. A model cannot switch between rows and a "
+                "precomputed matrix. Set it back, or call fit to start over."
             )
         count = int(state.marks[COUNT])
         if self.budget is not None and count > self.budget:
             raise ValueError(
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
-                "Set a larger one, or fit anew."
+                "Set a larger one, or call fit to start over."
             )
         batch = self.batch_size if self.batch_size > 1 else 0
         if state.gram.shape[0] != batch or (batch and state.marks[SLIDING] != (self.window == "sliding")):
             raise ValueError(
-                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
-                "Set them back, or fit anew."
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not the setting that this model "
+                "learned with. Set them back, or call fit to start over."
             )
         projects = self.budget is not None and self.budget_policy == "project"
         if projects != (state.inverse.shape[0] > 0):
             raise ValueError(
-                "budget_policy='project' needs a budget and this policy from the first row on. Set them back, or fit "
-                "anew."
+                "budget_policy='project' and its budget must be set before the first row. Set them back, or call "
+                "fit to start over."
             )
 
     def _check_gamma(self, state: Support) -> None:
@@ -304,14 +311,16 @@ class KernelSettings(WaitingRows):
         members, several = state.losses.shape[0], len(self._gammas()[1])
         unset = self.gamma == "auto" and not state.gamma[0]
         if members and members != several:
-            said = f"{members} γ have learned side by side so far"
+            said = f"{members} values of γ have learned in parallel so far"
         elif not members and several > 1 and not (self.gamma == "auto" and state.gamma[0]) and seen(state):
             said = "one γ has learned so far"
         elif unset and not members and self.kernel in WITH_GAMMA and state.norms[:, NORM].any():
             said = "another γ has learned so far"
         else:
             return
-        raise ValueError(f"gamma={self.gamma!r} was set after learning began: {said}. Set it back, or fit anew.")
+        raise ValueError(
+            f"gamma={self.gamma!r} was set after learning began: {said}. Set it back, or call fit to start over."
+        )
 
     def _bound(self, model: Model, params: KernelParams) -> KernelParams:
         """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""

@@ -216,11 +216,13 @@ class Linear(WaitingRows, PreparedWeights):
             sliding, joined = bool(facts[SLIDING]), bool(facts[JOINED])
         if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
             raise ValueError(
-                f"batch_size={self.batch_size!r} with window={self.window!r} is not what has learned so far. "
-                "Set them back, or fit anew."
+                f"batch_size={self.batch_size!r} with window={self.window!r} is not the setting that this model "
+                "learned with. Set them back, or call fit to start over."
             )
         if joined != joint:
-            raise ValueError("multi_class was set after learning in groups began. Set it back, or fit anew.")
+            raise ValueError(
+                "multi_class was set after learning in mini-batches began. Set it back, or call fit to start over."
+            )
 
     def _check_change(self, state: Any) -> None:
         self._check_group(state)
@@ -229,24 +231,25 @@ class Linear(WaitingRows, PreparedWeights):
         averaging, half_life = self._averaging(), self._half_life()
         if averaging and kept.shape[0] < weights.shape[0]:
             raise ValueError(
-                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Call fit "
+                "to start over."
             )
         if averaging and (half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
             raise ValueError(
                 f"half_life={self.half_life!r} was set after learning began, and with average={self.average!r} the "
-                "mean of the iterates cannot follow. Set it back, or fit anew."
+                "mean of the iterates cannot follow. Set it back, or call fit to start over."
             )
         size = len(self._members()) if self._is_grid() else 0
         learned = grid_size(state) if isinstance(state, SEVERAL_STATES) else 0
         if eights(size) != learned:
             raise ValueError(
-                f"C={self.C!r} with step={self.step!r} is another grid of settings than the one that has learned so "
-                "far. Set them back, or fit anew."
+                f"C={self.C!r} with step={self.step!r} is not the grid of settings that this model "
+                "learned with. Set them back, or call fit to start over."
             )
         if kinds_judged(averaging) != (kinds_of(state) if isinstance(state, SEVERAL_STATES) else 1):
             raise ValueError(
-                f"average={self.average!r} with half_life={self.half_life!r} keeps other means than those of the "
-                "iterates so far. Set them back, or fit anew."
+                f"average={self.average!r} with half_life={self.half_life!r} needs other means than "
+                "this model keeps. Set them back, or call fit to start over."
             )
 
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:

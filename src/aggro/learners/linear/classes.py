@@ -107,7 +107,8 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
         """
         if plain_rule(rule) is not BANK:
             raise ValueError(
-                "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or fit anew."
+                "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or call "
+                "fit to start over."
             )
         bank: Any = rule.init(params, width, models)
         w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)

@@ -95,12 +95,17 @@ class Prototypes(Classifier):
         if state.P.shape[0] != self.n_prototypes:
             raise ValueError(
                 f"n_prototypes={self.n_prototypes!r} was set after learning began with {state.P.shape[0]}. "
-                "Set it back, or fit anew."
+                "Set it back, or call fit to start over."
             )
         if bool(state.moments.shape[1]) != bool(self.scale):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+            raise ValueError(
+                f"scale={self.scale!r} is not the setting that this model learned with. Set it back, or call fit to "
+                "start over."
+            )
         if self.average and not state.U.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
 
     def _learns_at_once(self, state: Local, n: int) -> bool:
         return n * state.P.size < FEW

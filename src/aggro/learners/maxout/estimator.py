@@ -261,21 +261,24 @@ class PAMOClassifier(Classifier):
         if (units, pieces) != (self.n_units, self.n_pieces):
             raise ValueError(
                 f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with "
-                f"{units} and {pieces}. Set them back, or fit anew."
+                f"{units} and {pieces}. Set them back, or call fit to start over."
             )
         if self.average and not state.lag.shape[0]:
             raise ValueError(
-                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Fit anew."
+                f"average={self.average!r} was set after learning began, and the iterates so far are gone. Call fit "
+                "to start over."
             )
         windowed = self.half_life is not None or self.average == "auto"
         if windowed and not state.window.shape[0]:
             name, value = ("half_life", self.half_life) if self.half_life is not None else ("average", "auto")
-            raise ValueError(f"{name}={value!r} was set after learning began, and recent mistakes are gone. Fit anew.")
+            raise ValueError(
+                f"{name}={value!r} was set after learning began, and recent mistakes are gone. Call fit to start over."
+            )
         kept = state.moments.shape[0] if state.moments.shape[1] else 0
         if kept != moments_of(SCALES[self.scale]):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
-                "rows. Set it back, or fit anew."
+                "rows. Set it back, or call fit to start over."
             )
 
     def _check_together(self) -> None:

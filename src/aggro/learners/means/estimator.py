@@ -228,14 +228,17 @@ class PAMeansClassifier(ClassWeights, Classifier):
         size = state.ring.shape[1] if isinstance(state, Queue) else None
         if size != self.queue:
             raise ValueError(
-                f"queue={self.queue!r} is not what has learned so far, {size!r}. Set it back, or fit anew."
+                f"queue={self.queue!r} is not the setting that this model learned with, {size!r}. Set it back, or "
+                "call fit to start over."
             )
         if isinstance(state, Pair):
             kept = state.W.shape[1] > V
         else:
             kept = (state.U if isinstance(state, Queue) else state.V).shape[0] > 0
         if self.average and not kept:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
 
     def _begin_pass(self, model: Model, epoch: int) -> None:
         self._count(model, epoch == 0)

@@ -87,7 +87,7 @@ class Multiplicative(Weights):
             learned = not self.signed
             raise ValueError(
                 f"This model has learned with signed={learned} and cannot go on with signed={self.signed}: "
-                "its weights are on another simplex. Set it back, or fit anew."
+                "its weights are on another simplex. Set it back, or call fit to start over."
             )
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:

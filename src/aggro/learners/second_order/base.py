@@ -87,15 +87,18 @@ class SecondOrder(PreparedWeights):
         self._check_preparation(state)
         if (self.covariance == "full") != is_full(state):
             raise ValueError(
-                f"covariance={self.covariance!r} is not what has learned so far. Set it back, or fit anew."
+                f"covariance={self.covariance!r} is not the setting that this model learned with. Set it back, or "
+                "call fit to start over."
             )
         if len(self._values()) != state.W.shape[1]:
             raise ValueError(
-                f"{self._main}={getattr(self, self._main)!r} is another grid of settings than the one that has learned "
-                "so far. Set it back, or fit anew."
+                f"{self._main}={getattr(self, self._main)!r} is not the grid of settings that this "
+                "model learned with. Set it back, or call fit to start over."
             )
         if self.average and state.U.shape[2] == 0:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
 
     # Weights --------------------------------------------------------------------------------------
 

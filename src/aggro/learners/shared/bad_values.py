@@ -45,5 +45,5 @@ def bad_state() -> ValueError:
     """The error for a model that cannot tell what a row of finite values scores."""
     return ValueError(
         "Input X is finite, but the model's score for it is not: its own numbers are too large, or have been "
-        "damaged. Nothing was learned from this call. Load an earlier state, or fit anew."
+        "damaged. Nothing was learned from this call. Load an earlier state, or call fit to start over."
     )

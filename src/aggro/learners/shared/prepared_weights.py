@@ -75,11 +75,14 @@ class PreparedWeights(Weights):
         mode = int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0
         given = mode == 0 and hasattr(state, "scaling") and self._mode() != 0  # weights were set, and had no scale
         if not given and not is_of(mode, self.scale):
-            raise ValueError(f"scale={self.scale!r} is not what has learned so far. Set it back, or fit anew.")
+            raise ValueError(
+                f"scale={self.scale!r} is not the setting that this model learned with. Set it back, or call fit to "
+                "start over."
+            )
         if self._map() != (params_of(state.map) if hasattr(state, "map") else NO_MAP):
             raise ValueError(
                 f"features={self.features!r} with n_components={self.n_components!r} and gamma={self.gamma!r} is not "
-                "what has learned so far. Set them back, or fit anew."
+                "what has learned so far. Set them back, or call fit to start over."
             )
 
     def _learns_at_once(self, state: Any, n: int) -> bool:

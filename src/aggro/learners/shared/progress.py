@@ -91,7 +91,7 @@ class Watch:
             return
         took = f"{monotonic() - self.begun:.1f} s"
         if error is not None:
-            end = f"broken off after {took}; what was known before the call is as it was."
+            end = f"broken off after {took}; the model is as it was before the call."
         else:
             passes = f"{self._number + 1} passes over " if self.passes > 1 else ""
             end = f"{passes}{self.rows:,} rows in {took}, mean loss {self._mean_loss():.4g}."

@@ -190,14 +190,18 @@ class PAUniclass(Detector):
 
     def _check_change(self, state: Ball) -> None:
         if self.average and state.u.shape[0] < state.w.shape[0]:
-            raise ValueError("average=True was set after learning began, and the iterates so far are gone. Fit anew.")
+            raise ValueError(
+                "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
+            )
         if self.robust and not state.inner.shape[0]:
-            raise ValueError("robust=True was set after learning began, and the distances so far are gone. Fit anew.")
+            raise ValueError(
+                "robust=True was set after learning began, and the distances so far are gone. Call fit to start over."
+            )
         scale, few = SCALES[self.scale], state.scatter.shape[0]
         if (state.sums.shape[0] > 0) != (scale != AS_THEY_ARE) or few != together(scale, state.w.shape[0]):
             raise ValueError(
-                f"scale={self.scale!r} was set after learning began, and distances have been other ones. "
-                "Set it back, or fit anew."
+                f"scale={self.scale!r} was set after learning began with other units of distance. "
+                "Set it back, or call fit to start over."
             )
 
     def _formula(self, view: View) -> Formula:

@@ -166,7 +166,7 @@ class Source:
             raw.close()
             raise ValueError(
                 f"{self.title} changed since it was first read: it had {self.stamp.size:,} bytes, now {stamp.size:,} "
-                "or other ones. Open it anew."
+                "or other ones. Open it again."
             )
 
     def _open(self) -> Any:

@@ -53,7 +53,7 @@ KERNEL = (
     "(x86-64-v3) the multiplications alone are reckoned at four fifths of the time. SVC has a quarter of the support "
     "vectors and caches columns of its matrix."
 )
-KERNEL_UNSET = "Four values of γ learn side by side, and up to three passes are made."
+KERNEL_UNSET = "Four values of γ learn in parallel, in up to three passes."
 TORCH = (
     "A row takes as long as one product with NumPy, and PyTorch's calls twelve times as long: a twentieth of them "
     "would be less than that product."

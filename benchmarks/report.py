@@ -12,33 +12,34 @@ BEGIN, END = "<!-- --8<-- [start:measured] -->", "<!-- --8<-- [end:measured] -->
 INTRO = """\
 # What was measured
 
-`make bench` writes this page: each row a job, each column a library that could do it, or a limit that no learner can
-pass. A cell is the median of ratios of times taken a moment apart, with their 10th and 90th percentile; *errors* are
-ours and theirs on rows kept aside (one by one: before each was learned), where both do not compute the same. How it is
-measured is in [the docs](../docs/benchmarks.md), why not more in [Performance](../docs/performance.md)."""
+`make bench` writes this page. Each row is a job. Each column is a library that can do it, or a limit that no learner
+can pass. A cell is the median of ratios of times taken a moment apart, with their 10th and 90th percentile. *Errors*
+are ours and theirs on held-out rows (one by one: before each row was learned), if the two sides do not compute the
+same. [The docs](../docs/benchmarks.md) say how we measure, and [Performance](../docs/performance.md) explains the
+limits."""
 ABOUT = {  # the groups, in their order
-    "in memory": "`fit` of PA-I with C = 1, one pass, of `aggro.published`, beside scikit-learn's "
+    "in memory": "`fit` of PA-I from `aggro.published` with C = 1 in one pass, compared with scikit-learn's "
     '`SGDClassifier(learning_rate="pa1", eta0=1, penalty=None, max_iter=1, tol=None, shuffle=False)`. *NumPy loop* is '
-    "the same algorithm with NumPy's calls, on 5,000 of the rows, for as many. `X.sum()` reads the array once, in its "
+    "the same algorithm written with NumPy calls, on the first 5,000 rows. `X.sum()` reads the array once, in its "
     "own precision; `X @ w` is SciPy's sparse product.",
-    "many models in one pass": "The same learner and the same of scikit-learn's. *As many passes* are fits of ours, "
-    "one C each. scikit-learn's time is that of an eighth of the values of C, times eight.",
-    "nothing set": "The libraries do different things, so that the errors say as much as the times. *scikit-learn* is "
-    "`SGDClassifier()`; LIBLINEAR's own package has `-s 2 -B 1`, as its README asks for where rows are many, and the "
-    "time of making a sparse matrix, which it takes, is counted.",
-    "text for labels": "`partial_fit` of PA-I as published, beside the same with whole numbers in an array.",
-    "files": "PA-I as published over `aggro.streams.open(path)`, beside Vowpal Wabbit's own driver in C++ (`--sgd "
+    "many models in one pass": "The same two learners. *As many passes* means one fit of ours for "
+    "each C. scikit-learn's time is measured for an eighth of the values of C and multiplied by eight.",
+    "nothing set": "The libraries do different things, so the errors matter as much as the times. *scikit-learn* is "
+    "`SGDClassifier()`. LIBLINEAR's own package runs with `-s 2 -B 1`, as its README recommends for many rows; the "
+    "time to make its sparse matrix counts.",
+    "text for labels": "`partial_fit` of PA-I as published, compared with labels that are integers in an array.",
+    "files": "PA-I as published over `aggro.streams.open(path)`, compared with Vowpal Wabbit's own driver in C++ (`--sgd "
     "--loss_function hinge --binary`, on VW text, less the time of one without data), `load_svmlight_file` or pandas' "
     "reader with SGD pa1, LIBLINEAR's own reader (a loop in Python) and `-s 3`, and pyarrow's reading of the whole "
     "table. Files are in the system's cache.",
     "one row": "PA-I as published, 2,000 rows one by one. Errors are mistakes before a row was learned. Vowpal Wabbit "
-    "takes lines of text, which are made on the way. *An empty compiled call* is that of a Numba function that does "
-    "nothing with the same arguments.",
-    "kernel": "Time of `fit`, rows in random order; errors are of up to 20,000 rows of the test part. A target counts "
-    "where our error is within 0.3 points of SVC's. SVC has settings from the literature, C = 32, γ = 2 on ijcnn1 and "
-    "C = 5, γ = 0.05 on w8a; ours on w8a were the best of twelve on a fifth of the training part, so that this row had "
-    "a choice that SVC's had not here. The time of choosing is not counted; *nothing set* has no such choice. "
-    "`A @ B` is as many multiplications as the kernel values of the pass, in NumPy's product, with one thread.",
+    "takes lines of text; making them counts. *An empty compiled call* is a call of a Numba function that does "
+    "nothing, with the same arguments.",
+    "kernel": "Time of `fit`, rows in random order; errors are on up to 20,000 test rows. A target counts "
+    "if our error is within 0.3 points of SVC's. SVC has settings from the literature: C = 32, γ = 2 on ijcnn1 and "
+    "C = 5, γ = 0.05 on w8a. We chose ours on w8a as the best of twelve on a fifth of the training part, a choice that "
+    "SVC did not have here. The time of choosing does not count; *nothing set* needs no choice. "
+    "`A @ B` is NumPy's product with as many multiplications as the kernel values of the pass, in one thread.",
     "PAMO": "PAMO-II, rows standardised beforehand on both sides, 5,000 of them. PyTorch: one thread, double "
     "precision, no gradients, the update written by hand; both make the same mistakes, which is checked. "
     "`U @ x` is NumPy's call for each row, with all pieces and one thread.",
@@ -83,7 +84,7 @@ def group_table(cells: list[Cell]) -> Iterator[str]:
 
 
 def targets_table(cells: Iterable[Cell]) -> Iterator[str]:
-    yield "| job | beside | measured | target | | why not |"
+    yield "| job | compared with | measured | target | | why not |"
     yield "|---|---|---|---|---|---|"
     for one in cells:
         if one.target is not None:

@@ -281,7 +281,7 @@ def open(
     --------
     >>> import tempfile, aggro.streams
     >>> with tempfile.NamedTemporaryFile(suffix=".svm") as file:
-    ...     _ = file.write(b"+1 1:0.5 3:2\n-1 2:1\n")
+    ...     _ = file.write(b"+1 1:0.5 3:2\\n-1 2:1\\n")
     ...     file.flush()
     ...     for chunk in aggro.streams.open(file.name):
     ...         print(chunk.X.toarray(), chunk.y)

@@ -34,7 +34,7 @@ def test_what_is_in_each_column(path, monkeypatch):
         "colour": "category colour 2 values: red 40, green 20",
         "note": "text note 5.0 words a cell",
         "day": "date day 2024-03-01 to 2024-03-28",
-        "order_id": "id order_id its name, and hardly a value comes twice",
+        "order_id": "id order_id its name, and nearly all values differ",
         "blank": "ignore blank empty",
     }
 

@@ -32,7 +32,7 @@ def test_the_best_is_saved_and_the_last_line_trains_it(csv, tmp_path, monkeypatc
     options = [csv if word == "TEST" else word for word in options]
     settings = ("--set", "C=0.01,1", "--set", "ngrams=1,2", "--label", "kind", "--category", "colour")
     ran = good("sweep", csv, *settings, *options, "--model", "best one.aggro")
-    assert "label: 'kind' (as said)" in ran.err
+    assert "label: 'kind' (set by you)" in ran.err
     assert ran.out.count("PAClassifier(C=") == 5
     assert ("  test  " in ran.out) == bool(options)
     *_, where, said, command = ran.out.splitlines()

@@ -51,7 +51,7 @@ def test_what_is_said_counts(rings, tmp_path):
     for said, learner in (("classification", "PAClassifier"), ("regression", "PARegressor")):
         ran = good("train", rings, "--model", tmp_path / "m.aggro", "--task", said, "--json")
         assert (ran.json["learner"], ran.json["task"]) == (learner, said)
-        assert f"task: {said} (as said)" in ran.err
+        assert f"task: {said} (set by you)" in ran.err
     ran = good("train", rings, "--model", tmp_path / "m.aggro", "--learner", "PAClassifier")
     assert "Note: the learner is for classification, but the label looks like regression" in ran.err
 

@@ -230,7 +230,7 @@ def description(told: dict[str, Any], width: int) -> list[str]:
         head += f", {told['features']:,} features"
     if told.get("header") is not None:
         what = "the first line names the columns" if told["header"] else "no line names the columns"
-        head += f"; {what} ({'as said' if told['header_said'] else 'guessed'})"
+        head += f"; {what} ({'set by you' if told['header_said'] else 'guessed'})"
     if told["bad_lines"]:
         head += f"; {told['bad_lines']:,} malformed lines left out"
     lines = wrapped("; ".join([head, *told.get("notes", ())]), width, "")

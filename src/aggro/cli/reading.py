@@ -258,7 +258,7 @@ def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> No
     of = f"column {column.name!r} ({column.why})" if column else "the label"
     rest = [name for name in stream.columns if column is None or name != column.name]
     raise Mistake(
-        f"{stream.sources[0].title}: {of} has {classes:,} classes in {rows:,} rows, so it can hardly be the label. "
+        f"{stream.sources[0].title}: {of} has {classes:,} classes in {rows:,} rows, so it is probably not the label. "
         f"{other}: --label with one of {names_listed(rest)}."
     )
 

@@ -34,7 +34,7 @@ def how_it_is_read(stream: Stream) -> list[str]:
     for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
         lines.append(f"left out: {column.name!r} ({column.why})")
     if getattr(stream, "header", None) is not None:
-        said = "as said" if stream.header_said else "guessed"
+        said = "set by you" if stream.header_said else "guessed"
         lines.append("header: " + (f"the first line ({said})" if stream.header else f"none ({said})"))
     lines += stream.notes
     return lines
@@ -70,7 +70,7 @@ TITLES = {
 
 
 def _spoken(column: Any) -> str:
-    said = "" if column.role.value in ("number", "weight") and column.why in ("numbers", "as said") else column.why
+    said = "" if column.role.value in ("number", "weight") and column.why in ("numbers", "set by you") else column.why
     return f"{column.name!r} ({said})" if said else repr(column.name)
 
 

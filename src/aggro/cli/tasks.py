@@ -73,7 +73,7 @@ def open_and_decide(
 
     stream: Any = opened(data, reading) if live is None else LiveStream(live, reading, opened, LOOKED_AT)
     if said != AUTO:
-        decided = Task(said, "as said")
+        decided = Task(said, "set by you")
         if stream.raw:
             with blaming_the_data():
                 _ = stream.columns

@@ -150,7 +150,7 @@ class Encoder:
         said = self.said.roles()
         for name, column in columns.items():
             if said.get(name, column.role) is not column.role:
-                column = Column(name, said[name], "as said", True, ISO if said[name] is Role.DATE else "")
+                column = Column(name, said[name], "set by you", True, ISO if said[name] is Role.DATE else "")
             self._assign(name, column)
         self.sample = {name: cells for name, cells in self.sample.items() if name not in columns}
 

@@ -66,7 +66,7 @@ def settled_columns(
             columns = {name: _unless(column, role) for name, column in columns.items()}
         if isinstance(chosen, str):
             pattern = known[chosen].pattern if chosen in known else ""
-            columns[chosen] = Column(chosen, role, "as said", True, pattern)
+            columns[chosen] = Column(chosen, role, "set by you", True, pattern)
     return columns
 
 

@@ -201,7 +201,7 @@ def _column(name: str, cells: Sequence[Any], role: Role | None, said: Said) -> C
         read = sum(as_number(text, pattern or None) is not None for text in texts)
         if role is Role.LABEL and read < NEARLY_ALL * len(texts):
             pattern = ""
-    return Column(name, role, "as said", True, pattern)
+    return Column(name, role, "set by you", True, pattern)
 
 
 def _label(
@@ -288,7 +288,7 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = 
     if words >= WORDS:
         return Column(name, Role.TEXT, f"{words:.0f} words a cell")
     if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
-        return Column(name, Role.ID, "hardly a value comes twice")
+        return Column(name, Role.ID, "nearly all values differ")
     return Column(name, Role.CATEGORY, f"{distinct} value{'s' * (distinct > 1)}")
 
 
@@ -320,7 +320,7 @@ def _number_pattern(texts: Sequence[str], said: Said) -> str:
 def _number(name: str, numbers: np.ndarray, present: int, by_name: bool, pattern: str = "") -> Column:
     if (numbers == np.trunc(numbers)).all():
         if by_name:
-            return Column(name, Role.ID, "its name, and hardly a value comes twice")
+            return Column(name, Role.ID, "its name, and nearly all values differ")
         if len(numbers) >= ENOUGH and _counts(numbers):
             return Column(name, Role.ID, "counts the rows")
     strays = present - len(numbers)

@@ -30,6 +30,8 @@ COMPARED = {
     *("RandomizedBudgetPerceptron", "Forgetron", "Projectron"),
 }
 ROLE = re.compile(r":(?:func|class|meth|mod|attr):<code>~?")
+PRE = re.compile(r"(<pre[ >].*?</pre>)", re.DOTALL)
+OPTION = re.compile(r"(?<=[>\s(])(--[a-z][a-z-]*)(?=[^<>]*</code>)")
 BESIDE = re.compile(r"<!-- measured beside (.+?)(?:: (.+?))? -->")
 
 
@@ -153,8 +155,10 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Roles of docstrings (``:func:`name` ``) are plain code here."""
-    return ROLE.sub("<code>", html)
+    """Show roles of docstrings (``:func:`name` ``) as plain code, and keep options such as ``--json`` in one line."""
+    parts = PRE.split(ROLE.sub("<code>", html))
+    parts[::2] = [OPTION.sub(r'<span class="option">\1</span>', part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

@@ -73,3 +73,11 @@ def test_the_version_is_the_same_everywhere(hooks):
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"(?m)^## (\S+)", changelog)[0] == aggro.__version__
     assert f"\nversion: {aggro.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_options_stay_in_one_line(hooks):
+    shown = hooks.on_page_content("<p>a -- b <code>train --from m --json</code></p><pre><code>x --json</code></pre>")
+    option = '<span class="option">{}</span>'.format
+    assert f"<code>train {option('--from')} m {option('--json')}</code></p>" in shown
+    assert "a -- b" in shown
+    assert "<pre><code>x --json</code></pre>" in shown

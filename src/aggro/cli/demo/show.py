@@ -18,10 +18,10 @@ from aggro.evaluate.chart import Line, error_chart
 from aggro.evaluate.page import Section, Table, render
 
 LEAD = (
-    "Each row is predicted when it arrives, and then learned: one pass, no learning rate, nothing set. "
+    "The model predicts each row when it arrives, and then learns it: one pass, no learning rate, no settings. "
     "All figures are from one run on this computer."
 )
-OURS, THEIRS = "RecordLearner(), records as they are", "scikit-learn pa1, hashed by hand"
+OURS, THEIRS = "RecordLearner(), raw records", "scikit-learn pa1, hashed by hand"
 
 
 def titles(standings: Sequence[Standing], story: Story) -> tuple[str, str]:
@@ -50,13 +50,13 @@ def story_lines(story: Story) -> list[str]:
     because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
     start = max(0, half - LAST)
     return [
-        f"Columns: {roles}.",
-        f"New label from record {half:,} on; {noticed(story.drifts, half, drift)}.",
-        f"Two labels swap names at record {drift:,}; {noticed(story.drifts, drift, rows)}.",
-        f"With {story.few_labels:,} of the first {half:,} labels, those it asked for: "
+        f"aggro found the role of each column: {roles}.",
+        f"A new label appears at record {half:,}; {noticed(story.drifts, half, drift)}.",
+        f"Two labels swap their names at record {drift:,}; {noticed(story.drifts, drift, rows)}.",
+        f"A model that asked for only {story.few_labels:,} of the first {half:,} labels got "
         f"{story.few.error(start, half):.1%} of the last {half - start:,} wrong; with all labels "
         f"{story.ours.error(start, half):.1%}.",
-        f"A new ticket is {story.said!r}, because of {because}.",
+        f"The model labels a new ticket {story.said!r} because of {because}.",
     ]
 
 

@@ -32,6 +32,7 @@ COMPARED = {
 ROLE = re.compile(r":(?:func|class|meth|mod|attr):<code>~?")
 PRE = re.compile(r"(<pre[ >].*?</pre>)", re.DOTALL)
 OPTION = re.compile(r"(?<=[>\s(])(--[a-z][a-z-]*)(?=[^<>]*</code>)")
+TYPES = re.compile(r"(?<=<code>)[^<]*&#39;[^<]*(?=</code>\s*</td>)")
 BESIDE = re.compile(r"<!-- measured beside (.+?)(?:: (.+?))? -->")
 
 
@@ -155,8 +156,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Show roles of docstrings (``:func:`name` ``) as plain code, and keep options such as ``--json`` in one line."""
-    parts = PRE.split(ROLE.sub("<code>", html))
+    """Roles of docstrings (``:func:`name` ``) are plain code, types have double quotes, options stay in one line."""
+    html = TYPES.sub(lambda cell: cell[0].replace("&#39;", "&quot;"), ROLE.sub("<code>", html))
+    parts = PRE.split(html)
     parts[::2] = [OPTION.sub(r'<span class="option">\1</span>', part) for part in parts[::2]]
     return "".join(parts)
 

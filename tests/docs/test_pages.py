@@ -81,3 +81,11 @@ def test_options_stay_in_one_line(hooks):
     assert f"<code>train {option('--from')} m {option('--json')}</code></p>" in shown
     assert "a -- b" in shown
     assert "<pre><code>x --json</code></pre>" in shown
+
+
+def test_types_have_the_quotes_of_the_docstrings(hooks):
+    page = "<td>\n<code>&#39;pa&#39; or &#39;pa1&#39;</code>\n</td><p><code>&#39;x&#39;</code></p>"
+    assert (
+        hooks.on_page_content(page)
+        == "<td>\n<code>&quot;pa&quot; or &quot;pa1&quot;</code>\n</td><p><code>&#39;x&#39;</code></p>"
+    )

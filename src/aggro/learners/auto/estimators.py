@@ -59,26 +59,27 @@ class AutoClassifier(Auto, Classifier):
     Parameters
     ----------
     estimators : list of classifiers, default=None
-        The candidates, which are copied: any classifiers of this library. None for a ``PAClassifier`` with
+        The candidates; aggro copies them. Any classifiers of this library work. None means a ``PAClassifier`` with
         ``half_life="auto"``, a ``PAMOClassifier`` and a ``KernelPAClassifier`` with a budget of 10,000.
     hinges : bool, default=True
-        Whether each ``PAClassifier`` among them, without ``features``, has a twin that sees each column beside
-        max(0, x − q) at its quintiles q. These are those of the first 100 rows.
+        Whether to give each ``PAClassifier`` candidate without ``features`` a twin that also sees max(0, x − q) of
+        each column x, for the four quintiles q of the first 100 rows. The twin can learn bent relations.
     scale : {"auto", "target"} or None, default="auto"
-        "auto": each candidate scales rows as it does by itself. None: they take rows as they come.
+        "auto": each candidate scales rows as it does by default. None: no candidate scales rows.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. The first is counted; after it, the candidates learn anew, in so many passes,
-        or with "auto" in as many as each makes by itself. 1 for the first pass alone.
+        Number of passes over the data in ``fit``. The first pass measures the candidates. Then ``fit`` trains each
+        candidate again from scratch with this many passes, or, with "auto", with as many as the candidate chooses
+        itself. 1 makes the first pass only.
     shuffle : bool or "auto", default="auto"
-        Whether that first pass goes over the rows in random order; "auto" is True.
+        Whether the first pass visits the rows in random order. "auto" means yes.
     class_weight : dict or "balanced", default=None
         Weights of the classes. They scale C. Predictions take the class with the lowest expected cost. "balanced"
         derives the weights from the class counts so far.
     warm_start : bool, default=False
         Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds candidates that start at random and have no seed of their own, and the order of the rows with ``shuffle``;
-        both are always the same without it.
+        Seed for shuffling the rows, and for candidates that start at random and have no seed of their own. With None,
+        both are the same every time.
     n_features : int, default=None
         Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
@@ -87,14 +88,14 @@ class AutoClassifier(Auto, Classifier):
     Attributes
     ----------
     candidates_ : list of tuples
-        Of each candidate ``learner``, ``weight`` of its vote, ``recent_error``, ``microseconds`` a row in this process,
-        and how it ``stands``: it "votes", "rests" or stepped "aside".
+        For each candidate its ``learner``, the ``weight`` of its vote, its ``recent_error``, its ``microseconds`` per
+        row in this process, and where it ``stands``: it "votes", "rests" or stepped "aside".
     classes_ : array
         The classes, sorted.
     n_seen_, n_updates_, n_mistakes_ : int
-        Rows seen; of these, those that changed the candidate that led, and that it predicted wrongly before it learned.
+        Rows seen, rows that changed the leading candidate, and rows that it predicted wrongly before it learned them.
     history_ : structured array
-        Progressive mean loss (the logarithmic one) and mistakes at each power of two of rows.
+        Progressive mean logarithmic loss and number of mistakes, at each power of two of rows.
 
     Examples
     --------
@@ -217,7 +218,7 @@ class AutoRegressor(Auto, Regressor):
     Parameters
     ----------
     estimators : list of regressors, default=None
-        The candidates, which are copied: any regressors of this library. None for a ``PARegressor`` and a
+        The candidates; aggro copies them. Any regressors of this library work. None means a ``PARegressor`` and a
         ``KernelPARegressor`` with a budget of 10,000.
     hinges : bool, default=True
         Whether each ``PARegressor`` among them, without ``features``, has a twin that sees each column beside
@@ -226,15 +227,16 @@ class AutoRegressor(Auto, Regressor):
         "auto": each candidate scales rows and targets as it does by itself. "target": only targets are scaled. None:
         they take rows as they come.
     max_iter : int or "auto", default="auto"
-        Passes over the data in ``fit``. The first is counted; after it, candidates that vote learn anew, in so many
-        passes, or with "auto" in as many as each makes by itself. 1 for the first pass alone.
+        Number of passes over the data in ``fit``. The first pass measures the candidates. Then ``fit`` trains each
+        candidate that votes again from scratch with this many passes, or, with "auto", with as many as the candidate
+        chooses itself. 1 makes the first pass only.
     shuffle : bool or "auto", default="auto"
-        Whether that first pass goes over the rows in random order; "auto" is True.
+        Whether the first pass visits the rows in random order. "auto" means yes.
     warm_start : bool, default=False
         Whether ``fit`` continues from the current model instead of starting from scratch.
     random_state : int, RandomState or Generator, default=None
-        Seeds candidates that start at random and have no seed of their own, and the order of the rows with ``shuffle``;
-        both are always the same without it.
+        Seed for shuffling the rows, and for candidates that start at random and have no seed of their own. With None,
+        both are the same every time.
     n_features : int, default=None
         Number of features to reserve, so that arrays with fewer columns are accepted.
     verbose : int, default=0
@@ -243,12 +245,12 @@ class AutoRegressor(Auto, Regressor):
     Attributes
     ----------
     candidates_ : list of tuples
-        Of each candidate ``learner``, ``weight`` of its vote, ``recent_error``, ``microseconds`` a row in this process,
-        and how it ``stands``: it "votes", "rests" or stepped "aside".
+        For each candidate its ``learner``, the ``weight`` of its vote, its ``recent_error``, its ``microseconds`` per
+        row in this process, and where it ``stands``: it "votes", "rests" or stepped "aside".
     n_seen_, n_updates_ : int
-        Rows seen; of these, those that changed the candidate that led.
+        Rows seen, and rows that changed the leading candidate.
     history_ : structured array
-        Progressive mean loss (the absolute error) at each power of two of rows.
+        Progressive mean absolute error, at each power of two of rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A client of ``aggro serve``: predict and learn over HTTP, and send again what may have been lost.
+"""A client of ``aggro serve``: predict and learn over HTTP, and retry calls that may have been lost.
 
 It needs nothing but Python. Every call that changes a model carries an idempotency key, so that a call that is sent
 again, because the answer did not come, is done once.
@@ -42,18 +42,18 @@ class ServeError(Exception):
 
 
 class Client:
-    """A server, and the models on it.
+    """Connect to a server and its models.
 
     Parameters
     ----------
     url : str, default="http://127.0.0.1:8765"
-        Where the server is.
+        Address of the server.
     token : str, default=None
-        What ``aggro token add`` has printed.
+        The token that ``aggro token add`` printed.
     timeout : float, default=30.0
         Seconds to wait for an answer.
     retries : int, default=5
-        How often a call is sent again, with growing pauses, if the server cannot be reached or is busy.
+        How often to retry a call, with growing pauses, if the server cannot be reached or is busy.
 
     Examples
     --------
@@ -76,23 +76,23 @@ class Client:
         self._local = threading.local()  # a connection for each thread
 
     def model(self, name: str = "default") -> Model:
-        """A model of the server, by its name."""
+        """Get a model of the server by its name."""
         return Model(self, name)
 
     def models(self) -> list[dict[str, Any]]:
-        """All models, in short."""
+        """List all models."""
         found: list[dict[str, Any]] = self.call("GET", "/v1/models")["models"]
         return found
 
     def create(self, name: str, learner: str = "PAClassifier", **settings: Any) -> Model:
-        """Make a model that knows nothing.
+        """Create a new, untrained model.
 
         Parameters
         ----------
         name : str
             Its name.
         learner : str, default="PAClassifier"
-            What learns inside.
+            Name of the learner.
         **settings
             Parameters of the learner; ``records={...}`` are those of the ``RecordLearner`` around it.
         """
@@ -102,21 +102,21 @@ class Client:
         return Model(self, name)
 
     def upload(self, name: str, file: Any) -> Model:
-        """Make a model from a file that aggro has saved."""
+        """Create a model from a file saved by aggro."""
         with open(file, "rb") as opened:
             data = opened.read()
         self.call("PUT", f"/v1/models/{quote(name, safe='')}", data)
         return Model(self, name)
 
     def ready(self) -> bool:
-        """Whether the server answers requests at once."""
+        """Check whether the server is ready to answer requests."""
         try:
             return bool(self.call("GET", "/ready", again=False)["ready"])
         except (ServeError, OSError):
             return False
 
     def call(self, method: str, path: str, body: Any = None, *, key: str | None = None, again: bool = True) -> Any:
-        """Send a request, again if need be, and return the answer.
+        """Send a request, retry it if necessary, and return the answer.
 
         Parameters
         ----------
@@ -198,31 +198,31 @@ class Model:
     # One record -----------------------------------------------------------------------------------
 
     def predict(self, record: Record, *, id: str | None = None) -> Any:
-        """The label, or the number, of one record; with an id, the record then waits for its label.
+        """Predict the label, or the number, of one record; with an id, the server keeps it for its label.
 
         Parameters
         ----------
         record : dict, str or list of float
             The record.
         id : str, default=None
-            What ``answer`` will name the record by.
+            Name of the record, for ``answer``.
         """
         body = {"record": record} if id is None else {"record": record, "id": id}
         return self._post("predict", body)["prediction"]
 
     def predict_proba(self, record: Record) -> dict[str, float]:
-        """The probability of each class."""
+        """Estimate the probability of each class for one record."""
         found: dict[str, float] = self._post("predict", {"record": record, "probabilities": True})["probabilities"]
         return found
 
     def explain(self, record: Record, label: Any = None) -> dict[str, Any]:
-        """What each part of a record has to do with its score."""
+        """Compute the contribution of each part of a record to its score."""
         body = {"record": record} if label is None else {"record": record, "label": label}
         found: dict[str, Any] = self._post("explain", body)
         return found
 
     def learn(self, record: Record, label: Any = None, *, id: str | None = None, weight: float | None = None) -> int:
-        """Learn one example; how many were learned, which is 1."""
+        """Learn one example, and return the number of learned examples, 1."""
         given = {"record": record, "label": label, "id": id, "weight": weight}
         body = {name: value for name, value in given.items() if value is not None}
         return int(self._post("learn", body, key=True)["learned"])
@@ -230,7 +230,7 @@ class Model:
     # Labels that come later -----------------------------------------------------------------------
 
     def ask(self, record: Record, *, id: str | None = None) -> bool:
-        """Whether a label is worth asking for; if so, the record waits for it.
+        """Decide whether a label is worth asking for; if so, the server keeps the record for it.
 
         Without an id one is made, which ``question`` tells.
         """
@@ -247,14 +247,14 @@ class Model:
     # Many -----------------------------------------------------------------------------------------
 
     def predict_many(self, records: Iterable[Record], batch: int = 1_000) -> list[Any]:
-        """The prediction for each record."""
+        """Predict the label, or the number, of each record."""
         found: list[Any] = []
         for part in batches(records, batch):
             found += self._post("predict", {"records": part})["predictions"]
         return found
 
     def learn_many(self, records: Iterable[Record], labels: Iterable[Any], batch: int = 1_000) -> int:
-        """Learn examples in order; how many were learned."""
+        """Learn examples in order, and return how many were learned."""
         learned = 0
         for part in batches(zip(records, labels, strict=True), batch):
             body = {"records": [record for record, _ in part], "labels": [label for _, label in part]}
@@ -264,17 +264,17 @@ class Model:
     # The model ------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
-        """Description, counters, recent error and drift."""
+        """Describe the model: learner, counters, recent error and drift."""
         found: dict[str, Any] = self.client.call("GET", self._path)
         return found
 
     def download(self) -> bytes:
-        """The model as a file, which ``aggro.load`` reads."""
+        """Download the model as a file for ``aggro.load``."""
         found: bytes = self.client.call("GET", f"{self._path}/download")
         return found
 
     def snapshot(self) -> int:
-        """Take a snapshot; its number, for ``restore``."""
+        """Take a snapshot, and return its number for ``restore``."""
         return int(self._post("snapshot", {})["snapshot"])
 
     def restore(self, snapshot: int) -> None:

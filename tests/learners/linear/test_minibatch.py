@@ -231,7 +231,7 @@ def test_a_group_cannot_change_its_kind(change):
     before = snapshot(model)[1:]
     model.set_params(**change)
     for call in (model.flush, lambda: model.partial_fit(X, y), lambda: model.predict(X)):
-        with pytest.raises(ValueError, match="call fit to start over"):
+        with pytest.raises(ValueError, match="all fit to start over"):
             call()
     assert snapshot(model)[1:] == before
     model.set_params(batch_size=4, window="disjoint", multi_class="ovr")

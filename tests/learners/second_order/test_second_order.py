@@ -331,7 +331,7 @@ def test_a_single_member_shows_what_was_counted():
 def test_what_has_learned_cannot_become_something_else(change):
     X, y = rows()
     model = AROWClassifier(R, **PLAIN).partial_fit(X, y)
-    with pytest.raises(ValueError, match="anew"):
+    with pytest.raises(ValueError, match="all fit to start over"):
         model.set_params(**change).partial_fit(X, y)
 
 

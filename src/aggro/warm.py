@@ -1,4 +1,4 @@
-"""Compiles, ahead of time, what learners and readers of files will ask for: ``aggro warm``, and the wheel's kernels.
+"""Compile the code of learners and file readers ahead of time: ``aggro warm``, and the wheel's kernels.
 
 Code is compiled for the types of what it is called with, and these follow from a learner's settings, the form of the
 rows and how they are given. So each learner learns and predicts a few rows in all its settings and all forms, as in its

@@ -1,1 +1,1 @@
-"""Raw cells to rows of numbers: ``encoder`` is the file to open first."""
+"""Turn raw cells into rows of numbers: ``encoder`` is the file to open first."""

@@ -1,1 +1,1 @@
-"""Other libraries' manners around the learners."""
+"""Adapters to other libraries."""

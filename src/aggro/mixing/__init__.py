@@ -1,4 +1,4 @@
-"""Models that learned apart as one: how their states combine. Open ``mixture`` first, then ``parts``."""
+"""Combine models that were trained in parallel from a common start. Open ``mixture`` first, then ``parts``."""
 
 from aggro.mixing.mixture import merge
 from aggro.mixing.parts import Mix, Part, Sight, Value, least, mean, most, pooled, total

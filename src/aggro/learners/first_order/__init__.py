@@ -1,4 +1,4 @@
-"""The learners that passive-aggressive ones are measured against, of first order, and one with a random hidden layer.
+"""First-order algorithms that papers compare with, and one with a random hidden layer.
 
 The algorithms are in ``learners.first_order.corrections``, the rule that they share in ``learners.first_order.planes``;
 the extreme learning machine has its own, in ``learners.first_order.hidden_layer``.

@@ -1,4 +1,4 @@
-"""Raw records to a model: any learner of this library behind an encoder that learns while rows stream by.
+"""Learn models from raw records: any learner of this library behind an encoder that learns in the same pass.
 
 ``learner`` is the class users type and the file to open first; how cells become numbers is in ``aggro.encoding``.
 """

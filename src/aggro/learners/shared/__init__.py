@@ -1,1 +1,1 @@
-"""What the families stand on: learner, model, input, labels, features, one-row calls. Begin with ``learner``."""
+"""What all families of learners share: learner, model, input, labels, features, one-row calls. Begin with ``learner``."""

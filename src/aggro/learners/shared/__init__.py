@@ -1,1 +1,1 @@
-"""What all families of learners share: learner, model, input, labels, features, one-row calls. Begin with ``learner``."""
+"""What all learners share: learner, model, input, labels, features, one-row calls. Begin with ``learner``."""

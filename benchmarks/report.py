@@ -28,10 +28,10 @@ ABOUT = {  # the groups, in their order
     "`SGDClassifier()`. LIBLINEAR's own package runs with `-s 2 -B 1`, as its README recommends for many rows; the "
     "time to make its sparse matrix counts.",
     "text for labels": "`partial_fit` of PA-I as published, compared with labels that are integers in an array.",
-    "files": "PA-I as published over `aggro.streams.open(path)`, compared with Vowpal Wabbit's own driver in C++ (`--sgd "
-    "--loss_function hinge --binary`, on VW text, less the time of one without data), `load_svmlight_file` or pandas' "
-    "reader with SGD pa1, LIBLINEAR's own reader (a loop in Python) and `-s 3`, and pyarrow's reading of the whole "
-    "table. Files are in the system's cache.",
+    "files": "PA-I as published over `aggro.streams.open(path)`, compared with Vowpal Wabbit's own driver in C++ "
+    "(`--sgd --loss_function hinge --binary`, on VW text, less the time of one without data), `load_svmlight_file` or "
+    "pandas' reader with SGD pa1, LIBLINEAR's own reader (a loop in Python) and `-s 3`, and pyarrow's reading of the "
+    "whole table. Files are in the system's cache.",
     "one row": "PA-I as published, 2,000 rows one by one. Errors are mistakes before a row was learned. Vowpal Wabbit "
     "takes lines of text; making them counts. *An empty compiled call* is a call of a Numba function that does "
     "nothing, with the same arguments.",

@@ -118,7 +118,7 @@ def learn(rows: int = ROWS) -> Story:
 
 
 def with_few_labels(stream: list[Ticket]) -> tuple[Run, int]:
-    """The same learner with the labels that it asks for, and how many these are."""
+    """Run a learner on only the labels that it asks for, and count these labels."""
     model = RecordLearner(ActiveLearner(PAClassifier(), target_rate=FEW, random_state=0))
     answers: list[str] = []
 

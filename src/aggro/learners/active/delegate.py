@@ -45,7 +45,7 @@ class Around(TakesLaterLabels, Settable):
         return np.asarray(self._inside().predict_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of ``predict_proba``."""
+        """Estimate the logarithm of each class probability for each row."""
         return np.asarray(self._inside().predict_log_proba(X))
 
     def proba_chunk(self, chunk: Any) -> np.ndarray:
@@ -57,7 +57,7 @@ class Around(TakesLaterLabels, Settable):
         return dict(self._inside().predict_proba_one(x))
 
     def predict_one(self, x: Any, id: Any = None) -> Any:
-        """The label of one row; None if nothing was learned yet. With an ``id``, the row waits for ``label(id, y)``."""
+        """Predict the label of one row, None before the first; with an ``id``, keep the row for ``label(id, y)``."""
         if id is not None:
             return predict_for_later(self, x, id)
         return self._inside().predict_one(x)
@@ -84,12 +84,12 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def n_seen_(self) -> int:
-        """Rows that came."""
+        """Number of rows seen."""
         return int(self._asked().counts[PASSED])
 
     @property
     def n_queries_(self) -> int:
-        """Rows that were asked about."""
+        """Number of rows that were asked about."""
         return int(self._asked().counts[ASKED])
 
     @property
@@ -117,23 +117,23 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def n_estimated_(self) -> int:
-        """How many rows that is of: all, or those that came before the budget was spent."""
+        """Number of rows in ``progressive_error_``: all, or those before the budget was spent."""
         return int(self._asked().counts[OPEN])
 
     @property
     def n_updates_(self) -> int:
-        """Answers that changed the model when they came."""
+        """Number of answers that changed the model when they arrived."""
         return int(self._known().n_updates_ - self._kept.extra[1])
 
     @property
     def n_kept_(self) -> int:
-        """Answered rows that are kept, to be gone over again."""
+        """Number of answered rows kept for retraining."""
         self._known()
         return len(self._kept.rows)
 
     @property
     def n_mistakes_(self) -> int:
-        """Answers that had been predicted wrongly just before they were learned."""
+        """Number of answers that were predicted wrongly before they were learned."""
         return int(self._known().n_mistakes_ - self._kept.extra[2])
 
     @property
@@ -143,7 +143,7 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def n_drifts_(self) -> int:
-        """How often the error of rows that were learned was seen to rise."""
+        """Number of times that aggro detected a rise of the error."""
         return int(self._known().n_drifts_)
 
     @property
@@ -163,7 +163,7 @@ class Around(TakesLaterLabels, Settable):
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where they have any."""
+        """Names of the features, if they have names."""
         return np.asarray(self._known().feature_names_in_)
 
     def __getstate__(self) -> dict[str, Any]:

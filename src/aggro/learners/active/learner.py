@@ -297,19 +297,19 @@ class ActiveLearner(Around):
         return self
 
     def forget(self, id: Any) -> Self:
-        """Let a question go that will not be answered."""
+        """Drop a question that will not be answered."""
         with self.turn():
             self._waiting.find(id)
             self._waiting.remove(id)
         return self
 
     def asked(self) -> Any:
-        """What was asked so far, for ``as_asked`` to go back to; None if nothing was."""
+        """Remember the questions so far, for ``as_asked``; None if there were none."""
         return self._gate.copy() if "estimator_" in self.__dict__ else None
 
     @contextmanager
     def as_asked(self, asked: Any) -> Iterator[None]:
-        """Inside, questions are counted as they were when ``asked()`` said so: to save a model before its question.
+        """Restore the question counters of ``asked()`` for the block, to save a model as it was before its question.
 
         Rows that were passed over since, on the way to a question that is still open, are not behind the model then.
         What was learned stays.
@@ -325,7 +325,7 @@ class ActiveLearner(Around):
 
     @property
     def waiting_(self) -> list[Any]:
-        """The questions that wait for their answers, the oldest first."""
+        """The open questions, oldest first."""
         return self._waiting.ids() if "estimator_" in self.__dict__ else []
 
     def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
@@ -452,7 +452,7 @@ class ActiveLearner(Around):
     # The learner inside ---------------------------------------------------------------------------
 
     def go_on_with(self, learner: Any, seed: int | None = None) -> Self:
-        """Put a classifier inside that has learned before, in place of a copy of ``estimator``.
+        """Continue with a trained classifier inside, instead of a copy of ``estimator``.
 
         Parameters
         ----------

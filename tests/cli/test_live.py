@@ -11,6 +11,9 @@ import sys
 import pytest
 from helpers.runner import good, mistake
 
+from aggro import streams
+from aggro.cli.live import LEAST_LINES, LiveStream
+from aggro.cli.options import Reading
 from aggro.models import load
 
 
@@ -73,6 +76,27 @@ def test_a_pipe_says_what_the_file_says(table, tmp_path, ending):
         os.write(write, text[start : start + 1000])
     os.close(write)
     assert process.communicate(timeout=120)[0] == expected
+
+
+def test_lines_without_a_header_are_columns_in_their_order(table, tmp_path):
+    """``tail -f`` begins in the middle of a file."""
+    path = tmp_path / "tail.csv"
+    path.write_text("".join(table.read_text().splitlines(keepends=True)[-10:]))
+    expected = good("predict", tmp_path / "m.aggro", table).out.splitlines()[-10:]
+    assert good("predict", tmp_path / "m.aggro", path).out.splitlines() == expected
+
+
+def test_a_pipe_is_waited_for_until_there_are_rows_to_guess_from(monkeypatch):
+    pieces = [b"x,y\n", *(b"%d,%d\n" % (k, 100 * k) for k in range(LEAST_LINES)), b""]
+    monkeypatch.setattr("aggro.cli.live.os.read", lambda number, n: pieces.pop(0))
+    monkeypatch.setattr("aggro.cli.live.select.select", lambda *pipes: ([], [], []))  # nothing more comes for long
+    opened = []
+    stream = LiveStream(0, Reading(), lambda paths, reading: opened.append(paths) or open_raw(paths), 1000)
+    assert (stream.task.name, next(iter(stream)).n_rows) == ("regression", LEAST_LINES - 1)
+
+
+def open_raw(paths):
+    return streams.open(paths, raw=True, labels="either")
 
 
 def test_a_malformed_line_of_a_pipe_is_named(table, tmp_path):

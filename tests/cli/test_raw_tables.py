@@ -73,7 +73,7 @@ def test_train_says_how_it_reads_a_table_before_it_learns(trained):
     said = trained[1].err
     table = said.index("mean loss")
     for words in (
-        "label: 'churn' (the last column), classes no ",
+        "label: 'churn' (the last column; --label names another), classes no ",
         "numbers: 'age', 'income'",
         "categories: 'city' (7 values), 'plan' (3 values)",
         "text: 'note'",
@@ -85,6 +85,13 @@ def test_train_says_how_it_reads_a_table_before_it_learns(trained):
     assert "Missing numbers and dates: " in said
     assert "stray words)" in said
     assert "constant columns, from which nothing can be learned: 'country'" in said
+
+
+def test_classes_that_differ_in_capitals_alone_are_said(tmp_path):
+    words = ["Yes", "yes", "NO", "no "] * 10
+    (tmp_path / "a.csv").write_text("x,bought\n" + "".join(f"{k},{word}\n" for k, word in enumerate(words)))
+    said = good("train", tmp_path / "a.csv", "--model", tmp_path / "m.aggro").err
+    assert "the classes 'NO', 'no' differ in capitals or blanks alone" in said
 
 
 def test_results_for_programs_have_the_columns(files, rows, tmp_path):

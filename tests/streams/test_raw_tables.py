@@ -417,3 +417,58 @@ def test_positions_count_as_those_of_other_streams_do(tmp_path):
     raw = [chunk.position for chunk in aggro.streams.open(path, raw=True, **options)]
     assert raw == [chunk.position for chunk in aggro.streams.open(path, **options)]
     assert raw[-1] == Position(0, path.stat().st_size, 61, 60)
+
+
+@pytest.mark.parametrize("index", ["dates", "numbers", "named"])
+def test_the_index_of_a_frame_is_no_label(index, tmp_path):
+    """pandas writes it behind the other columns of a Parquet file."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"size": np.arange(40) % 7 + 0.5, "colour": ["red", "blue"] * 20})
+    numbers = np.random.default_rng(0).permutation(40)
+    frame.index = pd.date_range("2024", periods=40) if index == "dates" else pd.Index(numbers)
+    frame.index.name = "age" if index == "named" else None
+    frame.to_parquet(tmp_path / "a.parquet")
+    columns = aggro.streams.open(tmp_path / "a.parquet", raw=True, labels="either").columns
+    assert columns["colour"].role is Role.LABEL
+    last = list(columns.values())[-1]
+    assert last.role is {"dates": Role.DATE, "numbers": Role.ID, "named": Role.NUMBER}[index]
+
+
+def test_codes_with_leading_zeros_stay_codes(tmp_path):
+    lines = [f"{code},{k % 7},{'yes' if k % 3 else 'no'}" for k, code in enumerate(["01067", "10115"] * 30)]
+    (tmp_path / "a.csv").write_text("\n".join(["zip,size,y", *lines]) + "\n")
+    stream = aggro.streams.open(tmp_path / "a.csv", raw=True, labels="either")
+    assert stream.columns["zip"].role is Role.CATEGORY
+    assert next(iter(stream)).X.column("zip").to_pylist()[:2] == ["01067", "10115"]
+
+
+def test_classes_with_a_unit_keep_their_names(tmp_path):
+    def column_of(cells):
+        (tmp_path / "a.csv").write_text("\n".join(["size,y", *(f"{k % 7},{cell}" for k, cell in enumerate(cells))]))
+        stream = aggro.streams.open(tmp_path / "a.csv", raw=True, labels="either")
+        return stream.task.name, next(iter(stream)).y[:2].tolist()
+
+    assert column_of(["5 stars", "4 stars"] * 30) == ("classification", ["5 stars", "4 stars"])
+    assert column_of([f"{k / 7:.2f} kg" for k in range(60)]) == ("regression", [0.0, 0.14])
+
+
+def test_columns_that_are_known_are_taken_in_their_order_if_no_line_names_them(tmp_path):
+    known = {
+        name: Column(name, role) for name, role in (("word", Role.CATEGORY), ("x", Role.NUMBER), ("y", Role.LABEL))
+    }
+
+    def rows_of(text, **more):
+        (tmp_path / "a.csv").write_text(text)
+        stream = aggro.streams.open(tmp_path / "a.csv", raw=True, columns=known, **more)
+        chunk = next(iter(stream))
+        return chunk.X.to_pydict(), chunk.y, stream.notes
+
+    for text in ("red,1.5,no\n", "red,big,no\n", "1,1.5,2\n2,3,1\n"):
+        found, y, notes = rows_of(text, **({"header": False} if "big" in text else {}))
+        assert [*found] == ["word", "x"]
+        assert y is not None
+        assert notes == ["no line names the columns: they are taken in the order that the model knows"]
+    found, y, notes = rows_of("red,1.5\n")  # rows to predict have no label
+    assert ([*found], y, len(notes)) == (["word", "x"], None, 1)
+    found, y, notes = rows_of("x,word\n1.5,red\n")
+    assert (found, notes) == ({"word": ["red"], "x": [1.5]}, [])

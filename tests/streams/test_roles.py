@@ -216,3 +216,42 @@ def test_what_was_said_counts():
     with pytest.raises(ValueError, match="both number and text"):
         settle(sample, NOTHING_SAID._replace(text=("a",), number=("a",)))
     assert label_of(sample, label=False) is None
+
+
+def test_few_words_among_many_numbers():
+    numbers = [str(k * 7 % 101) for k in range(101)]
+    column = guess("age", [*numbers, *["unknown", "n.a."] * 20])
+    assert (column.role, column.why) == (Role.NUMBER, "40 of 141 cells are no numbers: n.a., unknown")
+    assert role_of([*numbers, *map(chr, range(97, 110))]) is not Role.NUMBER  # more than a few words
+    assert role_of(["1", "2", "3", "studio"] * 30) is Role.CATEGORY  # few numbers
+    assert role_of([*numbers[:25], *["unknown"] * 30]) is Role.CATEGORY  # fewer than half
+
+
+def test_few_words_among_many_dates():
+    dates = [f"2024-{month:02d}-{day:02d}" for month in range(1, 4) for day in range(1, 29)]
+    assert role_of([*dates, *["never"] * 40]) is Role.DATE
+    assert role_of([*dates, *["0000-00-00"] * 40]) is Role.DATE
+    assert role_of(["0000-00-00"] * 40) is not Role.DATE
+
+
+def test_digits_of_one_length_with_leading_zeros_are_codes():
+    postcodes = ["01067", "10115", "80331"]
+    assert guess("zip", postcodes * 20)[1:3] == (Role.CATEGORY, "codes with leading zeros, 3 values")
+    assert role_of(["10115", "80331"] * 20) is Role.NUMBER
+    assert role_of([f"{k * 7919 % 100_000:05d}" for k in range(100)]) is Role.ID
+    assert role_of(["0830", "1415"] * 20) is Role.NUMBER  # a time, perhaps
+    assert role_of(["01067", "7"] * 20) is Role.NUMBER
+
+
+def guessed_label(sample, **more):
+    return next(c.name for c in settle(sample, **{"labels": "either", **more}).values() if c.role is Role.LABEL)
+
+
+def test_an_empty_column_without_a_name_is_no_label():
+    """Lines that end with a delimiter make one."""
+    there = {"a": [0.5, 1.5] * 20, "b": ["x", "y"] * 20}
+    nothing = [None] * 40
+    assert guessed_label({**there, "": nothing}) == "b"
+    assert guessed_label({**there, "Unnamed: 2": nothing}) == "b"
+    assert guessed_label({"column1": there["a"], "column2": there["b"], "column3": nothing}, nameless=True) == "column2"
+    assert guessed_label({**there, "price": nothing}) != "b"  # a column with a name says that something is missing

@@ -36,6 +36,13 @@ PATTERNS = ["0.5", "0,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5",
         ("1 234,5", "1 234,5", 1234.5),
         ("1\u00a0234,5", "1 234,5", 1234.5),
         ("1\u202f234,5", "1 234,5", 1234.5),
+        ("73.6 kg", "0.5 kg", 73.6),
+        ("73.6KG", "0.5 kg", 73.6),
+        ("1.234,5 km/h", "1.234,5 km/h", 1234.5),
+        ("12", "0.5 kg", 12.0),
+        ("1.5K", "0.5K", 1500.0),
+        ("€110.5M", "0.5K", 110.5e6),
+        ("950", "0.5K", 950.0),
         (".5", "", 0.5),
         ("1e5", "", 1e5),
     ],
@@ -60,6 +67,9 @@ def test_bounds(text, side):
         ("(12", ""),
         ("-(12)", ""),
         ("12 kg", ""),
+        ("12 kg", "0.5 cm"),
+        ("12 kg", "0.5K"),
+        ("1.5K", ""),
         ("1.5", "1.234,5"),
         ("", ""),
         ("$", ""),
@@ -104,6 +114,42 @@ def test_a_column_in_which_some_cells_are_bounds():
         found = as_numbers(cells, (), column.pattern)
         assert np.array_equal(found.values, [0.5, 1.2, 9.0, np.nan, np.nan], equal_nan=True)
         assert (found.sides.tolist(), found.strays) == ([BELOW, EXACT, ABOVE, EXACT, EXACT], 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "pattern", "values"),
+    [
+        (["73.6 kg", "80kg", "65.25 Kg"], "0.5 kg", [73.6, 80.0, 65.25]),
+        (["1.234,5 €/m²", "7,25 €/m²"], "", None),  # a unit of letters alone
+        (["1,234 km", "7 km"], "1,234.5 km", [1234.0, 7.0]),
+        (["1.2K", "5M", "950"], "0.5K", [1200.0, 5e6, 950.0]),
+        (["€110.5M", "€565K", "€0"], "0.5K", [110.5e6, 565e3, 0.0]),
+    ],
+)
+def test_units_and_sizes_behind_numbers(cells, pattern, values):
+    column = guess("column", cells * 10)
+    if values is None:
+        assert column.role is Role.CATEGORY
+        return
+    assert (column.role, column.pattern) == (Role.NUMBER, pattern)
+    for form in (cells, pa.array(cells), np.array(cells, object)):
+        found = as_numbers(form, (), column.pattern)
+        assert (found.values.tolist(), found.strays) == (values, 0)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["<=50K", ">50K"],
+        ["3A", "12B", "7C"],
+        ["1st", "2nd", "3rd", "4th"],
+        ["3B", "12B", "7"],
+        ["12", "34x"],
+        ["10:30 am", "9:15 pm"],
+    ],
+)
+def test_letters_that_are_no_units(cells):
+    assert role_and_pattern(cells * 10) == (Role.CATEGORY, "")
 
 
 def role_and_pattern(cells, **said):

@@ -22,6 +22,7 @@ T = TypeVar("T")
 # mark, and halves of surrogate pairs, by which Python spells what is not UTF-8 in a file's name.
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+RESET = "\x1b[0m"  # back to the terminal's own colours
 NAMES, LEAST_TEXT = 10, 16  # letters for the name of a fact, and the fewest beside it
 BESIDE = 34  # letters that stand beside a bar
 
@@ -135,6 +136,8 @@ class Door:
 
     def write(self, text: str) -> int:
         """Write what can be seen; letters that the stream's encoding has not are spelled."""
+        if text == RESET:  # of colorama, when a program ends that has it: it changes nothing
+            return len(text)
         seen = visible(text)
         encoding = getattr(self.raw, "encoding", None)
         if encoding:

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from aggro.cli.options import Reading
+from aggro.streams.io.json_array import is_array
 
 AT_ONCE = 2**20  # bytes of a batch
 LONGEST_ROW = 2**24  # bytes, after which a quote that is open was never meant as one
 PATIENCE = 1.0  # seconds without a line, after which the first lines are all there is to guess from
+LEAST_LINES = 20  # to guess from, unless the pipe ends before: one line does not show what its columns are
 BINARY = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1")
 BOM = b"\xef\xbb\xbf"
 
@@ -42,7 +44,8 @@ def pipe_of(data: list[str]) -> int | None:
 class LiveStream:
     """The chunks of a pipe. What else is asked of it, the stream of the latest batch answers.
 
-    ``open_batch(paths, reading)`` opens a batch; ``rows`` is how many lines the first one waits for.
+    ``open_batch(paths, reading)`` opens a batch; ``rows`` is how many lines the first one waits for, where they come
+    without a pause.
     """
 
     def __init__(self, pipe: int, reading: Reading, open_batch: Open, rows: int = 1) -> None:
@@ -113,10 +116,10 @@ class LiveStream:
         """Batches of whole lines, as they come."""
         held, first, more = b"", True, True
         while more:
-            data = self._wait(first and held.count(b"\n") > 0)
+            data = self._wait(first and (self._rows == 1 or held.count(b"\n") >= LEAST_LINES))
             more = data is None or bool(data)
             held += data or b""
-            if first and (held.startswith(BINARY) or b"\0" in held[:4096]):
+            if first and (held.startswith(BINARY) or b"\0" in held[:4096] or is_array(held)):
                 yield self._rest(held)
                 return
             if first and more and data is not None and held.count(b"\n") < self._rows:

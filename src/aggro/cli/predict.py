@@ -78,6 +78,11 @@ def predict(
     if proba:
         lines = json_proba_lines if as_json else proba_lines
     known = Known(learner, stream)
+    if stream.raw:
+        with blaming_the_data():
+            _ = stream.columns
+        for note in stream.notes:
+            print(f"Note: {note}.", file=sys.stderr)
     table = None if delimiter is None else PredictionTable(known.model, delimiter, kept, shares=True)
     with written_to(output) as write:
         for chunk in chunks_of(stream):

@@ -30,7 +30,11 @@ def how_it_is_read(stream: Stream) -> list[str]:
         found = by_role[Role(role)]
         if found:
             line = f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}"
-            lines.append(line + (classes_in(stream, found[0].name) if role == "label" else ""))
+            lines.append(line)
+            if role == "label":
+                classes = classes_in(stream)
+                lines[-1] += classes_line(classes)
+                lines += alike_classes(classes)
     for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
         lines.append(f"left out: {column.name!r} ({column.why})")
     if getattr(stream, "header", None) is not None:
@@ -40,18 +44,37 @@ def how_it_is_read(stream: Stream) -> list[str]:
     return lines
 
 
-def classes_in(stream: Stream, label: str) -> str:
-    """The classes among the first rows, where classes are wanted and the rows can be looked at twice."""
+def classes_in(stream: Stream) -> Counter[str]:
+    """How often each class comes in the first rows, where classes are wanted and the rows can be looked at twice."""
     if stream.options["labels"] != "classes" or not read_again(stream):
-        return ""
+        return Counter()
     with blaming_the_data():
         first = next(iter(stream), None)
     if first is None or first.y is None:
+        return Counter()
+    return Counter(spelled(y) for y in first.y.tolist() if y is not None and y == y)
+
+
+def classes_line(counts: Counter[str]) -> str:
+    """The classes among the first rows; "" if they were not looked at."""
+    if not counts:
         return ""
-    counts = Counter(spelled(y) for y in first.y.tolist() if y is not None and y == y)
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
     told = f"{len(counts):,} classes" if len(counts) > SHOWN else f"classes {named}"
     return f", {told} in the first {counts.total():,} rows"
+
+
+def alike_classes(counts: Counter[str]) -> list[str]:
+    """A note about classes that a person may have meant as one, such as yes, Yes and YES."""
+    alike: dict[str, list[str]] = {}
+    for name in sorted(counts):
+        alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    several = next((names for names in alike.values() if len(names) > 1), None)
+    if several is None:
+        return []
+    return [
+        f"Note: the classes {names_listed(several)} differ in capitals or blanks alone, and count as different ones."
+    ]
 
 
 def spelled(label: Any) -> str:
@@ -71,6 +94,8 @@ TITLES = {
 
 def _spoken(column: Any) -> str:
     said = "" if column.role.value in ("number", "weight") and column.why in ("numbers", "set by you") else column.why
+    if column.role.value == "label" and not column.said:
+        said += "; --label names another"
     return f"{column.name!r} ({said})" if said else repr(column.name)
 
 
@@ -140,7 +165,8 @@ def what_turned_out(learner: Any) -> list[str]:
     lines = []
     strays, missing = learner.strays_, missing_in(learner.encoder_)
     each = [
-        f"{missing.get(name, 0):,} in {name!r}" + (f" ({strays[name]:,} stray words)" if strays.get(name) else "")
+        f"{missing.get(name, 0):,} in {name!r}"
+        + (f" ({strays[name]:,} stray word{'s' * (strays[name] != 1)})" if strays.get(name) else "")
         for name in {**missing, **strays}
         if missing.get(name) or strays.get(name)
     ]

@@ -107,7 +107,8 @@ def train(
         def opened(paths: list[str], reading: Reading) -> Any:
             return open_data(paths, reading, task=task) if from_ is None else open_known(paths, reading, new, task=task)
 
-        stream = opened(data, reading) if live is None else LiveStream(live, reading, opened, FIRST_ROWS)
+        first = FIRST_ROWS if from_ is None else 1  # a model knows its columns
+        stream = opened(data, reading) if live is None else LiveStream(live, reading, opened, first)
     if from_ is None:
         new = for_data(new, stream, reading)
     elif stream.raw:

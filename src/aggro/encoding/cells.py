@@ -119,7 +119,20 @@ def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
 
 def _arrow_columns(table: Any) -> Columns:
     check_distinct(table.column_names, "The table")
-    return dict(zip(validated(table).column_names, table.columns, strict=True))
+    return {
+        name: _in_seconds(column) for name, column in zip(validated(table).column_names, table.columns, strict=True)
+    }
+
+
+def _in_seconds(column: Any) -> Any:
+    """A column of durations as seconds; others as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_duration(column.type):
+        return column
+    units = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+    return pc.divide(pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False), units[column.type.unit])
 
 
 def _frame(X: Any) -> Columns:
@@ -138,6 +151,8 @@ def _frame(X: Any) -> Columns:
 def _series(column: Any) -> Any:
     """A column of pandas: an array if it is of numbers or moments, else a list."""
     kind = getattr(column.dtype, "kind", "O")
+    if kind == "m":  # how long something took, in seconds
+        return np.asarray(column.dt.total_seconds().to_numpy(), np.float64)
     if kind in "fiubM" and isinstance(column.dtype, np.dtype):
         return column.to_numpy()
     return column.tolist()

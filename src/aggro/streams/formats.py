@@ -186,6 +186,19 @@ FORMATS = {
 
 
 TEXT = (".txt", ".text")
+CONVERT = "Save it as CSV, JSON Lines or Parquet."
+OTHERS: tuple[tuple[re.Pattern[bytes], str], ...] = (  # what people have, too, and what to do with it
+    (re.compile(rb"(?s)PK\x03\x04.*(xl/|\[Content_Types\])"), f"an Excel workbook. {CONVERT}"),
+    (re.compile(rb"PK\x03\x04"), "a ZIP archive. Unpack it, and name the files in it."),
+    (re.compile(rb"\xd0\xcf\x11\xe0"), f"an Excel workbook. {CONVERT}"),
+    (re.compile(rb"SQLite format 3\0"), f"a SQLite database. {CONVERT}"),
+    (re.compile(rb"\x80[\x02-\x05]"), f"a pickle, which runs code when it is loaded. {CONVERT}"),
+    (re.compile(rb"\x89HDF"), f"an HDF5 file. {CONVERT}"),
+    (re.compile(rb"\x93NUMPY"), f"a NumPy array. {CONVERT}"),
+    (re.compile(rb"Obj\x01"), f"an Avro file. {CONVERT}"),
+    (re.compile(rb"(?i)\s*(<!doctype html|<html|<\?xml)"), f"a page of HTML or XML. {CONVERT}"),
+    (re.compile(rb"(?is)(\s*%[^\n]*\n)*\s*@relation\b"), f"an ARFF file. {CONVERT}"),
+)
 
 
 def _is_prose(format: Format, head: bytes) -> bool:
@@ -210,6 +223,9 @@ def find_format(source: Source, said: str | None) -> Format:
         if name.endswith(format.endings):
             return format
     head = source.head()
+    other = next((what for begins, what in OTHERS if begins.match(head)), None)
+    if other is not None:
+        raise ValueError(f"{source.title} is {other}")
     for format in FORMATS.values():
         if head and format.looks_so(head) and not (name.endswith(TEXT) and _is_prose(format, head)):
             return format

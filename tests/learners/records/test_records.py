@@ -7,7 +7,7 @@ import os
 import pickle
 import random
 import threading
-from datetime import date
+from datetime import date, timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -463,3 +463,28 @@ def test_scikit_learns_voting():
         frame, LABELS
     )
     assert set(vote.predict(frame)) <= {"leaves", "stays"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_durations_are_seconds(kind):
+    frames = pytest.importorskip({"pandas": "pandas", "polars": "polars", "pyarrow": "pyarrow"}[kind])
+    seconds = [1.5, 90.0, None, 3600.0]
+    times = [None if s is None else timedelta(seconds=s) for s in seconds]
+    if kind == "pandas":
+        X = frames.DataFrame({"took": frames.to_timedelta(seconds, unit="s")})
+    else:
+        X = frames.DataFrame({"took": times}) if kind == "polars" else frames.table({"took": times})
+    learner = RecordLearner(PAClassifier(), scale=False).fit(X, ["a", "b", "a", "b"])
+    assert learner.columns_["took"].role == "number"
+    assert learner.encoded(X).X.toarray().ravel().tolist() == [1.5, 90.0, 0.0, 3600.0]
+
+
+def test_many_different_numbers_for_a_classifier_are_warned_about():
+    rows = [{"a": k % 7} for k in range(300)]
+    with pytest.warns(UserWarning, match="y has 300 different numbers in 300 rows"):
+        RecordLearner(PAClassifier()).fit(rows, np.arange(300) * 10.0)
+
+
+def test_what_is_left_out_is_called_by_its_type():
+    with pytest.warns(UserWarning, match="Column 'b' is left out: it holds bytes values"):
+        RecordLearner(PAClassifier()).fit([{"a": 1, "b": b"x"}, {"a": 2, "b": b"y"}], [0, 1])

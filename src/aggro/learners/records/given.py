@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from aggro.encoding.cells import Ready
 from aggro.encoding.encoder import Encoder
 from aggro.streams.tables.roles import Column
+from aggro.streams.tables.task import MOST_CLASSES, REGRESSION, task_of_labels
 
 
 class Rows(NamedTuple):
@@ -64,6 +66,20 @@ def of_fractions(y: Any) -> bool:
     except (TypeError, ValueError):  # words among them
         return False
     return bool((np.isfinite(labels) & (labels != np.trunc(labels))).any())
+
+
+def warn_of_numbers(y: Any) -> None:
+    """Warn if labels for a classifier are many different numbers, as prices and counts are."""
+    kind = getattr(getattr(y, "dtype", None), "kind", None)
+    labels = np.asarray(y) if kind in ("i", "u", "f") else np.zeros(0)
+    n = np.unique(labels).size
+    if n > MOST_CLASSES and task_of_labels(labels.tolist()).name == REGRESSION:
+        warnings.warn(
+            f"y has {n:,} different numbers in {labels.size:,} rows, and each becomes a class. To predict numbers, put "
+            "a regressor inside: RecordLearner(PARegressor()).",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def names_of(given: Any) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from aggro.learners.records.given import (
     of_fractions,
     some_rows,
     taken,
+    warn_of_numbers,
 )
 from aggro.learners.shared.attributes import Settable
 from aggro.learners.shared.available import available
@@ -343,6 +344,8 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
             )
         encoder = self.new_encoder()
         rows = self._learned(encoder, X, y, sample_weight)
+        if task_of(inner) == "classification":
+            warn_of_numbers(rows.y)
         given = (rows.X,) if task_of(inner) == "outlier" else (rows.X, rows.y)
         inner.fit(*given, sample_weight=rows.weight)
         with self._turn():

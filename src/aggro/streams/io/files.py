@@ -4,7 +4,7 @@ Compression is known by a file's first bytes, never by its name. What is read is
 text, and positions count its bytes: to go on from the middle a plain file is sought, a compressed one and
 stdin are read again and the bytes before passed over. A file that changed since it was first read is refused.
 Text in another encoding than UTF-8 is transcoded, and then read like compressed text. UTF-16 is known by its
-byte-order mark.
+byte-order mark. A JSON array of objects is read as JSON Lines, in the same way.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from aggro.streams.bad_lines import printable, reason_of
 from aggro.streams.io.encodings import Transcoded, UnreadableText, checked, marked
 from aggro.streams.io.find import STDIN
+from aggro.streams.io.json_array import ArrayLines, is_array
 from aggro.streams.io.zstd import ZstdFile
 
 HEAD = 65536
@@ -63,6 +64,7 @@ class Source:
         self._head: bytes | None = None
         self._pipe: Any = None
         self._used = False
+        self._is_array = False  # a JSON array of objects
 
     def head(self) -> bytes:
         """The first bytes, decompressed."""
@@ -73,6 +75,10 @@ class Source:
                 if self._encoding is None and (found := marked(self._head)) is not None:
                     self._encoding = found
                     file = Transcoded(_Rejoined(self._head, file), found, self.title)
+                    self._head = _start_of(file)
+                if is_array(self._head):
+                    self._is_array = True
+                    file = ArrayLines(_Rejoined(self._head, file), self.title)
                     self._head = _start_of(file)
             except UnreadableText:
                 raise
@@ -183,7 +189,8 @@ class Source:
             raw.seek(0)
         try:
             file = OPENERS[kind](raw) if kind else raw
-            return file if self._encoding is None else Transcoded(file, self._encoding, self.title)
+            file = file if self._encoding is None else Transcoded(file, self._encoding, self.title)
+            return ArrayLines(file, self.title) if self._is_array else file
         except ImportError as error:
             raw.close()
             said = f"{self.title} is compressed with zstd, which needs zstandard."

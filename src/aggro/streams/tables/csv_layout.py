@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from aggro.streams.io.lines import after_newline
 from aggro.streams.parse.csv_rows import QUOTE, last_row_end
 from aggro.streams.tables.csv_header import LOOKED_BELOW, has_header
 from aggro.streams.tables.csv_shape import guess_delimiter, guess_titles, unique_names
+from aggro.streams.tables.roles import Column, Role
 from aggro.streams.tables.text_tables import first_rows
 
 if TYPE_CHECKING:
@@ -25,10 +27,20 @@ LONGEST_ROW = 2**24  # bytes; a quote that is never closed should not fill the m
 
 
 class Layout:
-    """What the first file of a stream shows, or what was said of it."""
+    """What the first file of a stream shows, or what was said of it.
+
+    ``known`` are the columns of a model: a line with one of their names is a header, and if there is none, as many
+    fields as the model knows columns are these columns, in their order.
+    """
 
     def __init__(
-        self, source: Source, header: bool | None, delimiter: str | None, raw: bool, skip_rows: int | None = None
+        self,
+        source: Source,
+        header: bool | None,
+        delimiter: str | None,
+        raw: bool,
+        skip_rows: int | None = None,
+        known: Mapping[str, Column] | None = None,
     ) -> None:
         self._raw = raw
         text = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW)
@@ -45,8 +57,14 @@ class Layout:
         self.quoting = self.delimiter != "\t"
         fields = self.fields(first, source.title)
         self.header_said = header is not None
-        self.header = has_header(fields, self._below(text, len(fields))) if header is None else header
-        self.names = self.named(fields) if self.header else [f"column{k + 1}" for k in range(len(fields))]
+        if header is None:
+            header = not {*self.named(fields)}.isdisjoint(known or ())
+            header = header or has_header(fields, self._below(text, len(fields)))
+        self.header = header
+        by_place = None if self.header else names_by_place(known or {}, len(fields))
+        self.by_place = by_place is not None
+        unnamed = by_place or [f"column{k + 1}" for k in range(len(fields))]
+        self.names = self.named(fields) if self.header else unnamed
         self.renamed = unique_names([name.strip() if raw else name for name in fields])[1] if self.header else []
 
     def named(self, fields: list[str]) -> list[str]:
@@ -137,10 +155,21 @@ def layout_of(stream: Stream) -> Layout:
     settled, options = stream.settled, stream.options
     if settled.layout is None:
         settled.layout = Layout(
-            stream.sources[0], options["header"], options["delimiter"], stream.raw, options["skip_rows"]
+            stream.sources[0],
+            options["header"],
+            options["delimiter"],
+            stream.raw,
+            options["skip_rows"],
+            options["columns"],
         )
     layout: Layout = settled.layout
     return layout
+
+
+def names_by_place(known: Mapping[str, Column], width: int) -> list[str] | None:
+    """The names of as many columns as a model knows, or as it needs for a prediction; None if it knows others."""
+    needed = [name for name, column in known.items() if column.role not in (Role.LABEL, Role.WEIGHT)]
+    return next((names for names in ([*known], needed) if names and len(names) == width), None)
 
 
 def _checked(delimiter: str | None) -> str | None:

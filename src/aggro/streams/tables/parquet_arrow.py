@@ -11,8 +11,10 @@ checks every batch in full before its columns are used, for it follows offsets a
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -175,12 +177,20 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
         names = [*table.column_names, *others]
     if stream.options["columns"] is None and table is not None:
         cells = {name: cells_of(table.column(name)) if name in table.column_names else [] for name in names}
-    inner = {*names} - {*schema.names}
+    inner = ({*names} - {*schema.names}) | index_columns(schema)
     columns = settled_columns(stream, names, cells, inner=inner)
     for field in schema:
         if field.name in columns and not is_readable(field.type) and not columns[field.name].said:
             columns[field.name] = Column(field.name, Role.IGNORE, f"holds values of type {shortened(str(field.type))}")
     return columns
+
+
+def index_columns(schema: Any) -> set[str]:
+    """The columns in which pandas keeps the index of a frame: ``to_parquet`` writes them behind the others."""
+    with suppress(ValueError, TypeError, AttributeError):
+        found = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+        return {name for name in found if isinstance(name, str)}
+    return set()
 
 
 def flat_table(table: Any, known: Columns) -> Any:

@@ -16,8 +16,9 @@ import numpy as np
 from aggro.streams.io.lines import BOM
 from aggro.streams.tables.encode import labels_of, weights_of
 from aggro.streams.tables.roles import LOOKED_AT, MISSING, USED, Column, Role, Said, as_number, present_in, settle
-from aggro.streams.tables.task import task_of_labels
+from aggro.streams.tables.task import CLASSIFICATION, task_of_labels
 from aggro.streams.tables.text_tables import first_rows
+from aggro.streams.tables.written_numbers import has_unit
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -46,7 +47,7 @@ def settled_columns(
 ) -> dict[str, Column]:
     """The columns of a stream's table, from a sample of its rows or as they are known.
 
-    ``nameless`` says that the names are not the table's own; ``inner`` are columns that were nested values.
+    ``nameless`` says that the names are not the table's own; ``inner`` are columns that were nested values, or an index.
     """
     options, title = stream.options, stream.sources[0].title
     known: Columns | None = options["columns"]
@@ -56,7 +57,10 @@ def settled_columns(
         label_column = of_role(found, Role.LABEL)
         if label_column is not None:
             cells = present_in(sample[label_column], said.na)
-            stream.settled.task = task_of_labels(cells, found[label_column].pattern)
+            column = found[label_column]
+            stream.settled.task = task_of_labels(cells, column.pattern)
+            if stream.settled.task.name == CLASSIFICATION and labels != "numbers" and has_unit(column.pattern):
+                found[label_column] = column._replace(pattern="")  # «5 stars» stays the name of a class
         return found
     label, weight = options["label"], options["weight"]
     Said(label=label, weight=weight).check(names, title)
@@ -171,6 +175,7 @@ def cells_of(column: Any, as_written: bool = False) -> Any:
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
+    as_written = as_written or (pa.types.is_string(kind) and _begins_with_zero(column))
     if pa.types.is_string(kind) and not as_written and (numbers := as_floats(column)) is not None:
         found = np.asarray(numbers.to_numpy())
         if not np.isinf(found).any():  # infinity is no number to the rule
@@ -178,6 +183,13 @@ def cells_of(column: Any, as_written: bool = False) -> Any:
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)
     return column.to_pylist()
+
+
+def _begins_with_zero(column: Any) -> bool:
+    """Whether a cell has a zero before other digits, as codes do."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(column, r"^\s*0[0-9]{4}")).as_py())
 
 
 def as_floats(column: Any) -> Any:

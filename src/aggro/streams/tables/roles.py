@@ -6,7 +6,9 @@ count; if there is no other cell, the column is ignored. Of the other cells:
 1. true and false are numbers, dates and times are dates, lists are **text**, a word for each item (``flatten``); what
    is none of these, nor text, is ignored;
 2. if 19 of 20 are numbers, or text that reads as a number, the column is a **number**; the others, stray words, are
-   missing values. Decimal and thousands marks, currency and percent signs, parentheses for a minus and bounds such as
+   missing values. Half of them are enough if there are more than twenty different numbers, and all others are the same
+   few words, such as «unknown»; dates follow that rule, too. Digits of one length that begin with a zero are codes, such
+   as 01067, and no numbers. Decimal and thousands marks, currency and percent signs, parentheses for a minus and bounds such as
    <0.5 are parts of numbers (``written_numbers``). But whole numbers that count up or down by one are an **id**, and so
    is a column whose name says so (id, key, uuid, row, index; order_id, orderId, «order id») if 9 of 10 cells are
    different;
@@ -16,7 +18,8 @@ count; if there is no other cell, the column is ignored. Of the other cells:
 6. else it is a **category**.
 
 The **label** is the column called label, target, y or class; else the last one, or the first one if the last one
-cannot be it and the first one can: text, dates and ids are no labels. Which task the label makes is decided in
+cannot be it and the first one can: text, dates and ids are no labels. Empty columns without a name, and those that pandas keeps
+its index in, do not count. Which task the label makes is decided in
 ``task``. Ids are left out of what is learned. Whatever was said of a column counts, not the rule.
 """
 
@@ -42,10 +45,18 @@ LOOKED_AT = 1000
 """How many rows a guess is made from: the first ones. What comes after them in a sample is spread over the table."""
 
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
-ID_NAME = re.compile(r"(?i:id|ids|key|uuid|guid|row|index|unnamed: \d+|)|.*[ _.-](?i:id|uuid|guid|key)|.*[a-z]I[dD]")
+NO_NAME = re.compile(r"(?i:unnamed: \d+|)")
+ID_NAME = re.compile(
+    r"(?i:id|ids|key|uuid|guid|row|index|__index_level_\d+__|unnamed: \d+|)|.*[ _.-](?i:id|uuid|guid|key)|.*[a-z]I[dD]"
+)
 MOSTLY, NEARLY_ALL = 0.9, 0.95
 WORDS = 3.0  # running text has so many words in a cell, on average
+EMPTY = "empty"  # why a column is ignored in which there is nothing
 ENOUGH = 20  # cells, to call a column an id by its values alone
+HALF = 0.5  # of the cells, at least, are numbers where the others are few words
+MANY_NUMBERS = 20  # different ones, at least one more, where half of the cells are words
+FEW_WORDS = 5  # different ones among numbers or dates, such as «unknown» and «n.a.»
+CODE = re.compile(r"[0-9]{5,}")  # what a code with leading zeros looks like; 0830 and 01 may be times and months
 
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 MONTH_FIRST, DAY_FIRST = ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y"), ("%d/%m/%Y", "%d/%m/%y", "%d-%m-%Y")
@@ -60,6 +71,7 @@ MOST_PATTERNS = 8
 LOOKS_LIKE_A_DATE = re.compile(
     r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[A-Za-z]{3,9}[-. ]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})(\D.*)?"
 )
+NO_DATE = re.compile(r"\s*0{1,4}([-/.]0{1,4}){2}([ T]00:00(:00)?)?\s*")  # 0000-00-00, as databases write «none»
 ADDRESS = re.compile(r"\s*([a-z][a-z0-9+.-]{1,10}://\S+|www\.\S+\.\S+|[^\s@]+@[^\s@]+\.[^\s@]+)\s*", re.IGNORECASE)
 
 
@@ -144,7 +156,7 @@ def settle(
 
     ``labels`` is what the label must be: "classes", "numbers", "either" or, where the table has none, None. A ``label``
     that was said counts in any case. ``nameless`` says that the table has no names of its own for its columns, and
-    ``inner`` are columns that were nested values: they are labels only if that is said.
+    ``inner`` are columns that were nested values, or an index: they are labels only if that is said.
     """
     names = list(sample)
     said.check(names, title or "The table")
@@ -214,7 +226,9 @@ def _label(
     inner: Collection[str],
 ) -> Column | None:
     taken = said.roles()
-    names = [name for name in columns if name not in taken and name not in inner]
+    names = [
+        name for name in columns if name not in taken and name not in inner and not _is_blank(columns[name], nameless)
+    ]
     named = [name for wanted in DEFAULT_LABELS for name in names if name.lower() == wanted]
 
     def chosen(name: str, why: str) -> Column:
@@ -239,6 +253,11 @@ def _label(
     return chosen(last, "the last column")
 
 
+def _is_blank(column: Column, nameless: bool) -> bool:
+    """Whether there is nothing in a column, not even a name: lines that end with a delimiter make one."""
+    return column.role is Role.IGNORE and column.why == EMPTY and (nameless or bool(NO_NAME.fullmatch(column.name)))
+
+
 def _is(column: Column) -> str:
     return {Role.TEXT: "text", Role.ID: "an id", Role.DATE: "a date", Role.IGNORE: "empty"}.get(
         column.role, "of many values"
@@ -261,41 +280,55 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = 
         return _of_floats(name, cells)
     present = [cell for cell in cells if not is_missing(cell, na)]
     if not present:
-        return Column(name, Role.IGNORE, "empty")
+        return Column(name, Role.IGNORE, EMPTY)
     texts = [cell for cell in present if isinstance(cell, str)]
     odd = [cell for cell in present if not isinstance(cell, str | bool | int | float | date) and not _is_scalar(cell)]
     if odd:
-        return Column(name, Role.IGNORE, f"holds {type(odd[0]).__name__} values")
+        return Column(name, Role.IGNORE, f"holds {_kind_of(odd[0])} values")
     if any(isinstance(cell, date) for cell in present):
         return Column(name, Role.DATE, "dates")
     distinct = len({str(cell) for cell in present})
     if sum(text.startswith(BAG) for text in texts) >= MOSTLY * len(present):
         return Column(name, Role.TEXT, "lists, as bags of their items")
     pattern = _number_pattern(texts, said)
-    numbers = [number for cell in present if (number := as_number(cell, pattern or None)) is not None]
+    read = [as_number(cell, pattern or None) for cell in present]
+    numbers = [number for number in read if number is not None]
+    words = {str(cell).strip() for cell, number in zip(present, read, strict=True) if number is None}
     by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOSTLY * len(present)
-    if len(numbers) >= NEARLY_ALL * len(present):
+    few_words = len(words) <= FEW_WORDS and len({*numbers}) > MANY_NUMBERS and len(numbers) >= HALF * len(present)
+    if len(texts) == len(present) and are_codes(texts):
+        if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
+            return Column(name, Role.ID, "codes, and hardly one comes twice")
+        return Column(name, Role.CATEGORY, f"codes with leading zeros, {distinct} values")
+    if len(numbers) >= NEARLY_ALL * len(present) or few_words:
         if all(isinstance(cell, bool) for cell in present):
             return Column(name, Role.NUMBER, "true or false")
-        return _number(name, np.array(numbers), len(present), by_name, pattern)
+        return _number(name, np.array(numbers), len(present), by_name, pattern, sorted(words))
     if not texts:
         return Column(name, Role.CATEGORY, "values of several kinds")
     if (dates := date_pattern(texts, said.dayfirst)) is not None:
         return Column(name, Role.DATE, "dates" if dates == ISO else f"dates like {dates}", pattern=dates)
     if sum(ADDRESS.fullmatch(text) is not None for text in texts) >= NEARLY_ALL * len(present):
         return Column(name, Role.TEXT, "addresses, by their parts")
-    words = sum(len(text.split()) for text in texts) / len(texts)
-    if words >= WORDS:
-        return Column(name, Role.TEXT, f"{words:.0f} words a cell")
+    length = sum(len(text.split()) for text in texts) / len(texts)
+    if length >= WORDS:
+        return Column(name, Role.TEXT, f"{length:.0f} words a cell")
     if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
         return Column(name, Role.ID, "nearly all values differ")
     return Column(name, Role.CATEGORY, f"{distinct} value{'s' * (distinct > 1)}")
 
 
+def _kind_of(cell: Any) -> str:
+    """The type of an odd cell; a sample has the name of the type in a list instead of the cell."""
+    if isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
+        return cell[0]
+    return type(cell).__name__
+
+
 def _of_floats(name: str, cells: np.ndarray) -> Column:
     present = cells[~np.isnan(cells)]
     if not len(present):
-        return Column(name, Role.IGNORE, "empty")
+        return Column(name, Role.IGNORE, EMPTY)
     numbers = present[np.isfinite(present)]
     if len(numbers) < NEARLY_ALL * len(present):
         return Column(name, Role.CATEGORY, "values of several kinds")
@@ -317,14 +350,25 @@ def _number_pattern(texts: Sequence[str], said: Said) -> str:
     return "" if found.pattern == "0.5" else found.pattern
 
 
-def _number(name: str, numbers: np.ndarray, present: int, by_name: bool, pattern: str = "") -> Column:
+def are_codes(texts: Sequence[str]) -> bool:
+    """Whether all of these are digits, equally many, and some begin with a zero: a code, such as a postcode."""
+    cells = {text.strip() for text in texts}
+    if len({*map(len, cells)}) != 1 or not any(cell.startswith("0") for cell in cells):
+        return False
+    return len(cells) > 1 and all(CODE.fullmatch(cell) for cell in cells)
+
+
+def _number(
+    name: str, numbers: np.ndarray, present: int, by_name: bool, pattern: str = "", words: Sequence[str] = ()
+) -> Column:
     if (numbers == np.trunc(numbers)).all():
         if by_name:
             return Column(name, Role.ID, "its name, and nearly all values differ")
         if len(numbers) >= ENOUGH and _counts(numbers):
             return Column(name, Role.ID, "counts the rows")
     strays = present - len(numbers)
-    why = f"{strays} of {present} cells are no numbers" if strays else "numbers"
+    few = f": {', '.join(word[:20] for word in words)}" if len(words) <= FEW_WORDS and strays > 1 else ""
+    why = f"{strays} of {present} cells are no numbers{few}" if strays else "numbers"
     if pattern:
         how = written_numbers.in_words(pattern)
         why = f"{why}, {how}" if strays else how
@@ -363,8 +407,11 @@ def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | No
     The pattern that reads most of them comes first. Of 03/04/2024 the month is first, unless other cells of the column
     show that it is the day, or ``dayfirst`` says so.
     """
-    looked = texts[:LOOKED_AT]
+    looked = [text for text in texts[:LOOKED_AT] if not NO_DATE.fullmatch(text)]
     left = [text for text in looked if LOOKS_LIKE_A_DATE.fullmatch(text)]
+    words = {text.strip() for text in looked if not LOOKS_LIKE_A_DATE.fullmatch(text)}
+    if len(words) <= FEW_WORDS and len({*left}) > MANY_NUMBERS and len(left) >= HALF * len(looked):
+        looked = left
     enough = NEARLY_ALL * len(looked)
     if not looked or len(left) < enough:
         return None

@@ -62,7 +62,7 @@ def task_of_labels(labels: Sequence[Any], pattern: str = "", codes: bool = False
     numbers = [
         number for label in labels if not isinstance(label, bool) and (number := as_number(label, pattern)) is not None
     ]
-    distinct = len({str(label) for label in labels})
+    distinct = len({str(label).strip() for label in labels})
     if len(numbers) < MOSTLY * len(labels):
         return Task(CLASSIFICATION, f"{distinct:,} different words" if distinct > 1 else "words")
     counts = Counter(numbers)

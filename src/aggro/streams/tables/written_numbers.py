@@ -13,6 +13,8 @@ pattern        cells that it reads
 "1'234.5"      4'368.10
 "0,5", "0.5"   the same without a mark for thousands; if one comes later, it is a point or a comma
 "<0.5"         any of these with < before it: some cells are bounds, such as <0.5, >100 or ≤3
+"0.5 kg"       any of these with a unit behind: 73.6 kg and 73.6kg; all cells of the column have the same one
+"0.5K"         any of these with K, M or B behind: 1.2K is 1,200, 5M is 5,000,000 and 950 is 950
 =============  =======================================================================================
 
 In every style a number may have a currency sign or code, a percent sign, a minus sign on either side, or parentheses,
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import lru_cache
@@ -33,6 +36,10 @@ MOST_BOUNDS = 0.5  # of the numbers of a column
 BOUNDS = "<"  # begins the pattern of a column in which some cells are bounds
 BELOW, EXACT, ABOVE = -1, 0, 1  # on which side of a cell's number the true value is
 DECIMALS, THOUSANDS = (".", ","), (",", ".", " ", "'")
+SIZES = {"K": 1e3, "k": 1e3, "M": 1e6, "B": 1e9}  # letters behind numbers; 5 m are metres or minutes
+UNITS = re.compile(r"(.*[0-9.)])\s*([A-Za-zµμ°²³/]{1,12})", re.DOTALL)
+SAME_UNIT = 0.95  # of the cells
+SIZED = 0.02  # of the cells, at least, have a letter for their size
 BLANKS = r" \t\u00a0\u2007\u202f"
 CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|TRY|RUB|kr|zł|Kč|R\\$|US\\$"
 UNIT = rf"(?:[$€£¥₹₩₽₺₫₪฿¢]|%|‰|(?:{CODES})\b)"
@@ -52,24 +59,37 @@ class Style(NamedTuple):
     decimal: str = "."
     thousands: str = ""
     bounds: bool = False
+    unit: str = ""  # behind every number
+    sizes: bool = False  # whether K, M and B behind a number stand for thousands, millions and billions
 
     @property
     def pattern(self) -> str:
         """The number 1234.5 in this style."""
         number = f"1{self.thousands}234{self.decimal}5" if self.thousands else f"0{self.decimal}5"
-        return BOUNDS * self.bounds + number
+        return BOUNDS * self.bounds + number + (f" {self.unit}" if self.unit else "K" * self.sizes)
+
+    def of_plain(self, text: str) -> tuple[str, float]:
+        """A text without the unit, or the letter for a size, behind it; and what the number is to be multiplied by."""
+        if self.unit and (found := UNITS.fullmatch(text)) and found[2].lower() == self.unit:
+            return found[1], 1.0
+        if self.sizes and text[-1:] in SIZES:
+            return text[:-1], SIZES[text[-1]]
+        return text, 1.0
 
     @classmethod
     @lru_cache(64)
     def of(cls, pattern: str) -> Style:
         """The style that a pattern stands for."""
         bounds, number = pattern.startswith(BOUNDS), pattern.removeprefix(BOUNDS)
+        found = UNITS.fullmatch(number)
+        number, behind = (found[1], found[2]) if found else (number, "")
+        more = (bounds, "", True) if behind == "K" else (bounds, behind)
         if number in ("", "0.5"):
-            return cls(".", "", bounds)
+            return cls(".", "", *more)
         if len(number) == 3 and number[1] in DECIMALS:
-            return cls(number[1], "", bounds)
+            return cls(number[1], "", *more)
         if len(number) == 7 and number[5] in DECIMALS and number[1] in THOUSANDS and number[1] != number[5]:
-            return cls(number[5], number[1], bounds)
+            return cls(number[5], number[1], *more)
         raise ValueError(f"{pattern!r} is no pattern of numbers, such as '1.234,5'.")
 
     @property
@@ -81,7 +101,8 @@ class Style(NamedTuple):
     def usual(self) -> str:
         """What most cells of this style look like, for pyarrow: no parentheses, bounds or powers."""
         digits = _digits(self.decimal, self.thousands).pattern
-        return rf"^-?(?:[$€£¥] ?)?(?:{digits})(?: ?[$€£¥%])?$"
+        unit = rf"(?: ?(?i:{re.escape(self.unit)}))?" if self.unit else ""
+        return rf"^-?(?:[$€£¥] ?)?(?:{digits})(?: ?[$€£¥%])?{unit}$"
 
 
 @lru_cache(64)
@@ -101,10 +122,12 @@ class Written(NamedTuple):
 
 def read(text: str, pattern: str = "") -> Written | None:
     """The number that a text stands for in the style of a pattern; None if it is none."""
+    style = Style.of(pattern)
+    text, times = style.of_plain(text.strip())
     match = NUMBER.fullmatch(text.strip())
     if match is None or bool(match["open"]) != bool(match["close"]):
         return None
-    style, digits = Style.of(pattern), match["digits"].translate(SPACES)
+    digits = match["digits"].translate(SPACES)
     if style.digits.fullmatch(digits) is None:
         if style.thousands:
             return None
@@ -113,7 +136,7 @@ def read(text: str, pattern: str = "") -> Written | None:
             return None
     if style.thousands:
         digits = digits.replace(style.thousands, "")
-    value = float(digits.replace(style.decimal, ".") + (match["power"] or ""))
+    value = float(digits.replace(style.decimal, ".") + (match["power"] or "")) * times
     minus = sum(match[part] in ("-", "−") for part in ("first", "second", "after")) + bool(match["open"])
     if minus > 1 or not math.isfinite(value):
         return None
@@ -158,7 +181,9 @@ def guess_style(texts: Sequence[str], decimal: str | None = None, thousands: str
     number of thousands or one with three decimals, a mark that groups digits by three means thousands, unless it is a
     point; such a guess is not sure.
     """
-    matches = [match for text in texts if (match := NUMBER.fullmatch(text.strip())) is not None]
+    behind = behind_of(texts)
+    plain = [behind.of_plain(text.strip())[0].strip() for text in texts]
+    matches = [match for text in plain if (match := NUMBER.fullmatch(text)) is not None]
     matches = [match for match in matches if bool(match["open"]) == bool(match["close"])]
     bounds = sum(match["bound"] is not None for match in matches)
     if bounds > MOST_BOUNDS * len(matches):  # such as <=50 and >50: names of classes
@@ -174,10 +199,22 @@ def guess_style(texts: Sequence[str], decimal: str | None = None, thousands: str
     alike = [style for style, count in found if count == best]
     used = [mark for mark in (*DECIMALS, *THOUSANDS) if any(mark in core for core in marked)]
     readings = {tuple(_value(core, style) for core in marked[:50]) for style in alike}
-    style = alike[0]._replace(bounds=bounds > 0)
+    style = alike[0]._replace(bounds=bounds > 0, unit=behind.unit, sizes=behind.sizes)
     if style.thousands and style.thousands not in used and thousands is None:
         style = style._replace(thousands="")
     return Guess(style.pattern, len(cores) - len(marked) + best, len(readings) < 2 or decimal is not None)
+
+
+def behind_of(texts: Sequence[str]) -> Style:
+    """What stands behind the numbers of these texts, as a style: one unit, letters for sizes, or nothing."""
+    found = [match for text in texts if (match := UNITS.fullmatch(text.strip())) and NUMBER.fullmatch(match[1].strip())]
+    letters = {match[2] for match in found}
+    if not found or NUMBER.fullmatch(found[0].string.strip()):  # a currency is no unit
+        return Style()
+    if letters <= {*SIZES} and letters != {"B"} and len(found) >= SIZED * len(texts):
+        return Style(sizes=True)
+    unit, count = Counter(match[2].lower() for match in found).most_common(1)[0]
+    return Style(unit=unit) if count >= SAME_UNIT * len(texts) else Style()
 
 
 def _value(core: str, style: Style) -> float | None:
@@ -220,3 +257,9 @@ def in_words(pattern: str) -> str:
 def has_bounds(patterns: Iterable[str]) -> bool:
     """Whether any of these patterns is of a column with bounds."""
     return any(pattern.startswith(BOUNDS) for pattern in patterns)
+
+
+def has_unit(pattern: str) -> bool:
+    """Whether the numbers of this pattern have a unit, or a letter for their size, behind them."""
+    style = Style.of(pattern)
+    return bool(style.unit) or style.sizes

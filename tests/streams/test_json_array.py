@@ -18,9 +18,6 @@ ROWS = [
     {"a": k / 7, "text": f'a "{k}", [x]\n{{', "nested": {"b": [k, 1.5]}, "y": "no" if k % 3 else "yes"}
     for k in range(90)
 ]
-    {"a": k / 7, "text": f'a "{k}", [x]\n{{', "nested": {"b": [k, 1.5]}, "y": "no" if k % 3 else "yes"}
-    for k in range(90)
-]
 
 
 def lines_of(text, piece=None, monkeypatch=None):

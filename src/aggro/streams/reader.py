@@ -112,7 +112,7 @@ class Stream:
         notes = []
         if layout.titles and not layout.titles_said:
             notes.append(f"title lines above the {'header' if layout.header else 'rows'}, left out: {layout.titles}")
-        if layout.by_place and not layout.names[0] == "column1":
+        if layout.by_place and layout.names[0] != "column1":
             notes.append("no line names the columns: they are taken in the order that the model knows")
         if layout.renamed:
             notes.append(f"names that come twice got a number: {', '.join(map(repr, layout.renamed[:8]))}")

@@ -48,7 +48,8 @@ class ArrayLines(io.RawIOBase):
         # An element that is not whole yet is read again with what follows: twice as much each time.
         piece = self._file.read(max(PIECE, len(self._text)))
         text = self._text + self._decoder.decode(piece or b"", not piece)
-        at, lines = 0, []
+        at = 0
+        lines: list[str] = []
         if not self._began:
             at = text.find("[") + 1
             self._began = at > 0
@@ -63,8 +64,8 @@ class ArrayLines(io.RawIOBase):
                 self._finish(text[start + 1 :])
                 return lines
             try:
-                end = self._json.scan_once(text, start)[1]
-            except (json.JSONDecodeError, StopIteration, RecursionError) as error:
+                end = self._json.raw_decode(text, start)[1]
+            except (json.JSONDecodeError, RecursionError) as error:
                 if not piece or len(text) - start > LONGEST or isinstance(error, RecursionError):
                     raise self._unreadable() from error
                 break

@@ -47,7 +47,8 @@ def settled_columns(
 ) -> dict[str, Column]:
     """The columns of a stream's table, from a sample of its rows or as they are known.
 
-    ``nameless`` says that the names are not the table's own; ``inner`` are columns that were nested values, or an index.
+    ``nameless`` says that the names are not the table's own; ``inner`` are columns that were nested values, or the
+    index of a frame.
     """
     options, title = stream.options, stream.sources[0].title
     known: Columns | None = options["columns"]

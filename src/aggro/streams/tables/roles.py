@@ -6,21 +6,21 @@ count; if there is no other cell, the column is ignored. Of the other cells:
 1. true and false are numbers, dates and times are dates, lists are **text**, a word for each item (``flatten``); what
    is none of these, nor text, is ignored;
 2. if 19 of 20 are numbers, or text that reads as a number, the column is a **number**; the others, stray words, are
-   missing values. Half of them are enough if there are more than twenty different numbers, and all others are the same
-   few words, such as «unknown»; dates follow that rule, too. Digits of one length that begin with a zero are codes, such
-   as 01067, and no numbers. Decimal and thousands marks, currency and percent signs, parentheses for a minus and bounds such as
-   <0.5 are parts of numbers (``written_numbers``). But whole numbers that count up or down by one are an **id**, and so
-   is a column whose name says so (id, key, uuid, row, index; order_id, orderId, «order id») if 9 of 10 cells are
-   different;
+   missing values. Half of them are enough if there are more than twenty different numbers, and the others are at most
+   five different words, such as «unknown»; that goes for dates, too. Decimal and thousands marks, currency and percent
+   signs, parentheses for a minus, bounds such as <0.5 and a unit behind are parts of numbers (``written_numbers``). But
+   digits of one length of which some begin with a zero are codes, and a **category**. And whole numbers that count up
+   or down by one are an **id**, and so is a column whose name says so (id, key, uuid, row, index; order_id, orderId,
+   «order id») if 9 of 10 cells are different;
 3. if 19 of 20 read as dates, by one pattern or by several, it is a **date**;
 4. if 19 of 20 are web or e-mail addresses, or the cells have three words or more on average, it is **text**;
 5. if there are at least twenty and 9 of 10 are different, it is an **id**: what comes once teaches nothing;
 6. else it is a **category**.
 
 The **label** is the column called label, target, y or class; else the last one, or the first one if the last one
-cannot be it and the first one can: text, dates and ids are no labels. Empty columns without a name, and those that pandas keeps
-its index in, do not count. Which task the label makes is decided in
-``task``. Ids are left out of what is learned. Whatever was said of a column counts, not the rule.
+cannot be it and the first one can: text, dates and ids are no labels. Empty columns without a name do not count, nor
+those that pandas keeps its index in. Which task the label makes is decided in ``task``. Ids are left out of what is
+learned. Whatever was said of a column counts, not the rule.
 """
 
 from __future__ import annotations

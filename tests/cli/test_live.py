@@ -88,15 +88,11 @@ def test_lines_without_a_header_are_columns_in_their_order(table, tmp_path):
 
 def test_a_pipe_is_waited_for_until_there_are_rows_to_guess_from(monkeypatch):
     pieces = [b"x,y\n", *(b"%d,%d\n" % (k, 100 * k) for k in range(LEAST_LINES)), b""]
-    monkeypatch.setattr("aggro.cli.live.os.read", lambda number, n: pieces.pop(0))
+    pipe, read = 10**6, os.read
+    monkeypatch.setattr("aggro.cli.live.os.read", lambda file, n: pieces.pop(0) if file == pipe else read(file, n))
     monkeypatch.setattr("aggro.cli.live.select.select", lambda *pipes: ([], [], []))  # nothing more comes for long
-    opened = []
-    stream = LiveStream(0, Reading(), lambda paths, reading: opened.append(paths) or open_raw(paths), 1000)
+    stream = LiveStream(pipe, Reading(), lambda paths, reading: streams.open(paths, raw=True, labels="either"), 1000)
     assert (stream.task.name, next(iter(stream)).n_rows) == ("regression", LEAST_LINES - 1)
-
-
-def open_raw(paths):
-    return streams.open(paths, raw=True, labels="either")
 
 
 def test_a_malformed_line_of_a_pipe_is_named(table, tmp_path):

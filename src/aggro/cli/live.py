@@ -23,7 +23,7 @@ from aggro.streams.io.json_array import is_array
 AT_ONCE = 2**20  # bytes of a batch
 LONGEST_ROW = 2**24  # bytes, after which a quote that is open was never meant as one
 PATIENCE = 1.0  # seconds without a line, after which the first lines are all there is to guess from
-LEAST_LINES = 20  # to guess from, unless the pipe ends before: one line does not show what its columns are
+LEAST_LINES = 30  # to guess from, unless the pipe ends before: one line does not show what its columns are
 BINARY = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1")
 BOM = b"\xef\xbb\xbf"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import threading
 
@@ -11,6 +12,7 @@ from serve.records import customers
 
 from aggro.serve import Limits, Models, Problem, learners
 from aggro.serve.model import Model
+from aggro.serve.questions import Leases
 from aggro.serve.shapes import Examples
 from aggro.serve.store import StoreError
 
@@ -392,3 +394,32 @@ def test_a_deleted_model_is_gone(models):
         models.find("default")
     for table in ("journal", "labels", "snapshots", "waiting"):
         assert models.store.one(f"SELECT count(*) FROM {table}") == (0,)
+
+
+def label_by_hand(models, n):
+    """Answer what the model asks about, as a person on the page does; how often the model's guess was wrong."""
+    model, leases = models.find("default"), Leases(300.0)
+    pairs = customers(n, seed=4)
+    truth = {f"r{k}": label for k, (_, label) in enumerate(pairs)}
+    for k, (record, _) in enumerate(pairs):  # nothing is known yet, so all are asked about
+        model.waiting.put([f"r{k}"], [record], [None], [1.0]).result()
+    while (found := leases.next(model, "Ada")) is not None and found.asked is not None:
+        assert found.asked == model.waiting.find(found.id).asked  # what is on the disk counts
+        model.learn(Examples([], True, [truth[found.id]], [found.id])).result()
+    return model
+
+
+def test_who_labels_from_nothing_is_told_how_good_the_model_is_by_now(tmp_path, monkeypatch):
+    monkeypatch.setattr("aggro.serve.questions.random", random.Random(0))
+    limits = Limits(waiting=1_000)
+    with Models(tmp_path / "data", limits) as models:
+        model = label_by_hand(models, 200)
+        board = model.board_now()
+        assert board.judged == 0  # no prediction was given when the records came
+        assert 40 < board.answered < 180  # the model asks less and less, as it learns
+        assert 0.0 <= board.estimated_error < 0.3
+        assert board.verdict() != "too early to say"
+        assert model.waiting.counts() == (200 - board.rows, 0)  # the others wait on
+        crashed(models)
+    with Models(tmp_path / "data", limits) as again:
+        assert again.find("default").board_now().as_json() == board.as_json()

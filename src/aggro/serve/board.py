@@ -44,14 +44,22 @@ class Board:
 
     # Counting -----------------------------------------------------------------------------------------
 
-    def add(self, record: Any, label: Any, given: Any, id: str, p: float | None) -> None:
-        """One example with its label, and the prediction that was given for it (None if there was none)."""
+    def add(
+        self, record: Any, label: Any, given: Any, id: str, p: float | None = None, guess: Any = None
+    ) -> None:
+        """One example with its label, and the prediction that was given for it (None if there was none).
+
+        Of an example that the model asked about with probability ``p``, its ``guess`` just before the answer counts:
+        the prediction may be older than all labels.
+        """
         self.rows += 1
         error = self._error(label, given)
         if self.task == "classification":
             counts = self.classes.setdefault(spelled(label), [0, 0])
             counts[0] += 1
             counts[1] += bool(error)
+        if p is not None and guess is not None:
+            self._add_answer(label, guess, p)
         if error is None:
             return
         self.judged += 1
@@ -59,8 +67,6 @@ class Board:
         self._add_recent(error)
         if error and self.task == "classification":
             self.mistakes.append({"id": id, "record": shortened(record), "label": label, "prediction": given})
-        if p is not None:
-            self._add_answer(label, given, p)
         if self.judged % self.stride == 0:
             self._add_point()
 
@@ -79,9 +85,9 @@ class Board:
         self.recent.append(error)
         self.recent_sum += error
 
-    def _add_answer(self, label: Any, given: Any, p: float) -> None:
+    def _add_answer(self, label: Any, guess: Any, p: float) -> None:
         self.answered += 1
-        self.answers.append([spelled(label), spelled(given), p])
+        self.answers.append([spelled(label), spelled(guess), p])
         found = self.estimated_error
         if found is not None and (self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0):
             self.gain.append([self.answered, found])

@@ -101,6 +101,12 @@ class WaitingRoom:
         sql = f"{COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
         return [as_waiting(row) for row in self.store.rows(sql, self.model, most)]
 
+    def note(self, asked: dict[str, float | None]) -> Future[Any]:
+        """Note how likely the model now is to ask about these records; None if it does not ask any more."""
+        rows = [(p, self.model, id) for id, p in asked.items()]
+        sql = "UPDATE waiting SET asked = ? WHERE model = ? AND id = ?"
+        return self.store.submit(lambda connection: connection.executemany(sql, rows) and None)
+
     def counts(self) -> tuple[int, int]:
         """How many records wait, and how many of them the model asked about."""
         waiting, asked = self.store.one("SELECT count(*), count(asked) FROM waiting WHERE model = ?", self.model)

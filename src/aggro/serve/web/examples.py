@@ -261,14 +261,22 @@ async def undo(service: Service, request: Request) -> Response:
 
 
 async def skip(service: Service, request: Request) -> Response:
-    """Let a record go that waits for its label."""
-    model = model_of(service, request)
-    id = id_in(await json_of(service, request), service)
+    """Show a person another example; this one waits on for its label, and for others."""
+    model, body = model_of(service, request), await json_of(service, request)
+    person = person_in(body, service)
+    id = id_in({name: value for name, value in body.items() if name != "person"}, service)
     if model.waiting.find(id) is None:
         raise Problem(404, "unknown_id", f"No record waits under the id {ascii(id)[:60]}.")
-    await service.done(service.models.store.submit(lambda connection: model.waiting.remove(connection, [id])))
-    service.leases.end(model, id)
+    service.leases.skip(model, id, person)
     return Json({"skipped": id})
+
+
+def person_in(body: Any, service: Service) -> str:
+    """Who is labelling."""
+    person = body.get("person") if isinstance(body, dict) else None
+    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name:
+        raise Problem(422, "no_person", "The field 'person' is missing: any name that tells people apart.")
+    return person
 
 
 def id_in(body: Any, service: Service) -> str:
@@ -282,9 +290,9 @@ def id_in(body: Any, service: Service) -> str:
 async def question(service: Service, request: Request) -> Response:
     """The next example for a person to label. Nobody else gets the same one."""
     model, body = model_of(service, request), await json_of(service, request)
-    person = body.get("person") if isinstance(body, dict) else None
-    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() - {"person", "id"}:
-        raise Problem(422, "no_person", 'Expected {"person": "..."}: any name that tells people apart.')
+    person = person_in(body, service)
+    if body.keys() - {"person", "id"}:
+        raise Problem(422, "unknown_field", "Expected {\"person\": \"...\"}, and an \"id\" if one is to come first.")
     wanted = body.get("id")
     if wanted is not None:
         check_id(wanted, service.limits)

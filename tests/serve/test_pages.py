@@ -75,8 +75,9 @@ def fits(page) -> bool:
 def test_the_first_record_is_sent_from_the_start_page(page):
     page.goto("/")
     assert "curl" in page.locator("#learn").text_content()
-    page.get_by_role("button", name="Send the first record").click()
-    page.get_by_text(re.compile("Learned. The model knows")).wait_for()
+    page.get_by_role("button", name="Send that record").click()
+    page.get_by_text("Learned.").wait_for()
+    page.get_by_role("heading", name=re.compile("The model default has learned [0-9,]+ example")).wait_for()
     assert fits(page)
 
 
@@ -197,6 +198,30 @@ def test_a_drift_alarm_appears(page, server, model):
         assert fits(page)
 
 
+def test_a_model_that_is_no_use_is_not_called_well(page, server):
+    rng = random.Random(0)
+    rows = [{"x": rng.gauss(0, 1)} for _ in range(400)]
+    labels = {"coin": [rng.choice("ht") for _ in rows], "noise": [rng.gauss(0, 1) for _ in rows]}
+    labels["price"] = [3 * row["x"] for row in rows]
+    with server.client() as http:
+        for name, learner in {"coin": "PAClassifier", "noise": "PARegressor", "price": "PARegressor"}.items():
+            http.put(f"/v1/models/{name}", json={"learner": learner}).raise_for_status()
+            for k in range(0, 400, 20):
+                body = {"records": rows[k : k + 20], "labels": labels[name][k : k + 20]}
+                http.post(f"/v1/models/{name}/learn", json=body).raise_for_status()
+    page.goto("/watch")
+    said = {"coin": "Hardly better than no model", "noise": "Hardly better than no model", "price": "Doing well"}
+    for name, words in said.items():
+        panel = page.locator(f"section[data-model={name}]")
+        playwright.expect(panel.locator(".verdict")).to_contain_text(words, timeout=SLOW)
+        assert panel.locator("svg").count() == 2  # error and loss
+    playwright.expect(panel.get_by_role("row", name="higher x raises the number")).to_be_visible()
+    assert fits(page)
+    with server.client() as http:
+        for name in said:
+            http.delete(f"/v1/models/{name}").raise_for_status()
+
+
 def test_every_control_has_a_name(page, server, model):
     for path in ("/", "/watch", f"/label?model={model}"):
         page.goto(path)
@@ -228,7 +253,7 @@ def test_axe_finds_nothing_serious(person, server, model, scheme):
         page.goto(path)
         page.wait_for_load_state("networkidle" if path != "/watch" else "load")
         if path == "/watch":
-            page.locator(f"section[data-model={model}] svg").wait_for()
+            page.locator(f"section[data-model={model}] svg").first.wait_for()
         page.evaluate(Path(source).read_text(encoding="utf-8"))
         found = page.evaluate("axe.run().then((result) => result.violations)")
         told = [(one["id"], one["impact"], [node["html"] for node in one["nodes"]]) for one in found]

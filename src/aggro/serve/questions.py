@@ -4,12 +4,12 @@
 likeliest classes: nearly always where the model cannot tell, seldom where it is sure. An answer then counts 1/p times
 in the estimated error, which makes it an estimate for all records.
 
-The examples wait in the store, and the model goes on learning. So the oldest comes first, and the model thinks again: if
-p has fallen since, the example is passed over in proportion, and then waits for its label like any other. Each is still
-shown with the probability that is stored beside it, so the estimate holds.
+The examples wait in the store, and the model goes on learning. So the oldest comes first, and the model thinks again:
+if p has fallen since, the example is passed over in proportion, and then waits for its label like any other. Each is
+still shown with the probability that is stored beside it, so the estimate holds.
 
-A person who asks for the next example gets a lease on it, so that two people never get the same; the lease ends with the
-answer, or after some minutes. Who skips an example is not shown it again; it waits on, for others.
+A person who asks for the next example gets a lease on it, so that two people never get the same; the lease ends with
+the answer, or after some minutes. Who skips an example is not shown it again; it waits on, for others.
 """
 
 from __future__ import annotations

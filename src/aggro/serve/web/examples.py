@@ -292,7 +292,7 @@ async def question(service: Service, request: Request) -> Response:
     model, body = model_of(service, request), await json_of(service, request)
     person = person_in(body, service)
     if body.keys() - {"person", "id"}:
-        raise Problem(422, "unknown_field", "Expected {\"person\": \"...\"}, and an \"id\" if one is to come first.")
+        raise Problem(422, "unknown_field", 'Expected {"person": "..."}, and an "id" if one is to come first.')
     wanted = body.get("id")
     if wanted is not None:
         check_id(wanted, service.limits)

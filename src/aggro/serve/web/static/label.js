@@ -53,7 +53,9 @@ function show(question) {
   current = question;
   place("question").dataset.id = question ? question.id : "";
   if (!question) {
-    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Send some with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
+    const command = `curl ${location.origin}${aggro.path(model())}/ask${aggro.bearer()} \\\n  -d '{"record": {"plan": "team", "age": 40}}'`;
+    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Send records without their labels; the model asks about those that it is not sure of:"),
+      aggro.make("pre", { tabindex: "0", "aria-label": "A command that sends a record" }, aggro.make("code", {}, command)));
     place("guess").textContent = "";
     buttons();
     return;
@@ -63,9 +65,9 @@ function show(question) {
   aggro.replace(place("record"), aggro.make("dl", { class: "record" },
     aggro.flat(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
   const sure = question.probabilities && question.guess !== null ? question.probabilities[String(question.guess)] : undefined;
-  place("guess").textContent = question.guess === null ? "The model has no guess yet." :
-    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons)}`;
   for (const name of question.classes || []) if (!classes.includes(name)) classes.push(name);
+  place("guess").textContent = question.guess === null ? `The model has no guess yet.${classes.length ? "" : " Type the right class under “New class”; it gets a key."}` :
+    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons, aggro.flat(record).map(([name]) => name))}`;
   buttons();
 }
 
@@ -129,14 +131,20 @@ const answer = (label) => once(async () => {
 
 const skip = () => once(async () => {
   if (!current) return;
-  await aggro.post(`${aggro.path(model())}/skip`, { id: current.id });
-  await next("Skipped.");
+  await aggro.post(`${aggro.path(model())}/skip`, { id: current.id, person: person() });
+  await next("Skipped: you will see others.");
 });
 
 const undo = () => once(async () => {
   if (!given.length) return;
   const id = given[given.length - 1];
-  const found = await aggro.post(`${aggro.path(model())}/undo`, { id });
+  const found = await aggro.post(`${aggro.path(model())}/undo`, { id }).catch((error) => {
+    if (!error.code || error.code === "not_stored") throw error; // it may be tried again
+    given.pop();
+    remember();
+    buttons();
+    throw error;
+  });
   given.pop();
   remember();
   await next(`Taken back: ${found.label}.`, id);

@@ -204,6 +204,20 @@ def test_a_skipped_example_waits_for_others_and_for_its_label(http, path):
     assert late.json()["learned"] == 1
 
 
+def test_questions_and_answers_in_a_stream(http, path):
+    rows = [{"record": record, "id": f"s{k}"} for k, (record, _) in enumerate(customers(30))]
+    answer = http.post(f"{path}/ask", content="\n".join(map(json.dumps, rows)), headers=LINES)
+    found = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["id"] for one in found] == [row["id"] for row in rows]
+    assert all(one["ask"] for one in found)  # nothing is known yet
+    labels = [{"id": f"s{k}", "label": label} for k, (_, label) in enumerate(customers(30))]
+    answer = http.post(f"{path}/answer", content="\n".join(map(json.dumps, labels)), headers=LINES)
+    assert answer.json() == {"learned": 30}
+    wrong = "\n".join(map(json.dumps, [{"record": {"age": 3}}, {"record": {}}]))
+    refused(http.post(f"{path}/ask", content=wrong, headers=LINES), 422)
+    refused(http.post(f"{path}/answer", content=json.dumps(rows[0]), headers=LINES), 422)
+
+
 def test_probabilities_and_reasons(http, path):
     pairs = taught(http, path)
     body = {"record": pairs[0][0], "probabilities": True, "reasons": True}

@@ -15,7 +15,7 @@ from aggro.serve.problems import Problem
 from aggro.serve.questions import asks, probability, shown
 from aggro.serve.shapes import MADE, Examples, check_id, check_label, check_record, read_examples
 from aggro.serve.strict_json import dump, parse_text
-from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed
+from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed, read
 from aggro.serve.web.service import Service
 
 PREDICTING = ("record", "id", "probabilities", "reasons", "store")
@@ -38,8 +38,13 @@ async def predict(service: Service, request: Request) -> Response:
     model = model_of(service, request)
     if is_lines(request):
         return await predict_lines(service, request, model)
-    body = await json_of(service, request)
-    examples = read_examples(body, service.limits, PREDICTING)
+    raw = await body_of(service, request)
+
+    def understood() -> tuple[Any, Examples]:
+        found = parsed(service, raw)
+        return found, read_examples(found, service.limits, PREDICTING)
+
+    body, examples = await read(service, raw, understood)
     if len(body) > 1:  # not the records alone
         wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
         if any(wanted.values()) or examples.ids:
@@ -146,7 +151,9 @@ async def learn(service: Service, request: Request) -> Response:
     if is_lines(request):
         return await learn_lines(service, request, model, LEARNING)
     key, body = key_of(request), await body_of(service, request)
-    examples = read_examples(parsed(service, body), service.limits, LEARNING, by_id=True)
+    examples = await read(
+        service, body, lambda: read_examples(parsed(service, body), service.limits, LEARNING, by_id=True)
+    )
     future = model.learn(examples, key, digest_of(b"learn", body) if key else b"")
     return Json(await service.done(future))
 

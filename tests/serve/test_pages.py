@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 from serve.records import customers
+from serve.server import started
+
+from aggro.serve import Limits, Models
+from aggro.serve.tokens import Tokens
 
 pytestmark = pytest.mark.xdist_group("serve")
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -220,6 +224,28 @@ def test_a_model_that_is_no_use_is_not_called_well(page, server):
     with server.client() as http:
         for name in said:
             http.delete(f"/v1/models/{name}").raise_for_status()
+
+
+def test_a_page_asks_for_the_token(browser, tmp_path):
+    with Models(tmp_path, Limits()) as models:
+        token = Tokens(models.store).add("ada", "admin")
+    server = started(tmp_path, "--tokens", ready=False)
+    try:
+        context = browser.new_context(base_url=server.url)
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto("/")
+        page.get_by_role("textbox", name="Token").wait_for()
+        assert "Authorization: Bearer" in page.locator("#learn").text_content()
+        assert page.locator("a[data-api]").count() == 0  # a link sends no token
+        page.goto("/watch")
+        page.get_by_role("textbox", name="Token").fill(token)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="default").wait_for()
+        assert not page.locator("#token").is_visible()
+        context.close()
+    finally:
+        server.stop()
 
 
 def test_every_control_has_a_name(page, server, model):

@@ -33,7 +33,7 @@ const aggro = {
 
   bearer() {
     // What curl needs beside the path, where tokens are needed.
-    return aggro.token || aggro.refused ? " -H 'Authorization: Bearer TOKEN'" : "";
+    return aggro.token || aggro.refused ? " \\\n  -H 'Authorization: Bearer TOKEN'" : "";
   },
 
   path(name) {
@@ -46,12 +46,14 @@ const aggro = {
     panel.hidden = false;
     const field = document.getElementById("token-field");
     field.focus();
-    document.getElementById("token-save").onclick = () => {
+    const save = () => {
       aggro.token = field.value.trim();
       sessionStorage.setItem("aggro-token", aggro.token);
       panel.hidden = true;
       location.reload();
     };
+    document.getElementById("token-save").onclick = save;
+    field.onkeydown = (event) => { if (event.key === "Enter") save(); };
   },
 
   make(tag, attributes, ...inside) {

@@ -6,6 +6,10 @@ const example = { record: { plan: "basic", age: 31, note: "wants a refund" }, la
 
 function commands() {
   const json = `${aggro.bearer()} -H 'Content-Type: application/json' \\\n  -d `;
+  for (const link of aggro.bearer() ? document.querySelectorAll("a[data-api]") : []) {
+    // A browser that follows a link sends no token.
+    link.replaceWith(`${link.textContent} (`, aggro.make("code", {}, `curl ${link.href}${aggro.bearer()}`), ")");
+  }
   const token = aggro.bearer() ? ', token="TOKEN"' : "";
   document.getElementById("learn").textContent = `curl ${path}/learn${json}'${JSON.stringify(example)}'`;
   document.getElementById("predict").textContent = `curl ${path}/predict${json}'{"record":{"plan":"pro","note":"happy with it"}}'`;

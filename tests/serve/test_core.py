@@ -424,3 +424,18 @@ def test_who_labels_from_nothing_is_told_how_good_the_model_is_by_now(tmp_path, 
         crashed(models)
     with Models(tmp_path / "data", limits) as again:
         assert again.find("default").board_now().as_json() == board.as_json()
+
+
+def test_a_file_starts_a_model_once_and_under_its_own_name(models, tmp_path):
+    teach(models.find("default"), customers(20))
+    file = tmp_path / "m.aggro"
+    file.write_bytes(bits(models.find("default")))
+    models.close()
+    for name, rows, there in (("default", 20, True), ("second", 20, False), ("second", 30, True)):
+        with Models(tmp_path / "data", SMALL, file=file, name=name) as again:
+            found = again.find(name)
+            assert found.board.rows == rows
+            said = [note for note in again.notes if str(file) in note]
+            assert len(said) == there, again.notes  # the file is not read: that is not passed over in silence
+            if not there:
+                teach(found, customers(10, seed=1), start=rows)

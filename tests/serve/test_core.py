@@ -11,6 +11,7 @@ from serve.conftest import SMALL
 from serve.records import customers
 
 from aggro.serve import Limits, Models, Problem, learners
+from aggro.serve.board import Board
 from aggro.serve.model import Model
 from aggro.serve.questions import Leases
 from aggro.serve.shapes import Examples
@@ -395,6 +396,19 @@ def test_a_deleted_model_is_gone(models):
         models.find("default")
     for table in ("journal", "labels", "snapshots", "waiting"):
         assert models.store.one(f"SELECT count(*) FROM {table}") == (0,)
+
+
+def test_a_model_is_compared_with_one_that_needs_no_record():
+    board = Board("regression")
+    board.rows = 1_000  # it came as a file
+    for label in (4.0, 6.0, 5.0):
+        board.add({}, label, 0.0, "")
+    assert board.plain_error == pytest.approx((2.0 + 0.0) / 2)  # the first has no mean before it
+    board = Board("classification")
+    for label in "abbb":
+        board.add({}, label, "a", "")
+    assert (board.plain_error, board.commonest) == (pytest.approx(2 / 3), "b")
+    assert Board.from_json(board.as_json()).as_json() == board.as_json()
 
 
 def label_by_hand(models, n):

@@ -167,6 +167,27 @@ def test_a_person_labels_twenty_examples_by_keyboard(person, server, model):
         assert http.get(f"/v1/models/{model}").json()["rows"] == 18
 
 
+def test_reasons_are_marked_in_every_kind_of_record(page, server):
+    kinds = {
+        "text": (["great film", "dull film"], "a great evening", "great"),
+        "list": ([[1.0, 5.0], [1.0, -5.0]], [1.0, 4.0], "4"),
+        "object": ([{"a": {"b": "x"}}, {"a": {"b": "y"}}], {"a": {"b": "x"}}, "x"),
+    }
+    for name, (known, asked, marked) in kinds.items():
+        model = f"{name}{uuid.uuid4().hex[:12]}"
+        with server.client() as http:
+            http.put(f"/v1/models/{model}", json={}).raise_for_status()
+            for _ in range(5):
+                body = {"records": known, "labels": ["good", "bad"]}
+                http.post(f"/v1/models/{model}/learn", json=body).raise_for_status()
+            http.post(f"/v1/models/{model}/predict", json={"record": asked, "id": "q"}).raise_for_status()
+        page.goto(f"/label?model={model}")
+        page.locator("mark", has_text=re.compile(f"^{marked}$")).wait_for()
+        page.keyboard.press("s")
+        page.get_by_text("You have skipped the examples that wait").wait_for()
+        assert fits(page)
+
+
 def test_two_people_never_get_the_same_example(person, server, model):
     with server.client() as http:
         truth = ask(http, model, 40)

@@ -35,7 +35,7 @@ class Board:
         self.plain: deque[float] = deque(maxlen=RECENT)  # the same, of who answers without looking at the record
         self.plain_sum = 0.0
         self.commonest = ""  # class so far, or
-        self.label_sum = 0.0  # of the numbers so far
+        self.numbers = [0, 0.0]  # so far: how many, and their sum
         self.classes: dict[str, list[int]] = {}  # of each class: examples, and mistakes among them
         self.curve: list[list[float]] = []  # examples judged, error so far, recent error
         self.stride = 1
@@ -65,7 +65,7 @@ class Board:
             if counts[0] > self.classes.get(self.commonest, (0,))[0]:
                 self.commonest = name
         elif self.task == "regression":
-            self.label_sum += float(label)
+            self.numbers = [self.numbers[0] + 1, self.numbers[1] + float(label)]
         if p is not None and guess is not None:
             self._add_answer(label, guess, p)
         if error is None:
@@ -92,7 +92,8 @@ class Board:
     def _plain_answer(self) -> Any:
         """The answer that needs no record: the commonest class so far, or the mean number."""
         if self.task == "regression":
-            return self.label_sum / self.rows if self.rows else None
+            count, total = self.numbers  # not of the rows: an uploaded model has learned some before
+            return total / count if count else None
         return self.commonest or None
 
     def _add_answer(self, label: Any, guess: Any, p: float) -> None:

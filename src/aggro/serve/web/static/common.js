@@ -83,6 +83,10 @@ const aggro = {
     return value === null || value === undefined ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 4 });
   },
 
+  size(value) {
+    return String(Number(value.toPrecision(2)));
+  },
+
   share(value) {
     return value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)}%`;
   },
@@ -98,7 +102,7 @@ const aggro = {
 
   reasons(reasons, columns) {
     if (!reasons || !reasons.length) return "–";
-    return reasons.slice(0, 5).map((one) => `${aggro.words(one.feature, columns)} ${one.part >= 0 ? "+" : "−"}${Math.abs(one.part).toFixed(2)}`).join(", ");
+    return reasons.slice(0, 5).map((one) => `${aggro.words(one.feature, columns)} ${one.part >= 0 ? "+" : "−"}${aggro.size(Math.abs(one.part))}`).join(", ");
   },
 
   cell(value) {

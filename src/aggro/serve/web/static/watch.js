@@ -30,13 +30,11 @@ function drawing(points, { last, unit, shown, told, alarms = [] }) {
   );
 }
 
-const size = (value) => String(Number(value.toPrecision(2)));
-
 function errors(history) {
   const curve = history.curve;
   if (curve.length < 2) return aggro.make("p", { class: "soft" }, "The curve begins with the second prediction that meets its label.");
   const now = curve[curve.length - 1], last = now.judged;
-  const shown = history.task === "regression" ? size : aggro.share;
+  const shown = history.task === "regression" ? aggro.size : aggro.share;
   const offset = history.rows - history.judged;
   return drawing(curve.map((one) => ({ x: one.judged / last, all: one.error, recent: one.recent_error, early: one.judged <= last / 20 })), {
     last, unit: "predictions", shown,
@@ -56,8 +54,8 @@ function losses(history) {
   const now = marks[marks.length - 1];
   return [
     aggro.make("h3", {}, "Loss"),
-    drawing(points, { last: now.rows, unit: "examples, log scale", shown: size,
-      told: `Mean loss after ${aggro.number(now.rows)} examples: ${size(now.loss)} so far, ${size(points[points.length - 1].recent)} over the later half of them.` }),
+    drawing(points, { last: now.rows, unit: "examples, log scale", shown: aggro.size,
+      told: `Mean loss after ${aggro.number(now.rows)} examples: ${aggro.size(now.loss)} so far, ${aggro.size(points[points.length - 1].recent)} over the later half of them.` }),
   ];
 }
 
@@ -71,7 +69,7 @@ function verdict(model, history) {
   if (history.judged < EARLY) return ["", `Too early to say: ${history.judged} prediction${history.judged === 1 ? " has" : "s have"} met ${history.judged === 1 ? "its label" : "their labels"}.`];
   const useless = history.plain_error !== null && error > HARDLY * history.plain_error;
   if (history.task === "regression") {
-    const told = `the last predictions are off by ${size(error)} on average, the mean of all labels by ${size(history.plain_error)}.`;
+    const told = `the last predictions are off by ${aggro.size(error)} on average, the mean of all labels by ${aggro.size(history.plain_error)}.`;
     return useless ? ["bad", `Hardly better than no model: ${told}`] : ["good", `Doing well: ${told}`];
   }
   const told = `${aggro.share(1 - error)} of the last predictions were right; always “${history.commonest}” would be right for ${aggro.share(1 - history.plain_error)}.`;

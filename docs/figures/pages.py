@@ -1,7 +1,7 @@
 """Draw the pictures of the pages of `aggro serve`: pip install -e '.[clients]', and Debian's chromium.
 
-A server learns some customers, whose ways then change; so Watch shows an alarm. A person labels sixty records of another
-model, so Label shows what that bought.
+A server learns some customers, whose ways then change; so Watch shows an alarm. A person labels sixty records of
+another model, so Label shows what that bought.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from aggro.serve.model import Model
 from aggro.serve.questions import Leases
 from aggro.serve.shapes import Examples
 from aggro.serve.store import StoreError
+from aggro.serve.waiting import COLUMNS, WaitingRoom
 
 pytestmark = pytest.mark.xdist_group("serve")
 
@@ -396,6 +397,30 @@ def test_a_deleted_model_is_gone(models):
         models.find("default")
     for table in ("journal", "labels", "snapshots", "waiting"):
         assert models.store.one(f"SELECT count(*) FROM {table}") == (0,)
+
+
+def test_many_waiting_records_do_not_slow_the_next_one(tmp_path, monkeypatch):
+    checks = []
+    expire = WaitingRoom._expire
+    monkeypatch.setattr(WaitingRoom, "_expire", lambda room, connection: checks.append(expire(room, connection)))
+    with Models(tmp_path / "data", Limits(waiting=1_000)) as models:
+        room = models.find("default").waiting
+        for k in range(5):
+            room.put(
+                [f"b{k}-{i}" for i in range(250)], [{"a": i} for i in range(250)], ["x"] * 250, [None] * 250
+            ).result()
+        checks.clear()
+        for k in range(60):
+            room.put([f"s{k}"], [{"a": k}], ["x"], [None if k % 2 else 0.5]).result()
+        assert len(checks) <= 6  # they are not counted each time
+        assert 1_000 <= room.counts()[0] <= 1_010
+        assert room.counts()[1] == 30
+        assert room.expired == 1_310 - room.counts()[0]
+        for asked in (True, False):  # nor gone through for a question
+            what = "IS NOT NULL" if asked else "IS NULL"
+            sql = f"EXPLAIN QUERY PLAN {COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
+            (step,) = models.store.rows(sql, 1, 50)
+            assert "USING INDEX waiting_" in step[3]
 
 
 def test_a_model_is_compared_with_one_that_needs_no_record():

@@ -41,12 +41,13 @@ class WaitingRoom:
     def __init__(self, store: Store, model: int, limits: Limits) -> None:
         self.store, self.model, self.limits = store, model, limits
         self.expired = 0  # since the service started
+        self._fresh = limits.waiting  # records that came since somebody looked whether there are too many
 
     def put(self, ids: list[str], records: list[Any], predictions: list[Any], asked: list[float | None]) -> Future[Any]:
         """Store records; the future has the predictions that count, as soon as they are on disk.
 
-        The oldest records go if there are too many. One that waits already, because it was sent twice, keeps the
-        prediction that was given first.
+        The oldest records go if there are more than a hundredth too many. One that waits already, because it was sent
+        twice, keeps the prediction that was given first.
         """
         when = now()
         rows = [
@@ -56,7 +57,10 @@ class WaitingRoom:
 
         def insert(connection: sqlite3.Connection) -> list[Any]:
             given = [self._insert(connection, row) for row in rows]
-            self._expire(connection)
+            self._fresh += len(rows)
+            if self._fresh > self.limits.waiting // 100:  # counting them takes as long as storing a hundred
+                self._expire(connection)
+                self._fresh = 0
             return given
 
         return self.store.submit(insert)

@@ -17,8 +17,11 @@ from serve.faults import allow_files, answer_on, closed_within, crowd, fill_disk
 from serve.records import customers
 from serve.test_core import bits, crashed, one, teach
 
+from aggro.client import Client, ServeError
 from aggro.serve import Limits, Models
 from aggro.serve.shapes import Examples
+from aggro.serve.web import requests
+from aggro.serve.web.requests import LONG
 
 pytestmark = pytest.mark.xdist_group("serve")
 POST = b"POST /v1/models/default/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
@@ -109,3 +112,31 @@ def test_requests_during_the_end_are_answered(tmp_path):
     thread.join()
     client.close()
     assert statuses == [200]
+
+
+def test_a_client_that_sends_too_much_is_told_so(tmp_path):
+    """It sends all of it before it reads; a connection that is reset would be all that it sees."""
+    with serving(tmp_path, Limits(body=100_000)) as (host, port):
+        client = Client(f"http://{host}:{port}", retries=0)
+        with pytest.raises(ServeError, match="longer than the 100,000 bytes") as caught:
+            client.model().predict({"note": "x" * 2**23})
+        assert caught.value.status == 413
+        assert client.models()
+
+
+def test_a_long_body_is_read_off_the_event_loop(tmp_path, monkeypatch):
+    readers = []
+
+    def parse(body, digits):
+        readers.append((len(body) > LONG, threading.current_thread().name.startswith("aggro-http")))
+        return plainly(body, digits)
+
+    plainly = requests.parse
+    monkeypatch.setattr(requests, "parse", parse)
+    with serving(tmp_path, Limits()) as (host, port):
+        model = Client(f"http://{host}:{port}").model()
+        for n in (1, 5_000):
+            records = [{"plan": "basic", "age": k} for k in range(n)]
+            assert model.learn_many(records, ["stays"] * n, batch=n) == n
+            assert model.predict_many(records, batch=n) == ["stays"] * n
+    assert readers == [(False, False)] * 2 + [(True, True)] * 2

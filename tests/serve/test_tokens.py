@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import logging
 import pickle
+import socket
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -196,4 +197,11 @@ def test_the_command_serve_refuses_what_cannot_be(tmp_path):
     for needs in (["--tokens"], ["--host", "0.0.0.0"], ["--host", "::"]):  # beyond this machine, always
         assert "aggro token add" in str(mistake("serve", *needs, "--port", "0", *folder))
     mistake("serve", "--learner", "Nobody", *folder)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        taken = str(mistake("serve", "--port", port, "--dir", str(tmp_path / "taken")))
+    assert port in taken
+    assert "in use" in taken
+    assert "--port 0" in taken
+    assert not (tmp_path / "taken").exists()
     mistake("serve", "--set", "C=-1", *folder)

@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,14 +83,17 @@ def serve(
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     needs_token = tokens or host not in LOOPBACK
-    models = opened(directory, model, name, learner, set_ or [], rate)
     try:
+        sock = bound(host, port)
+    except OSError as error:
+        text = f"aggro cannot listen on {shown(host)}, port {port}: {error.strerror or error}."
+        raise Mistake(f"{text} Choose another with --host and --port; --port 0 takes any free one.") from error
+    with sock, closing(opened(directory, model, name, learner, set_ or [], rate)) as models:
         beyond = names_of_this_machine() if host not in LOOPBACK else ()
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
         if needs_token and not service.tokens.listed():
             where = "" if directory == FOLDER else f" --dir {directory}"
             raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
-        sock = bound(host, port)
 
         def say() -> None:
             address = f"[{host}]" if ":" in host else host
@@ -98,8 +102,6 @@ def serve(
                 print(f"aggro: {shown(note)}", file=sys.stderr)
 
         run(service, sock, say)
-    finally:
-        models.close()
     print("Stopped. Everything is kept.", file=sys.stderr)
 
 

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from typing import Any
 
-from aggro.serve.answers import Answer, gain_of_halves, mistakes_in
+from aggro.serve.answers import BACK, Answer, gain_of_halves, mistakes_in
 from aggro.serve.learners import spelled
 
 RECENT = 1_000  # examples
@@ -32,6 +32,10 @@ class Board:
         self.errors = 0.0  # mistakes; of numbers, the sum of absolute errors
         self.recent: deque[float] = deque(maxlen=RECENT)
         self.recent_sum = 0.0
+        self.plain: deque[float] = deque(maxlen=RECENT)  # the same, of who answers without looking at the record
+        self.plain_sum = 0.0
+        self.commonest = ""  # class so far, or
+        self.numbers = [0, 0.0]  # so far: how many, and their sum
         self.classes: dict[str, list[int]] = {}  # of each class: examples, and mistakes among them
         self.curve: list[list[float]] = []  # examples judged, error so far, recent error
         self.stride = 1
@@ -44,23 +48,35 @@ class Board:
 
     # Counting -----------------------------------------------------------------------------------------
 
-    def add(self, record: Any, label: Any, given: Any, id: str, p: float | None) -> None:
-        """One example with its label, and the prediction that was given for it (None if there was none)."""
-        self.rows += 1
+    def add(self, record: Any, label: Any, given: Any, id: str, p: float | None = None, guess: Any = None) -> None:
+        """One example with its label, and the prediction that was given for it (None if there was none).
+
+        Of an example that the model asked about with probability ``p``, its ``guess`` just before the answer counts:
+        the prediction may be older than all labels.
+        """
         error = self._error(label, given)
+        plain = self._error(label, self._plain_answer())
+        self.rows += 1
         if self.task == "classification":
-            counts = self.classes.setdefault(spelled(label), [0, 0])
+            name = spelled(label)
+            counts = self.classes.setdefault(name, [0, 0])
             counts[0] += 1
             counts[1] += bool(error)
+            if counts[0] > self.classes.get(self.commonest, (0,))[0]:
+                self.commonest = name
+        elif self.task == "regression":
+            self.numbers = [self.numbers[0] + 1, self.numbers[1] + float(label)]
+        if p is not None and guess is not None:
+            self._add_answer(label, guess, p)
         if error is None:
             return
         self.judged += 1
         self.errors += error
-        self._add_recent(error)
+        self.recent_sum = moved_on(self.recent, self.recent_sum, error)
+        if plain is not None:
+            self.plain_sum = moved_on(self.plain, self.plain_sum, plain)
         if error and self.task == "classification":
             self.mistakes.append({"id": id, "record": shortened(record), "label": label, "prediction": given})
-        if p is not None:
-            self._add_answer(label, given, p)
         if self.judged % self.stride == 0:
             self._add_point()
 
@@ -73,15 +89,16 @@ class Board:
             return abs(float(label) - float(given))
         return float(spelled(label) != spelled(given))
 
-    def _add_recent(self, error: float) -> None:
-        if len(self.recent) == RECENT:
-            self.recent_sum -= self.recent[0]
-        self.recent.append(error)
-        self.recent_sum += error
+    def _plain_answer(self) -> Any:
+        """The answer that needs no record: the commonest class so far, or the mean number."""
+        if self.task == "regression":
+            count, total = self.numbers  # not of the rows: an uploaded model has learned some before
+            return total / count if count else None
+        return self.commonest or None
 
-    def _add_answer(self, label: Any, given: Any, p: float) -> None:
+    def _add_answer(self, label: Any, guess: Any, p: float) -> None:
         self.answered += 1
-        self.answers.append([spelled(label), spelled(given), p])
+        self.answers.append([spelled(label), spelled(guess), p])
         found = self.estimated_error
         if found is not None and (self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0):
             self.gain.append([self.answered, found])
@@ -113,6 +130,11 @@ class Board:
         return max(0.0, self.recent_sum) / len(self.recent) if self.recent else None
 
     @property
+    def plain_error(self) -> float | None:
+        """The recent error of who always says the commonest class, or the mean: a model that is no use has it too."""
+        return max(0.0, self.plain_sum) / len(self.plain) if self.plain else None
+
+    @property
     def estimated_error(self) -> float | None:
         """The error on all records, estimated from those that the model asked about."""
         share = mistakes_in(self._answered()).share
@@ -122,7 +144,9 @@ class Board:
         """Whether more labels would help, from how much the later half of the answers brought."""
         gain = gain_of_halves(self._answered())
         if gain is None:
-            return "too early to say"
+            count = len(self.answers)
+            takes = f"it takes {2 * BACK} answers to examples that the model asked about"
+            return f"too early to say: {takes}; {count} are there"
         halves = f"{gain.before:.1%} of the guesses were wrong in the first half of the answers"
         return gain.sentence(f"{halves}, {gain.after:.1%} in the later one")
 
@@ -134,7 +158,7 @@ class Board:
     def as_json(self) -> dict[str, Any]:
         """Everything, for a snapshot."""
         state = dict(self.__dict__)
-        for name in ("recent", "mistakes", "alarms", "answers"):
+        for name in ("recent", "plain", "mistakes", "alarms", "answers"):
             state[name] = list(state[name])
         return {name: copied(value) for name, value in state.items()}
 
@@ -152,6 +176,14 @@ class Board:
     def copy(self) -> Board:
         """Another board of the same state."""
         return Board.from_json(self.as_json())
+
+
+def moved_on(window: deque[float], total: float, value: float) -> float:
+    """The sum over a window when a value comes in, and the oldest goes out if it was full."""
+    if len(window) == window.maxlen:
+        total -= window[0]
+    window.append(value)
+    return total + value
 
 
 def copied(value: Any) -> Any:

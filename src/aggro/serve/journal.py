@@ -33,6 +33,7 @@ class Entry:
     weights: list[float] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)  # the prediction for each record
     asked: list[float | None] = field(default_factory=list)  # how likely it was that the model asked about it
+    guesses: list[Any] = field(default_factory=list)  # where it asked: its guess just before it learned the answer
     waited: list[bool] = field(default_factory=list)  # whether it waited for its label under its id
     ids: list[str | None] = field(default_factory=list)
     one: bool = True
@@ -43,7 +44,7 @@ class Entry:
 
     def body(self) -> bytes:
         """The entry as it is stored."""
-        names = ("records", "labels", "weights", "given", "asked", "waited", "ids", "one", "target")
+        names = ("records", "labels", "weights", "given", "asked", "guesses", "waited", "ids", "one", "target")
         return dump({name: value for name in names if (value := getattr(self, name)) not in ([], None)})
 
     def id_of(self, row: int) -> str:

@@ -295,6 +295,8 @@ class Model:
         fresh = self._check_columns(records)
         learner = self.replicas.spare.learner
         given = self._given(learner, records, found, examples.one)
+        asked = [None if one is None else one.asked for one in found]
+        guesses = self._guesses(learner, records, asked, examples.one)
         try:
             learners.learn(learner, records, examples.labels, examples.weights, examples.one)
         except learners.REFUSALS as error:
@@ -309,7 +311,8 @@ class Model:
             labels=examples.labels,
             weights=examples.weights,
             given=given,
-            asked=[None if one is None else one.asked for one in found] if any(found) else [],
+            asked=asked if any(found) else [],
+            guesses=guesses,
             waited=[one is not None for one in found] if any(found) else [],
             ids=examples.ids,
             one=examples.one,
@@ -382,6 +385,17 @@ class Model:
         if any(cell.__class__ in (dict, list) for cell in cells):
             if len(learners.known_columns(learner)) > self.limits.columns:
                 raise Refused(422, "too_many_columns", f"A model may know {self.limits.columns:,} columns.")
+
+    @staticmethod
+    def _guesses(learner: Any, records: list[Any], asked: list[float | None], one: bool) -> list[Any]:
+        """What the model would say now of the records that it asked about; nothing if there are none."""
+        if all(p is None for p in asked):
+            return []
+        try:
+            now = learners.predict(learner, records, one)
+        except learners.REFUSALS:
+            return []
+        return [None if p is None else guess for guess, p in zip(now, asked, strict=True)]
 
     @staticmethod
     def _given(learner: Any, records: list[Any], found: list[Waiting | None], one: bool) -> list[Any]:

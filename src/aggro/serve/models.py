@@ -49,20 +49,23 @@ class Models:
         self.folder, self.limits = folder, limits or Limits()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock_file = held(folder / LOCK)
-        self.notes: list[str] = []  # what could not be brought back, in words
+        self.notes: list[str] = []  # what whoever starts it should know, such as what could not be brought back
         self.store = self._opened()
         self._lock = threading.Lock()
         self._models: dict[str, Model] = {}
         self.failed: dict[str, str] = {}  # models that cannot be brought back, and why
-        for number, name, spec in self.store.rows("SELECT model, name, spec FROM models ORDER BY model"):
+        for number, known, spec in self.store.rows("SELECT model, name, spec FROM models ORDER BY model"):
             try:
-                self._models[name] = self._model(number, name, json.loads(spec))
+                self._models[known] = self._model(number, known, json.loads(spec))
             except (OutOfReach, Damaged, Problem) as error:
-                self.failed[name] = one_line(error)
-                self.notes.append(f"{name}: {self.failed[name]}")
-                LOG.error("%s cannot be brought back: %s", name, self.failed[name])
+                self.failed[known] = one_line(error)
+                self.notes.append(f"{known}: {self.failed[known]}")
+                LOG.error("%s cannot be brought back: %s", known, self.failed[known])
         try:
-            if file is not None and name not in {*self._models, *self.failed}:
+            if file is not None and name in {*self._models, *self.failed}:
+                text = f"{name}: goes on with what is in {folder}, not with {file}; --name or --dir starts another"
+                self.notes.append(text)
+            elif file is not None:
                 self.upload(name, file.read_bytes())
             if DEFAULT not in {*self._models, *self.failed}:
                 self.create(DEFAULT, default or learners.check_spec({}))

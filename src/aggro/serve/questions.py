@@ -4,8 +4,12 @@
 likeliest classes: nearly always where the model cannot tell, seldom where it is sure. An answer then counts 1/p times
 in the estimated error, which makes it an estimate for all records.
 
-The examples wait in the store. A person who asks for the next one gets a lease on it, so that two people never get the
-same; the lease ends with the answer, or after some minutes.
+The examples wait in the store, and the model goes on learning. So the oldest comes first, and the model thinks again:
+if p has fallen since, the example is passed over in proportion, and then waits for its label like any other. Each is
+still shown with the probability that is stored beside it, so the estimate holds.
+
+A person who asks for the next example gets a lease on it, so that two people never get the same; the lease ends with
+the answer, or after some minutes. Who skips an example is not shown it again; it waits on, for others.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 from aggro.serve import learners
@@ -21,7 +26,8 @@ from aggro.serve.problems import Problem, short
 from aggro.serve.waiting import Waiting
 
 DELTA = 0.1
-CANDIDATES = 50  # of which the one that the model is most unsure about comes first
+CANDIDATES = 50  # that are looked at together
+SKIPPED = 100_000  # skipped examples that are remembered
 
 
 def probability(shares: dict[str, float] | None) -> float:
@@ -36,43 +42,69 @@ def asks(p: float) -> bool:
 
 
 class Leases:
-    """Who labels what at this moment."""
+    """Who labels what at this moment, and who has skipped what."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._held: dict[tuple[int, str], tuple[str, float]] = {}
-        self._lock = threading.Lock()
+        self._skipped: set[tuple[int, str, str]] = set()  # model, id and person
+        self._lock = threading.Lock()  # held for moments only: the event loop waits for it
+        self._finding = threading.Lock()  # one example is found at a time
 
     def next(self, model: Model, person: str, wanted: str | None = None) -> Waiting | None:
         """The next example for a person: the one that was given before, if it is still open, or a new one.
 
         ``wanted`` is the id of an example that comes first if it is free: the person has just taken its label back.
         """
+        with self._finding:
+            found = self._open(model, person, wanted) or self._new(model, person)
+            if found is not None:
+                with self._lock:
+                    self._held[model.number, found.id] = (person, time.monotonic() + self.seconds)
+            return found
+
+    def _open(self, model: Model, person: str, wanted: str | None) -> Waiting | None:
+        """What this person wants, if nobody else has it in hand, or has in hand already."""
         now = time.monotonic()
         with self._lock:
             self._held = {key: held for key, held in self._held.items() if held[1] > now}
-            mine = [key for key, held in self._held.items() if held[0] == person and key[0] == model.number]
-            if wanted is not None and (model.number, wanted) not in self._held:
-                found = model.waiting.find(wanted)
-                if found is not None:
-                    for key in mine:
-                        del self._held[key]
-                    self._held[model.number, wanted] = (person, now + self.seconds)
-                    return found
-            for number, id in mine:
-                found = model.waiting.find(id)
-                if found is not None:
-                    self._held[number, id] = (person, now + self.seconds)
-                    return found
-                del self._held[number, id]
-            most = CANDIDATES + len(self._held)
-            for asked in (True, False):
-                free = [one for one in model.waiting.some(most, asked) if (model.number, one.id) not in self._held]
-                if free:
-                    found = most_doubtful(model, free[:CANDIDATES])
-                    self._held[model.number, found.id] = (person, now + self.seconds)
-                    return found
+            mine = [id for (number, id), held in self._held.items() if number == model.number and held[0] == person]
+            free = wanted is not None and (model.number, wanted) not in self._held
+        if wanted is not None and free and (found := model.waiting.find(wanted)) is not None:
+            for id in mine:
+                self.end(model, id)
+            return found
+        for id in mine:
+            if (found := model.waiting.find(id)) is not None:
+                return found
+            self.end(model, id)
         return None
+
+    def _new(self, model: Model, person: str) -> Waiting | None:
+        """An example that the model asks about; if there is none, another one that waits."""
+        while free := self._free(model, person, asked=True):
+            found = still_asked(model, free)
+            if found is not None:
+                return found
+        free = self._free(model, person, asked=False)
+        return most_doubtful(model, free) if free else None
+
+    def _free(self, model: Model, person: str, asked: bool) -> list[Waiting]:
+        """The oldest examples that nobody has in hand and this person has not skipped."""
+        with self._lock:
+            taken = {id for number, id in self._held if number == model.number}
+            taken |= {id for number, id, who in self._skipped if number == model.number and who == person}
+        waiting = model.waiting.some(CANDIDATES + len(taken), asked)
+        return [one for one in waiting if one.id not in taken][:CANDIDATES]
+
+    def skip(self, model: Model, id: str, person: str) -> None:
+        """Show this person another example; this one waits on."""
+        with self._lock:
+            if len(self._skipped) >= SKIPPED:
+                self._skipped.clear()
+            self._skipped.add((model.number, id, person))
+            if self._held.get((model.number, id), ("",))[0] == person:
+                del self._held[model.number, id]
 
     def check(self, model: Model, id: str, person: str | None) -> None:
         """Refuse an answer to an example that somebody else has in hand."""
@@ -87,17 +119,34 @@ class Leases:
             self._held.pop((model.number, id), None)
 
 
+def still_asked(model: Model, candidates: list[Waiting]) -> Waiting | None:
+    """The first record that the model, as it is now, asks about again; those before it are asked about no more."""
+    noted: dict[str, float | None] = {}
+    found = None
+    for one, shares in zip(candidates, shares_of(model, candidates), strict=True):
+        before = 1.0 if one.asked is None else one.asked
+        p = min(before, probability(shares))
+        if random.random() * before < p:
+            found, noted[one.id] = replace(one, asked=p), p
+            break
+        noted[one.id] = None
+    model.waiting.note(noted).result()
+    return found
+
+
 def most_doubtful(model: Model, candidates: list[Waiting]) -> Waiting:
     """The record that the model, as it is now, is most unsure about; the oldest of several."""
-    if model.task != "classification":
-        return candidates[0]
+    doubts = [learners.doubt(one) for one in shares_of(model, candidates)]
+    return candidates[doubts.index(max(doubts))]
+
+
+def shares_of(model: Model, candidates: list[Waiting]) -> list[dict[str, float] | None]:
+    """The probabilities of the classes for each record; None where the model has none."""
     with model.replicas.reading() as side:
         try:
-            shares = learners.probabilities(side.learner, [one.record for one in candidates])
+            return learners.probabilities(side.learner, [one.record for one in candidates])
         except (*learners.REFUSALS, Problem):
-            return candidates[0]
-    doubts = [learners.doubt(one) for one in shares]
-    return candidates[doubts.index(max(doubts))]
+            return [None] * len(candidates)
 
 
 def shown(model: Model, found: Waiting) -> dict[str, Any]:

@@ -114,6 +114,7 @@ def count(board: Board, entry: Entry, drifts: int) -> None:
             entry.given[row] if entry.given else None,
             entry.id_of(row),
             entry.asked[row] if entry.asked else None,
+            entry.guesses[row] if entry.guesses else None,
         )
     board.saw_drifts(drifts, entry.time)
 

@@ -38,6 +38,8 @@ CREATE INDEX IF NOT EXISTS keys_by_position ON keys (model, position);
 CREATE TABLE IF NOT EXISTS waiting (
     number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, id TEXT NOT NULL, time REAL NOT NULL,
     record TEXT NOT NULL, prediction TEXT NOT NULL, asked REAL, UNIQUE (model, id));
+CREATE INDEX IF NOT EXISTS waiting_by_asked ON waiting (model, asked);
+CREATE INDEX IF NOT EXISTS waiting_asked ON waiting (model, number) WHERE asked IS NOT NULL;
 CREATE TABLE IF NOT EXISTS snapshots (
     model INTEGER NOT NULL, position INTEGER NOT NULL, time REAL NOT NULL, rows INTEGER NOT NULL, file TEXT NOT NULL,
     sum TEXT NOT NULL, stale INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (model, position)) WITHOUT ROWID;

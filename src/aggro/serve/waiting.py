@@ -41,12 +41,13 @@ class WaitingRoom:
     def __init__(self, store: Store, model: int, limits: Limits) -> None:
         self.store, self.model, self.limits = store, model, limits
         self.expired = 0  # since the service started
+        self._fresh = limits.waiting  # records that came since somebody looked whether there are too many
 
     def put(self, ids: list[str], records: list[Any], predictions: list[Any], asked: list[float | None]) -> Future[Any]:
         """Store records; the future has the predictions that count, as soon as they are on disk.
 
-        The oldest records go if there are too many. One that waits already, because it was sent twice, keeps the
-        prediction that was given first.
+        The oldest records go if there are more than a hundredth too many. One that waits already, because it was sent
+        twice, keeps the prediction that was given first.
         """
         when = now()
         rows = [
@@ -56,7 +57,10 @@ class WaitingRoom:
 
         def insert(connection: sqlite3.Connection) -> list[Any]:
             given = [self._insert(connection, row) for row in rows]
-            self._expire(connection)
+            self._fresh += len(rows)
+            if self._fresh > self.limits.waiting // 100:  # counting them takes as long as storing a hundred
+                self._expire(connection)
+                self._fresh = 0
             return given
 
         return self.store.submit(insert)
@@ -100,6 +104,12 @@ class WaitingRoom:
         what = "IS NOT NULL" if asked else "IS NULL"
         sql = f"{COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
         return [as_waiting(row) for row in self.store.rows(sql, self.model, most)]
+
+    def note(self, asked: dict[str, float | None]) -> Future[Any]:
+        """Note how likely the model now is to ask about these records; None if it does not ask any more."""
+        rows = [(p, self.model, id) for id, p in asked.items()]
+        sql = "UPDATE waiting SET asked = ? WHERE model = ? AND id = ?"
+        return self.store.submit(lambda connection: connection.executemany(sql, rows) and None)
 
     def counts(self) -> tuple[int, int]:
         """How many records wait, and how many of them the model asked about."""

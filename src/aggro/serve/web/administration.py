@@ -103,6 +103,8 @@ def history_of(model: Model) -> dict[str, Any]:
         "judged": board.judged,
         "error": board.error,
         "recent_error": board.recent_error,
+        "plain_error": board.plain_error,
+        "commonest": board.commonest or None,
         "curve": [{"judged": int(n), "error": e, "recent_error": r} for n, e, r in board.curve],
         "losses": facts.get("curve", []),
         "classes": {name: {"examples": n, "mistakes": wrong} for name, (n, wrong) in board.classes.items()},

@@ -21,6 +21,7 @@ from aggro.serve.web.requests import Json, check_query
 from aggro.serve.web.service import Service
 
 LOG = logging.getLogger("aggro.serve")
+NAMED = ("models", "label-studio")  # what the name of a model follows in a path
 
 
 class Route(NamedTuple):
@@ -79,7 +80,7 @@ async def openapi(service: Service, request: Request) -> Response:
 
 
 class Routes:
-    """Routes by path and method. A path has at most one name in it, in its third part: ``/v1/models/{name}/learn``."""
+    """Routes by path and method. A path has at most one name in it, behind ``models`` or ``label-studio``."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, ...], dict[str, Route]] = {}
@@ -107,9 +108,10 @@ class Routes:
 def parts_of(path: str) -> tuple[tuple[str, ...], str]:
     """What tells a path from others, and the name in it."""
     parts = path.split("/", 4)
-    if len(parts) > 3 and parts[2] == "models" and parts[3]:
-        name, parts[3] = parts[3], "{name}"
-        return tuple(parts), name
+    for place in (1, 2):  # /label-studio/{name}/setup, /v1/models/{name}/learn
+        if len(parts) > place + 1 and parts[place] in NAMED and parts[place + 1]:
+            name, parts[place + 1] = parts[place + 1], "{name}"
+            return tuple(parts), name
     return tuple(parts), ""
 
 

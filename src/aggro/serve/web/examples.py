@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -15,12 +15,14 @@ from aggro.serve.problems import Problem
 from aggro.serve.questions import asks, probability, shown
 from aggro.serve.shapes import MADE, Examples, check_id, check_label, check_record, read_examples
 from aggro.serve.strict_json import dump, parse_text
-from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed
+from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed, read
 from aggro.serve.web.service import Service
 
 PREDICTING = ("record", "id", "probabilities", "reasons", "store")
 FEW = 100  # records that are predicted at once; more would let other requests wait
 LEARNING = ("record", "label", "id", "weight")
+ASKING = ("record", "id")
+ANSWERING = ("id", "label")
 
 
 def model_of(service: Service, request: Request) -> Model:
@@ -36,8 +38,13 @@ async def predict(service: Service, request: Request) -> Response:
     model = model_of(service, request)
     if is_lines(request):
         return await predict_lines(service, request, model)
-    body = await json_of(service, request)
-    examples = read_examples(body, service.limits, PREDICTING)
+    raw = await body_of(service, request)
+
+    def understood() -> tuple[Any, Examples]:
+        found = parsed(service, raw)
+        return found, read_examples(found, service.limits, PREDICTING)
+
+    body, examples = await read(service, raw, understood)
     if len(body) > 1:  # not the records alone
         wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
         if any(wanted.values()) or examples.ids:
@@ -107,22 +114,32 @@ def stored_ids(examples: Examples) -> list[str]:
 
 async def predict_lines(service: Service, request: Request, model: Model) -> Response:
     """Predict a stream of lines, answered line by line while it is read."""
-    blocks = blocks_of(service, request, PREDICTING[:1])
-    first = await anext(blocks, None)
-    begun = None if first is None else await predicted(service, model, first[1])
 
-    async def answers() -> AsyncIterator[bytes]:
-        predictions = begun
-        while predictions is not None:
-            yield b"".join(dump({"prediction": one}) + b"\n" for one in predictions)
+    async def answers(examples: Examples) -> list[dict[str, Any]]:
+        return [{"prediction": one} for one in await predicted(service, model, examples)]
+
+    return await line_by_line(blocks_of(service, request, PREDICTING[:1]), answers)
+
+
+async def line_by_line(
+    blocks: AsyncIterator[tuple[int, Examples]], answers: Callable[[Examples], Awaitable[list[dict[str, Any]]]]
+) -> Response:
+    """Answer each block of a stream with a line for each record; what is wrong in the first has a status of its own."""
+    first = await anext(blocks, None)
+    begun = None if first is None else await answers(first[1])
+
+    async def lines() -> AsyncIterator[bytes]:
+        found = begun
+        while found is not None:
+            yield b"".join(dump(one) + b"\n" for one in found)
             try:
-                found = await anext(blocks, None)
-                predictions = None if found is None else await predicted(service, model, found[1])
+                block = await anext(blocks, None)
+                found = None if block is None else await answers(block[1])
             except Problem as problem:  # the answer has begun: the status cannot tell
                 yield dump(problem.body()) + b"\n"
                 return
 
-    return StreamingResponse(answers(), media_type="application/x-ndjson")
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
 # Learning ---------------------------------------------------------------------------------------------
@@ -132,18 +149,20 @@ async def learn(service: Service, request: Request) -> Response:
     """Learn one example, many, or a stream; or a label alone, by the id of a record that was predicted."""
     model = model_of(service, request)
     if is_lines(request):
-        return await learn_lines(service, request, model)
+        return await learn_lines(service, request, model, LEARNING)
     key, body = key_of(request), await body_of(service, request)
-    examples = read_examples(parsed(service, body), service.limits, LEARNING, by_id=True)
+    examples = await read(
+        service, body, lambda: read_examples(parsed(service, body), service.limits, LEARNING, by_id=True)
+    )
     future = model.learn(examples, key, digest_of(b"learn", body) if key else b"")
     return Json(await service.done(future))
 
 
-async def learn_lines(service: Service, request: Request, model: Model) -> Response:
+async def learn_lines(service: Service, request: Request, model: Model, allowed: tuple[str, ...]) -> Response:
     """Learn a stream of lines, block by block; every block that was learned is on the disk."""
     key, learned, last = key_of(request), 0, 0
     try:
-        async for number, examples, text in blocks_with_text(service, request, LEARNING):
+        async for number, examples, text in blocks_with_text(service, request, allowed):
             block_key = None if key is None else f"{key}#{number}"
             answer = await service.done(model.learn(examples, block_key, digest_of(b"lines", text)))
             learned += answer["learned"]
@@ -208,7 +227,19 @@ async def ask(service: Service, request: Request) -> Response:
     model = model_of(service, request)
     if model.task != "classification":
         raise Problem(422, "not_a_classifier", "Only classifiers ask for labels.")
-    examples = read_examples(await json_of(service, request), service.limits, ("record", "id"))
+    if is_lines(request):
+        blocks = blocks_of(service, request, ASKING)
+        return await line_by_line(blocks, lambda examples: asked(service, model, examples))
+    examples = read_examples(await json_of(service, request), service.limits, ASKING)
+    found = await asked(service, model, examples)
+    if examples.one:
+        return Json(found[0])
+    many = {"ask": "ask", "ids": "id", "predictions": "prediction", "probabilities": "probability"}
+    return Json({name: [one[each] for one in found] for name, each in many.items()})
+
+
+async def asked(service: Service, model: Model, examples: Examples) -> list[dict[str, Any]]:
+    """For each record whether the model asks about it. Those it asks about are stored."""
     ids = stored_ids(examples)
 
     def judge() -> tuple[list[Any], list[float]]:
@@ -232,18 +263,22 @@ async def ask(service: Service, request: Request) -> Response:
                 [chances[i] for i in chosen],
             )
         )
-    asked = [i in {*chosen} for i in range(len(ids))]
-    if examples.one:
-        return Json({"ask": asked[0], "id": ids[0], "prediction": predictions[0], "probability": chances[0]})
-    return Json({"ask": asked, "ids": ids, "predictions": predictions, "probabilities": chances})
+    stored = {*chosen}
+    return [
+        {"ask": i in stored, "id": id, "prediction": prediction, "probability": p}
+        for i, (id, prediction, p) in enumerate(zip(ids, predictions, chances, strict=True))
+    ]
 
 
 async def answer(service: Service, request: Request) -> Response:
     """Learn the label of a record that waits."""
-    model, key, body = model_of(service, request), key_of(request), await body_of(service, request)
+    model = model_of(service, request)
+    if is_lines(request):
+        return await learn_lines(service, request, model, ANSWERING)
+    key, body = key_of(request), await body_of(service, request)
     found = parsed(service, body)
     person = found.pop("person", None) if isinstance(found, dict) else None
-    examples = read_examples(found, service.limits, ("id", "label"), by_id=True)
+    examples = read_examples(found, service.limits, ANSWERING, by_id=True)
     for id in examples.ids:
         if id is not None:
             service.leases.check(model, id, person if isinstance(person, str) else None)
@@ -261,14 +296,22 @@ async def undo(service: Service, request: Request) -> Response:
 
 
 async def skip(service: Service, request: Request) -> Response:
-    """Let a record go that waits for its label."""
-    model = model_of(service, request)
-    id = id_in(await json_of(service, request), service)
+    """Show a person another example; this one waits on for its label, and for others."""
+    model, body = model_of(service, request), await json_of(service, request)
+    person = person_in(body, service)
+    id = id_in({name: value for name, value in body.items() if name != "person"}, service)
     if model.waiting.find(id) is None:
         raise Problem(404, "unknown_id", f"No record waits under the id {ascii(id)[:60]}.")
-    await service.done(service.models.store.submit(lambda connection: model.waiting.remove(connection, [id])))
-    service.leases.end(model, id)
+    service.leases.skip(model, id, person)
     return Json({"skipped": id})
+
+
+def person_in(body: Any, service: Service) -> str:
+    """Who is labelling."""
+    person = body.get("person") if isinstance(body, dict) else None
+    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name:
+        raise Problem(422, "no_person", "The field 'person' is missing: any name that tells people apart.")
+    return person
 
 
 def id_in(body: Any, service: Service) -> str:
@@ -282,9 +325,9 @@ def id_in(body: Any, service: Service) -> str:
 async def question(service: Service, request: Request) -> Response:
     """The next example for a person to label. Nobody else gets the same one."""
     model, body = model_of(service, request), await json_of(service, request)
-    person = body.get("person") if isinstance(body, dict) else None
-    if not isinstance(person, str) or not 0 < len(person) <= service.limits.name or body.keys() - {"person", "id"}:
-        raise Problem(422, "no_person", 'Expected {"person": "..."}: any name that tells people apart.')
+    person = person_in(body, service)
+    if body.keys() - {"person", "id"}:
+        raise Problem(422, "unknown_field", 'Expected {"person": "..."}, and an "id" if one is to come first.')
     wanted = body.get("id")
     if wanted is not None:
         check_id(wanted, service.limits)

@@ -17,7 +17,7 @@ from aggro.serve.problems import Problem, short
 from aggro.serve.shapes import Examples, read_examples
 from aggro.serve.strict_json import finite
 from aggro.serve.web.examples import predicted
-from aggro.serve.web.requests import Json, body_of, content_type, parsed
+from aggro.serve.web.requests import Json, body_of, content_type, parsed, read
 from aggro.serve.web.service import Service
 
 FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
@@ -39,11 +39,13 @@ async def invocations(service: Service, request: Request) -> Response:
     """Predictions for a table."""
     model = service.models.find(request.path_params.get("name", DEFAULT))
     body = await body_of(service, request)
-    if content_type(request) == "text/csv":
-        records = from_csv(body)
-    else:
-        records = from_json(parsed(service, body))
-    examples: Examples = read_examples({"records": records}, service.limits, ("record",))
+
+    def understood() -> Examples:
+        csv = content_type(request) == "text/csv"
+        records = from_csv(body) if csv else from_json(parsed(service, body))
+        return read_examples({"records": records}, service.limits, ("record",))
+
+    examples = await read(service, body, understood)
     return Json({"predictions": await predicted(service, model, examples)})
 
 

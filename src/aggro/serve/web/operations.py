@@ -32,6 +32,7 @@ RECORD = {
 }
 LABEL = {"type": ["string", "number", "boolean"], "description": "A class, or the number to predict."}
 ID = {"type": "string", "minLength": 1, "maxLength": 200}
+PERSON = {"type": "string", "minLength": 1, "maxLength": 200}
 VISIT = {"plan": "basic", "age": 31, "note": "wants a refund"}
 OTHER = {"plan": "pro", "age": 52, "note": "happy with the service"}
 
@@ -124,15 +125,15 @@ OPERATIONS = (
     Operation("POST", f"{MODEL}/learn", "learn", examples.learn, "Learn examples, or a label by the id of its record",
               LEARN, {"record": VISIT, "label": "leaves"}, lines=True, key=True),
     Operation("POST", f"{MODEL}/ask", "learn", examples.ask, "Say whether a label is worth asking for",
-              ASK, {"record": OTHER, "id": "visit-7"}),
+              ASK, {"record": OTHER, "id": "visit-7"}, lines=True),
     Operation("POST", f"{MODEL}/answer", "learn", examples.answer, "Learn the label of a record that waits",
-              ANSWER, {"id": "visit-7", "label": "stays"}, key=True),
+              ANSWER, {"id": "visit-7", "label": "stays"}, lines=True, key=True),
     Operation("POST", f"{MODEL}/undo", "learn", examples.undo, "Take a label back, exactly",
               shape(("id",), id=ID), {"id": "visit-7"}, key=True),
-    Operation("POST", f"{MODEL}/skip", "learn", examples.skip, "Let a record go that waits for its label",
-              shape(("id",), id=ID), {"id": "visit-7"}),
+    Operation("POST", f"{MODEL}/skip", "learn", examples.skip, "Show a person another example; this one waits on",
+              shape(("id", "person"), id=ID, person=PERSON), {"id": "visit-7", "person": "Ada"}),
     Operation("POST", f"{MODEL}/question", "learn", examples.question, "The next example for a person to label",
-              shape(("person",), person={"type": "string", "minLength": 1}, id=ID), {"person": "Ada"}),
+              shape(("person",), person=PERSON, id=ID), {"person": "Ada"}),
     Operation("POST", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
               shape(("record",), record=RECORD, label=LABEL), {"record": VISIT}),
     Operation("GET", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,6 +16,10 @@ from aggro.serve.strict_json import dump, parse
 from aggro.serve.web.service import Service
 
 JSON = b"application/json"  # what nearly all requests have
+DRAINED = 64 * 2**20  # bytes of a body too long that are read and thrown away
+DRAIN_TIME = 10.0  # seconds for that
+LONG = 2**17  # bytes of a body that is read off the event loop
+Found = TypeVar("Found")
 LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines")
 
 
@@ -108,11 +113,11 @@ class Begun:
 
 async def body_of(service: Service, request: Request, most: int | None = None) -> bytes:
     """The whole body, at most so many bytes."""
-    most = most or service.limits.body
+    most = service.limits.body if most is None else most
     refuse_compressed(request)
     length = request.scope["sent"].get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > most):
-        raise Problem(413, "too_large", f"The body is longer than the {most:,} bytes that are allowed.")
+        await refuse_large(service, request, f"The body is longer than the {most:,} bytes that are allowed.")
     body, more = await next_part(service, request)
     if more:
         found, size = [body], len(body)
@@ -122,13 +127,34 @@ async def body_of(service: Service, request: Request, most: int | None = None) -
             size += len(body)
         body = b"".join(found)
     if len(body) > most:
-        raise Problem(413, "too_large", f"The body is longer than the {most:,} bytes that are allowed.")
+        await refuse_large(service, request, f"The body is longer than the {most:,} bytes that are allowed.", more)
     return body
+
+
+async def refuse_large(service: Service, request: Request, text: str, more: bool = True) -> None:
+    """Refuse a body that is too long.
+
+    Some more of it is read first and thrown away: a client that is still sending would not see the answer, but a
+    connection that is reset. One that asks before it sends (``Expect: 100-continue``) need not send anything.
+    """
+    left = DRAINED if more and b"expect" not in request.scope["sent"] else 0
+    with suppress(Problem, TimeoutError):
+        async with asyncio.timeout(DRAIN_TIME):
+            while more and left > 0:
+                part, more = await next_part(service, request)
+                left -= len(part)
+    raise Problem(413, "too_large", text)
+
+
+async def read(service: Service, body: bytes, do: Callable[[], Found]) -> Found:
+    """Make something of a body; of a long one off the event loop, so that other requests need not wait."""
+    return do() if len(body) < LONG else await service.in_thread(do)
 
 
 async def json_of(service: Service, request: Request) -> Any:
     """The body as JSON."""
-    return parsed(service, await body_of(service, request))
+    body = await body_of(service, request)
+    return await read(service, body, lambda: parsed(service, body))
 
 
 def parsed(service: Service, body: bytes) -> Any:
@@ -154,7 +180,7 @@ async def lines_of(service: Service, request: Request) -> AsyncIterator[tuple[in
             if line.strip():
                 yield number, line
         if len(rest) > service.limits.body:
-            raise Problem(413, "too_large", f"A line has more than {service.limits.body:,} bytes.")
+            await refuse_large(service, request, f"A line has more than {service.limits.body:,} bytes.")
     if rest.strip():
         yield number + 1, rest
 

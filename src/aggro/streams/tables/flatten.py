@@ -111,11 +111,14 @@ def _cells(column: Any) -> list[Any] | None:
         import pyarrow as pa
 
         return column.to_pylist() if pa.types.is_nested(column.type) else None
-    if isinstance(column, np.ndarray):
-        return column.tolist() if column.dtype == object and any(map(is_nested, column)) else None
-    if isinstance(column, list) and not NESTED.isdisjoint({*map(type, column)}):
-        return column
-    return column if isinstance(column, list) and any(map(is_nested, column)) else None
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        column = column.tolist()
+    if not isinstance(column, list):
+        return None
+    kinds = {*map(type, column)}
+    if PLAIN.issuperset(kinds):  # nearly all columns; asking each cell whether it is a mapping takes far longer
+        return None
+    return column if not NESTED.isdisjoint(kinds) or any(map(is_nested, column)) else None
 
 
 def _flatten(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:

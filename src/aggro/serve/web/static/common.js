@@ -11,7 +11,10 @@ const aggro = {
     if (key) headers["Idempotency-Key"] = key;
     const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     const found = await answer.json();
-    if (answer.status === 401) aggro.askForToken();
+    if (answer.status === 401) {
+      aggro.refused = true;
+      aggro.askForToken();
+    }
     if (!answer.ok) {
       const error = new Error(found.error ? found.error.message : `Status ${answer.status}`);
       error.code = found.error ? found.error.code : "";
@@ -28,6 +31,11 @@ const aggro = {
     return aggro.call("POST", path, body, key);
   },
 
+  bearer() {
+    // What curl needs beside the path, where tokens are needed.
+    return aggro.token || aggro.refused ? " \\\n  -H 'Authorization: Bearer TOKEN'" : "";
+  },
+
   path(name) {
     return `/v1/models/${encodeURIComponent(name)}`;
   },
@@ -38,12 +46,14 @@ const aggro = {
     panel.hidden = false;
     const field = document.getElementById("token-field");
     field.focus();
-    document.getElementById("token-save").onclick = () => {
+    const save = () => {
       aggro.token = field.value.trim();
       sessionStorage.setItem("aggro-token", aggro.token);
       panel.hidden = true;
       location.reload();
     };
+    document.getElementById("token-save").onclick = save;
+    field.onkeydown = (event) => { if (event.key === "Enter") save(); };
   },
 
   make(tag, attributes, ...inside) {
@@ -73,13 +83,26 @@ const aggro = {
     return value === null || value === undefined ? "–" : Number(value).toLocaleString("en", { maximumFractionDigits: 4 });
   },
 
+  size(value) {
+    return String(Number(value.toPrecision(2)));
+  },
+
   share(value) {
     return value === null || value === undefined ? "–" : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)}%`;
   },
 
-  reasons(reasons) {
+  words(feature, columns) {
+    // "plan=basic" and "note:refund" as a person would say them, where the column is known.
+    for (const name of [...columns].sort((a, b) => b.length - a.length)) {
+      if (feature.startsWith(`${name}=`)) return `${name} is ${feature.slice(name.length + 1)}`;
+      if (feature.startsWith(`${name}:`)) return `“${feature.slice(name.length + 1)}” in ${name}`;
+    }
+    return feature;
+  },
+
+  reasons(reasons, columns) {
     if (!reasons || !reasons.length) return "–";
-    return reasons.slice(0, 5).map((one) => `${one.feature} ${one.part >= 0 ? "+" : "−"}${Math.abs(one.part).toFixed(2)}`).join(", ");
+    return reasons.slice(0, 5).map((one) => `${aggro.words(one.feature, columns)} ${one.part >= 0 ? "+" : "−"}${aggro.size(Math.abs(one.part))}`).join(", ");
   },
 
   cell(value) {

@@ -40,32 +40,41 @@ function highlighted(column, value, reasons) {
   // Each word that speaks for the guess, or against it, is marked where it stands.
   const text = aggro.cell(value);
   const parts = new Map((reasons || []).map((one) => [one.feature, one.part]));
-  const mark = (words, part) => aggro.make("mark", { class: part < 0 ? "against" : null, title: `${part >= 0 ? "for" : "against"} the guess: ${part.toFixed(2)}` }, words);
+  const mark = (words, part) => aggro.make("mark", { class: part < 0 ? "against" : null, title: `${part >= 0 ? "for" : "against"} the guess: ${aggro.size(part)}` }, words);
   const whole = parts.get(`${column}=${text}`) ?? parts.get(column);
   if (whole !== undefined) return [mark(text, whole)];
   return text.split(/([\p{L}\p{N}]+)/u).filter(Boolean).map((word) => {
-    const part = parts.get(`${column}:${word.toLowerCase()}`);
+    const part = parts.get(column ? `${column}:${word.toLowerCase()}` : word.toLowerCase()); // a text alone has no column
     return part === undefined ? word : mark(word, part);
   });
 }
 
-function show(question) {
+function columns(record) {
+  // The parts of a record by their names, as reasons name them.
+  if (typeof record === "string") return [["", record]];
+  return Array.isArray(record) ? record.map((value, i) => [`x${i}`, value]) : aggro.flat(record);
+}
+
+function show(question, waiting) {
   current = question;
   place("question").dataset.id = question ? question.id : "";
   if (!question) {
-    aggro.replace(place("record"), aggro.make("p", {}, "No example is waiting. Send some with ", aggro.make("code", {}, `POST ${aggro.path(model())}/ask`), "."));
+    const command = `curl ${location.origin}${aggro.path(model())}/ask${aggro.bearer()} \\\n  -d '{"record": {"plan": "team", "age": 40}}'`;
+    aggro.replace(place("record"), aggro.make("p", {}, waiting ? "You have skipped the examples that wait, or others are labelling them." : "No example is waiting.",
+      " Send records without their labels; the model asks about those that it is not sure of:"),
+      aggro.make("pre", { tabindex: "0", "aria-label": "A command that sends a record" }, aggro.make("code", {}, command)));
     place("guess").textContent = "";
     buttons();
     return;
   }
   const reasons = question.reasons ? question.reasons.reasons : [];
-  const record = typeof question.record === "object" && !Array.isArray(question.record) ? question.record : { "": Array.isArray(question.record) ? question.record.join(", ") : question.record };
+  const record = columns(question.record);
   aggro.replace(place("record"), aggro.make("dl", { class: "record" },
-    aggro.flat(record).map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
+    record.map(([name, value]) => [aggro.make("dt", {}, name || "record"), aggro.make("dd", {}, highlighted(name, value, reasons))]).flat()));
   const sure = question.probabilities && question.guess !== null ? question.probabilities[String(question.guess)] : undefined;
-  place("guess").textContent = question.guess === null ? "The model has no guess yet." :
-    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons)}`;
   for (const name of question.classes || []) if (!classes.includes(name)) classes.push(name);
+  place("guess").textContent = question.guess === null ? `The model has no guess yet.${classes.length ? "" : " Type the right class under “New class”; it gets a key."}` :
+    `Guess: ${question.guess}${sure === undefined ? "" : ` (${aggro.share(sure)})`}. Reasons: ${aggro.reasons(reasons, record.map(([name]) => name))}`;
   buttons();
 }
 
@@ -98,7 +107,7 @@ function progress(found) {
 
 async function next(message, id) {
   const found = await aggro.post(`${aggro.path(model())}/question`, { person: person(), id });
-  show(found.question);
+  show(found.question, found.progress.waiting);
   progress(found.progress);
   if (message !== undefined) place("message").textContent = message;
   if (found.question && document.activeElement === document.body) place("question").focus();
@@ -129,14 +138,20 @@ const answer = (label) => once(async () => {
 
 const skip = () => once(async () => {
   if (!current) return;
-  await aggro.post(`${aggro.path(model())}/skip`, { id: current.id });
-  await next("Skipped.");
+  await aggro.post(`${aggro.path(model())}/skip`, { id: current.id, person: person() });
+  await next("Skipped: you will see others.");
 });
 
 const undo = () => once(async () => {
   if (!given.length) return;
   const id = given[given.length - 1];
-  const found = await aggro.post(`${aggro.path(model())}/undo`, { id });
+  const found = await aggro.post(`${aggro.path(model())}/undo`, { id }).catch((error) => {
+    if (!error.code || error.code === "not_stored") throw error; // it may be tried again
+    given.pop();
+    remember();
+    buttons();
+    throw error;
+  });
   given.pop();
   remember();
   await next(`Taken back: ${found.label}.`, id);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 
@@ -45,9 +46,9 @@ def bits(path):
     return again.read_bytes(), position["follow"]["counts"]
 
 
-def plain(rows):
+def plain(rows, learner=None):
     """What a loop of one line learns."""
-    learner = aggro.RecordLearner(aggro.PAClassifier(random_state=0))
+    learner = aggro.RecordLearner(aggro.PAClassifier(random_state=0)) if learner is None else copy.deepcopy(learner)
     for row in rows:
         if not isinstance(row, bytes):
             learner.learn_one({name: value for name, value in row.items() if name != "label"}, row["label"])

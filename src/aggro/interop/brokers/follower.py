@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
-from aggro.interop.brokers.learning import REFUSALS, Row, learn
+from aggro.interop.brokers.learning import REFUSALS, Row, learn, learned_together
 from aggro.interop.brokers.records import Decode, Malformed, id_in, label_in, one_line, record_of, text_of
 from aggro.interop.brokers.source import Message, Source, Unreachable
+from aggro.interop.brokers.tables import table_of
 from aggro.learners.records.given import of_fractions
 from aggro.learners.registry import find
 from aggro.learners.shared.inside import model_of, task_of
@@ -30,6 +31,8 @@ MOST_TO_WRITE = 10_000  # entries, at which the model is saved early
 MOST_EARLY = 10_000  # labels that came before their records
 WAIT = 0.2  # seconds for a message
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds, before a broker is called again
+FEWEST = 16  # messages, to make a table of
+LONGEST_WAIT = 8  # batches, before the next is tried as a table where the last could not be one
 SAVING_SHARE = 10  # a save takes at most about a tenth of the time
 
 
@@ -79,6 +82,7 @@ class Follower:
         self._owed = self._dirty = bool(self._to_write)  # of the file: what may not have been written
         self.lag_seen: int | None = None  # when it was last asked for
         self._ending = False
+        self._wait, self._tables_wait = 1, 0  # batches
         self._numbers = task_of(learner) == "regression"
         self._saved, self._save_took = time.monotonic(), 0.0
 
@@ -135,6 +139,8 @@ class Follower:
 
     def _take(self, messages: list[Message]) -> None:
         """Learn the records of a batch, or keep them for their labels."""
+        if self._learned_as_table(messages):
+            return
         rows: list[Labelled] = []
         for message in messages:
             self.counts.records += 1
@@ -158,6 +164,25 @@ class Follower:
             if label is not None:
                 self._learn([(message, Row(record, label))])
         self._learn(rows)
+
+    def _learned_as_table(self, messages: list[Message]) -> bool:
+        """Learn a batch at once, if that has the bits of one by one; False if nothing of it was learned."""
+        options = self.options
+        if self.labels is not None or options.predictions is not None or options.decode is not None:
+            return False
+        if len(messages) < FEWEST or self._tables_wait > 0:
+            self._tables_wait -= len(messages) >= FEWEST
+            return False
+        found = table_of([message.body for message in messages], self.learner, options.label)
+        if found is None or not learned_together(self.learner, found.table, found.labels):
+            self._wait = min(2 * self._wait, LONGEST_WAIT)
+            self._tables_wait = self._wait
+            return False
+        self._wait = 1
+        self.counts.records += len(messages)
+        self.counts.learned += len(found.labels)
+        self.counts.unlabelled += found.unlabelled
+        return True
 
     def _learn(self, rows: list[Labelled]) -> None:
         if rows:

@@ -110,12 +110,13 @@ class KafkaTopic:
             if time.monotonic() - self._looked > LOOKS_EVERY and (new := {*self._partitions()} - self._next.keys()):
                 self._next |= dict.fromkeys(new, 0)
                 self._assign()
+            parts = {partition: f"{self.name}/{partition}" for partition in self._next}
             for message in self._consumer.consume(most, wait):
                 if message.error() is not None:
                     raise said(message.error())
                 partition, offset = message.partition(), message.offset()
                 self._next[partition] = offset + 1
-                found.append(Message(f"{self.name}/{partition}", offset, message.value() or b""))
+                found.append(Message(parts[partition], offset, message.value() or b""))
         return found
 
     def acknowledge(self, at: At) -> list[str]:

@@ -4,6 +4,7 @@
     python benchmarks/follow.py rate kafka        # on librdkafka's mock cluster, 5 MB a partition
     python benchmarks/follow.py memory            # of the process, over two million records from Redis
     python benchmarks/follow.py kills redis 200   # the same bits as a follower that nobody killed
+    python benchmarks/follow.py merging           # error of consumers that merge, beside one, on drifting streams
 
 Redis is a server that the benchmark starts on a free port, and needs ``redis-server``.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import resource
 import sys
@@ -163,9 +165,58 @@ def kills(which: str, n: int) -> None:
         broker.stop()
 
 
+def turning(n: int, turns: float, seed: int = 0) -> list[dict[str, Any]]:
+    """Records of ten numbers. The line between the classes turns round so often; one label in twenty is wrong."""
+    rng, found = random.Random(seed), []
+    for k in range(n):
+        angle = 2 * math.pi * turns * k / n
+        x = [round(rng.gauss(0, 1), 3) for _ in range(10)]  # short, since the mock cluster keeps 5 MB a partition
+        right = x[0] * math.cos(angle) + x[1] * math.sin(angle) > 0
+        label = "yes" if right != (rng.random() < 0.05) else "no"
+        found.append({**{f"x{j}": value for j, value in enumerate(x)}, "label": label})
+    return found
+
+
+def merging(n: int) -> None:
+    """Print the error of predictions before their records were learned, by one consumer and by four partitions.
+
+    How many consumers share the partitions makes no difference (``tests/interop/test_follow_team.py``), so here it is
+    one: partitions learn side by side, round by round.
+    """
+    print("the line turns   one consumer   " + "".join(f"   4 x {each:5,}" for each in ROUNDS))
+    for turns in (0.0, 1.0, 4.0):
+        rows, errors = turning(n, turns), []
+        for each in (None, *ROUNDS):
+            cluster, path = KafkaCluster(), Path(tempfile.mkdtemp()) / "m.aggro"
+            cluster.add("visits", rows[:1000])
+            follow(cluster.url("visits"), path, idle=0.5)
+            for k in range(4):
+                for start in range(1000 + k, n, 4):
+                    cluster.producer.poll(0)
+                    coded = json.dumps(rows[start]).encode()
+                    cluster.producer.produce("visits", coded, partition=0 if each is None else k)
+                    if each is None and k == 0:
+                        for more in rows[start + 1 : start + 4]:
+                            cluster.producer.produce("visits", json.dumps(more).encode(), partition=0)
+                if each is None:
+                    break
+            cluster.producer.flush(60)
+            counts = follow(cluster.url("visits"), path, idle=1.0, predictions="out", merge_every=each, every=5.0)
+            assert counts.learned == n, counts
+            written = cluster.entries("out", wait=30.0)
+            assert len(written) == n - 1000, len(written)
+            errors.append(sum(one["prediction"] != one["label"] for one in written) / len(written))
+        print(
+            f"{turns:9g} times   {errors[0]:12.3f}   " + "".join(f"   {error:9.3f}" for error in errors[1:]), flush=True
+        )
+
+
+ROUNDS = (25, 100, 400, 1600)  # records of a partition in a round
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["rate", "memory", "kills"])
+    parser.add_argument("what", choices=["rate", "memory", "kills", "merging"])
     parser.add_argument("which", nargs="?", default="redis", choices=["redis", "kafka"])
     parser.add_argument("count", nargs="?", type=int)
     parser.add_argument("--batch", type=int, default=BATCH)
@@ -175,5 +226,7 @@ if __name__ == "__main__":
         rate(given.which, given.count or (200_000 if given.which == "redis" else 80_000), given.rounds, given.batch)
     elif given.what == "memory":
         memory(given.count or 2_000_000)
+    elif given.what == "merging":
+        merging(given.count or 20_000)
     else:
         kills(given.which, given.count or 200)

@@ -72,7 +72,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "and so are River's and skl2onnx's, with the library's defaults and the papers'",
     ),
     "interop.brokers": (
-        {"learners.records", "models", *CELLS, *LEARNERS},
+        {"learners.records", "mixing", "models", *CELLS, *LEARNERS},
         "records of a broker are learned as users learn them, and the place is saved with the model",
     ),
     "interop.mlflow": ({"", "models", *LEARNERS}, "MLflow is given what users have: learners and their files"),

@@ -13,7 +13,7 @@ from interop.test_follower import bits, plain
 from serve.records import customers
 
 import aggro
-from aggro.interop.brokers import follower, tables
+from aggro.interop.brokers import intake, tables
 from aggro.interop.brokers.records import record_of
 
 pytest.importorskip("pyarrow")
@@ -105,7 +105,7 @@ def test_a_model_has_the_bits_of_one_by_one(kind, tmp_path, monkeypatch):
         rows.append({**record, "label": target})
     made = []
     table_of = tables.table_of
-    monkeypatch.setattr(follower, "table_of", lambda *given: made.append(table_of(*given)) or made[-1])
+    monkeypatch.setattr(intake, "table_of", lambda *given: made.append(table_of(*given)) or made[-1])
     learner = aggro.RecordLearner(
         aggro.PARegressor(random_state=0) if kind == "targets" else aggro.PAClassifier(random_state=0),
         category="zip",

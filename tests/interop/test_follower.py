@@ -11,7 +11,7 @@ from interop.in_memory import Broker, Killed, followed
 from serve.records import customers
 
 import aggro
-from aggro.interop.brokers import Counts, SourceError, follow, follower, open_source
+from aggro.interop.brokers import Counts, SourceError, follow, follower, open_source, source
 from aggro.interop.brokers.follow import model_in
 
 BAD = [
@@ -26,7 +26,7 @@ BAD = [
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr(follower, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(source, "FIRST_PAUSE", 0.0)
 
 
 def visits(n, seed=0):

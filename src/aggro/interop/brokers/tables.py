@@ -109,7 +109,7 @@ def parsed(data: bytes, types: dict[str, Any]) -> Any:
 
 
 def is_plain(column: Any) -> bool:
-    """Whether numbers are those that JSON has: Arrow reads NaN and Infinity too, and -0 as -0.0, which is 0 in Python."""
+    """Whether numbers are as Python reads them: Arrow takes NaN and Infinity too, and reads -0, which is 0, as -0.0."""
     if not column.type.equals(arrow()[0].float64()):  # type: ignore[index]
         return True
     values = column.drop_null().to_numpy()

@@ -132,7 +132,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "commands use all, and nothing uses them",
     ),
     "serve": (
-        {"", "learners.active", "learners.records", "models", *LEARNERS},
+        {"", "interop.brokers", "learners.active", "learners.records", "models", *LEARNERS},
         "a service uses what users use: learners and their files; no command, and nothing of the engine",
     ),
     "client": (set(), "a client speaks HTTP, and needs nothing but Python"),

@@ -19,6 +19,7 @@ from aggro.cli.outputs import Reads
 
 if TYPE_CHECKING:
     from aggro.serve import Models
+    from aggro.serve.following import Following
 
 FOLDER = Path("aggro-serve")
 HOST, PORT = "127.0.0.1", 8765
@@ -62,6 +63,14 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Accept requests to this host name too; repeatable.")
     ] = None,
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Let the model learn from this broker too: redis://host/stream or kafka://host/topic.",
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(metavar="FIELD", help="Find the label of a followed record here.")] = "label",
     rate: Annotated[
         float | None, typer.Option(min=1.0, metavar="N", help="Limit each client to N requests a second.")
     ] = None,
@@ -83,12 +92,15 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     needs_token = tokens or host not in LOOPBACK
     models = opened(directory, model, name, learner, set_ or [], rate)
+    service = None
     try:
         beyond = names_of_this_machine() if host not in LOOPBACK else ()
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
         if needs_token and not service.tokens.listed():
             where = "" if directory == FOLDER else f" --dir {directory}"
             raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
+        if follow is not None:
+            service.following.append(following(models, name, follow, label))
         sock = bound(host, port)
 
         def say() -> None:
@@ -99,8 +111,27 @@ def serve(
 
         run(service, sock, say)
     finally:
+        for one in service.following if service is not None else ():
+            one.close()
         models.close()
     print("Stopped. Everything is kept.", file=sys.stderr)
+
+
+def following(models: Models, name: str | None, source: str, label: str) -> Following:
+    """A model of the service that learns from a broker."""
+    from aggro.interop.brokers import SourceError, Unreachable
+    from aggro.interop.brokers.source import without_password
+    from aggro.serve.following import Following
+    from aggro.serve.models import DEFAULT
+
+    try:
+        found = Following(models.find(name or DEFAULT), source, label)
+        found.start()
+    except SourceError as error:
+        raise Mistake(str(error)) from error
+    except Unreachable as error:
+        raise Mistake(f"{without_password(source)} cannot be reached: {error}. Is the broker running?") from error
+    return found
 
 
 def opened(

@@ -156,6 +156,7 @@ EXCEPTIONS = {
     ("learners.register", "estimators"): SHELL,
     ("export.model", ""): "a file names the version that wrote it",
     ("models.saving", ""): "a file names the version that wrote it",
+    ("streams", "interop.brokers.follow"): FOR_TYPES,
     ("streams.formats", "streams.reader"): FOR_TYPES,
     ("streams.line_formats", "streams.reader"): FOR_TYPES,
 }
@@ -166,6 +167,7 @@ BY_NAME = {
     "published": "and so are those with the papers' defaults",
     "learners.registry": "families are imported when they are asked for",
     "mixing.mixture": "a family's part is imported when its models are combined",
+    "streams": "follow learns, and so stands above: it is imported when it is asked for",
     "streams.formats": "formats are imported when they are asked for",
     "models.loading": "scikit-learn is imported for its estimators alone",
     "models.active_header": "scikit-learn is imported for its estimators alone",

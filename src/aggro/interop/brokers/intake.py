@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -64,9 +65,9 @@ class Intake:
 
     def passed(self, messages: Sequence[Message]) -> None:
         """The place is after these messages."""
-        for message in messages:
-            self.at[message.part] = message.place
-            self.read[message.part] = self.read.get(message.part, 0) + 1
+        self.at.update([(message.part, message.place) for message in messages])
+        for part, n in Counter([message.part for message in messages]).items():
+            self.read[part] = self.read.get(part, 0) + n
 
     def take(self, messages: list[Message]) -> None:
         """Learn messages that have their labels in them."""

@@ -79,7 +79,7 @@ async def openapi(service: Service, request: Request) -> Response:
 
 
 class Routes:
-    """Routes by path and method. A path has at most one name in it, in its third part: ``/v1/models/{name}/learn``."""
+    """Routes by path and method. A path has at most one name in it: ``/v1/models/{name}/learn``, and Label Studio's."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, ...], dict[str, Route]] = {}
@@ -107,8 +107,9 @@ class Routes:
 def parts_of(path: str) -> tuple[tuple[str, ...], str]:
     """What tells a path from others, and the name in it."""
     parts = path.split("/", 4)
-    if len(parts) > 3 and parts[2] == "models" and parts[3]:
-        name, parts[3] = parts[3], "{name}"
+    place = 2 if parts[1:2] == ["label-studio"] else 3
+    if len(parts) > 3 and (place == 2 or parts[2] == "models") and parts[place]:
+        name, parts[place] = parts[place], "{name}"
         return tuple(parts), name
     return tuple(parts), ""
 

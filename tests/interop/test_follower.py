@@ -236,6 +236,14 @@ def test_a_file_is_not_written_that_is_no_model_for_records(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_it_is_found_among_streams():
+    from aggro import streams
+
+    assert streams.follow is follow
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = streams.nothing
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [

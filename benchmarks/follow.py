@@ -4,6 +4,7 @@
     python benchmarks/follow.py rate kafka        # on librdkafka's mock cluster, 5 MB a partition
     python benchmarks/follow.py memory            # of the process, over two million records from Redis
     python benchmarks/follow.py kills redis 200   # the same bits as a follower that nobody killed
+    python benchmarks/follow.py merging           # error of consumers that merge, beside one, on drifting streams
 
 Redis is a server that the benchmark starts on a free port, and needs ``redis-server``.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import resource
 import sys
@@ -88,12 +90,12 @@ class Timed:
     """When the last message was learned, so that waiting for the end does not count."""
 
     def __init__(self) -> None:
-        self.records, self.at = 0, 0.0
+        self.records, self.at, self.work = 0, 0.0, 0.0
 
     def __call__(self, follower: Any) -> None:
         """Note the time if something came."""
         if follower.counts.records > self.records:
-            self.records, self.at = follower.counts.records, time.perf_counter()
+            self.records, self.at, self.work = follower.counts.records, time.perf_counter(), time.thread_time()
 
 
 def rate(which: str, n: int, rounds: int, batch: int) -> None:
@@ -106,18 +108,21 @@ def rate(which: str, n: int, rounds: int, batch: int) -> None:
         where = () if which == "redis" else (k % 4,)
         broker.add("visits", rows[start : start + 5000], *where)
     follow(broker.url("visits"), folder / "warm.aggro", idle=1.0, group="warm")  # compiles
-    ratios = []
+    ratios, works = [], []
     for k in range(rounds):
-        start = time.perf_counter()
+        start, work = time.perf_counter(), time.thread_time()
         read = bare(broker, batch)
-        alone = read / (time.perf_counter() - start)
-        timed, start = Timed(), time.perf_counter()
+        alone, alone_work = read / (time.perf_counter() - start), time.thread_time() - work
+        timed, start, work = Timed(), time.perf_counter(), time.thread_time()
         counts = follow(broker.url("visits"), folder / f"{k}.aggro", idle=0.5, group=f"g{k}", batch=batch, report=timed)
         ours = counts.records / (timed.at - start)
         assert read == counts.learned == n, (read, counts)
         ratios.append(ours / alone)
-        print(f"bare {alone:9,.0f} records/s   follow {ours:9,.0f} records/s   {ratios[-1]:.2f}", flush=True)
-    print(f"follow / bare, batches of {batch:,}: {sorted(ratios)[len(ratios) // 2]:.2f} (median of {rounds})")
+        works.append(alone_work / (timed.work - work))  # of this thread alone, whatever else the machine does
+        line = f"bare {alone:9,.0f} records/s   follow {ours:9,.0f} records/s   {ratios[-1]:.2f}"
+        print(f"{line}   by processor time {works[-1]:.2f}", flush=True)
+    middle, of_work = sorted(ratios)[len(ratios) // 2], sorted(works)[len(works) // 2]
+    print(f"follow / bare, batches of {batch:,}: {middle:.2f}, by processor time {of_work:.2f} (medians of {rounds})")
     if which == "redis":
         broker.stop()
 
@@ -163,17 +168,68 @@ def kills(which: str, n: int) -> None:
         broker.stop()
 
 
+def turning(n: int, turns: float, seed: int = 0) -> list[dict[str, Any]]:
+    """Records of ten numbers. The line between the classes turns round so often; one label in twenty is wrong."""
+    rng, found = random.Random(seed), []
+    for k in range(n):
+        angle = 2 * math.pi * turns * k / n
+        x = [round(rng.gauss(0, 1), 3) for _ in range(10)]  # short, since the mock cluster keeps 5 MB a partition
+        right = x[0] * math.cos(angle) + x[1] * math.sin(angle) > 0
+        label = "yes" if right != (rng.random() < 0.05) else "no"
+        found.append({**{f"x{j}": value for j, value in enumerate(x)}, "label": label})
+    return found
+
+
+def merging(n: int) -> None:
+    """Print the error of predictions before their records were learned, by one consumer and by four partitions.
+
+    How many consumers share the partitions makes no difference (``tests/interop/test_follow_team.py``), so here it is
+    one: partitions learn side by side, round by round.
+    """
+    print("the line turns   one consumer   " + "".join(f"   4 x {each:5,}" for each in ROUNDS))
+    for turns in (0.0, 1.0, 4.0):
+        rows, errors = turning(n, turns), []
+        for each in (None, *ROUNDS):
+            cluster, path = KafkaCluster(), Path(tempfile.mkdtemp()) / "m.aggro"
+            cluster.add("visits", rows[:1000])
+            follow(cluster.url("visits"), path, idle=0.5)
+            for k in range(4):
+                for start in range(1000 + k, n, 4):
+                    cluster.producer.poll(0)
+                    coded = json.dumps(rows[start]).encode()
+                    cluster.producer.produce("visits", coded, partition=0 if each is None else k)
+                    if each is None and k == 0:
+                        for more in rows[start + 1 : start + 4]:
+                            cluster.producer.produce("visits", json.dumps(more).encode(), partition=0)
+                if each is None:
+                    break
+            cluster.producer.flush(60)
+            counts = follow(cluster.url("visits"), path, idle=1.0, predictions="out", merge_every=each, every=5.0)
+            assert counts.learned == n, counts
+            written = cluster.entries("out", wait=30.0)
+            assert len(written) == n - 1000, len(written)
+            errors.append(sum(one["prediction"] != one["label"] for one in written) / len(written))
+        print(
+            f"{turns:9g} times   {errors[0]:12.3f}   " + "".join(f"   {error:9.3f}" for error in errors[1:]), flush=True
+        )
+
+
+ROUNDS = (25, 100, 400, 1600)  # records of a partition in a round
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["rate", "memory", "kills"])
+    parser.add_argument("what", choices=["rate", "memory", "kills", "merging"])
     parser.add_argument("which", nargs="?", default="redis", choices=["redis", "kafka"])
     parser.add_argument("count", nargs="?", type=int)
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     if given.what == "rate":
-        rate(given.which, given.count or (200_000 if given.which == "redis" else 80_000), given.rounds, given.batch)
+        rate(given.which, given.count or (200_000 if given.which == "redis" else 160_000), given.rounds, given.batch)
     elif given.what == "memory":
         memory(given.count or 2_000_000)
+    elif given.what == "merging":
+        merging(given.count or 20_000)
     else:
         kills(given.which, given.count or 200)

@@ -72,7 +72,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "and so are River's and skl2onnx's, with the library's defaults and the papers'",
     ),
     "interop.brokers": (
-        {"learners.records", "models", *CELLS, *LEARNERS},
+        {"learners.records", "mixing", "models", *CELLS, *LEARNERS},
         "records of a broker are learned as users learn them, and the place is saved with the model",
     ),
     "interop.mlflow": ({"", "models", *LEARNERS}, "MLflow is given what users have: learners and their files"),
@@ -132,7 +132,7 @@ LAYERS: dict[str, tuple[set[str], str]] = {
         "commands use all, and nothing uses them",
     ),
     "serve": (
-        {"", "learners.active", "learners.records", "models", *LEARNERS},
+        {"", "interop.brokers", "learners.active", "learners.records", "models", *LEARNERS},
         "a service uses what users use: learners and their files; no command, and nothing of the engine",
     ),
     "client": (set(), "a client speaks HTTP, and needs nothing but Python"),
@@ -156,6 +156,7 @@ EXCEPTIONS = {
     ("learners.register", "estimators"): SHELL,
     ("export.model", ""): "a file names the version that wrote it",
     ("models.saving", ""): "a file names the version that wrote it",
+    ("streams", "interop.brokers.follow"): FOR_TYPES,
     ("streams.formats", "streams.reader"): FOR_TYPES,
     ("streams.line_formats", "streams.reader"): FOR_TYPES,
 }
@@ -166,6 +167,7 @@ BY_NAME = {
     "published": "and so are those with the papers' defaults",
     "learners.registry": "families are imported when they are asked for",
     "mixing.mixture": "a family's part is imported when its models are combined",
+    "streams": "follow learns, and so stands above: it is imported when it is asked for",
     "streams.formats": "formats are imported when they are asked for",
     "models.loading": "scikit-learn is imported for its estimators alone",
     "models.active_header": "scikit-learn is imported for its estimators alone",

@@ -72,10 +72,12 @@ class RedisServer:
 class KafkaCluster:
     """librdkafka's mock cluster: one broker, which speaks Kafka's protocol on a socket of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay: int = 0) -> None:
+        """``delay`` is the milliseconds that the broker takes for each answer."""
         from confluent_kafka import Producer
 
-        self.producer = Producer({"test.mock.num.brokers": 1, "log_level": 0, "bootstrap.servers": ""})
+        how = {"test.mock.num.brokers": 1, "test.mock.broker.rtt": delay, "log_level": 0, "bootstrap.servers": ""}
+        self.producer = Producer(how)
         found = self.producer.list_topics(timeout=PATIENCE).brokers
         (broker,) = found.values()
         self.address = f"{broker.host}:{broker.port}"

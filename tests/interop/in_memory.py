@@ -7,7 +7,8 @@ from typing import Any
 
 from aggro.interop.brokers import Message, Unreachable
 from aggro.interop.brokers.follow import model_in
-from aggro.interop.brokers.follower import Follower, Options
+from aggro.interop.brokers.follower import Follower
+from aggro.interop.brokers.intake import Options
 
 
 class Killed(BaseException):

@@ -97,6 +97,16 @@ def test_a_topic_that_was_made_anew_is_said(cluster, tmp_path):
     assert "was made anew" in " ".join(notes)
 
 
+def test_a_slow_broker_loses_nothing(cluster, tmp_path):
+    rows, slow = [*visits(60), *BAD, *visits(60, seed=1)], KafkaCluster(delay=150)
+    for one, name in ((cluster, "fast"), (slow, "slow")):
+        one.add("visits", rows)
+        counts = follow(one.url("visits"), tmp_path / f"{name}.aggro", idle=2.0, batch=20, predictions="out")
+        assert (counts.records, counts.learned, counts.dead_letters) == (123, 120, 3)
+    assert bits(tmp_path / "slow.aggro") == bits(tmp_path / "fast.aggro")
+    assert without_repeats(slow.entries("out")) == without_repeats(cluster.entries("out"))
+
+
 def test_no_broker(tmp_path, monkeypatch):
     from aggro.interop.brokers import kafka_topics
 

@@ -108,6 +108,25 @@ def test_a_server_that_restarts(redis_server, tmp_path):
     assert bits(path) == bits(whole)
 
 
+def test_a_slow_server_loses_nothing(redis_server, tmp_path):
+    """It answers nobody for a while, again and again."""
+    redis_server.add("visits", visits(300) + BAD)
+    paused, last = threading.Event(), []
+
+    def report(one):
+        last[:] = [one]
+        if one.counts.records < 300:
+            redis_server.client.client_pause(300)
+            paused.set()
+
+    follow(redis_server.url("visits"), tmp_path / "m.aggro", idle=0.5, batch=100, every=0.0, report=report)
+    assert paused.is_set()
+    assert (last[0].counts.records, last[0].counts.learned) == (302, 300)
+    whole = tmp_path / "whole.aggro"
+    follow(redis_server.url("visits"), whole, idle=0.3)
+    assert bits(tmp_path / "m.aggro") == bits(whole)
+
+
 def test_a_group_that_is_gone_or_elsewhere(redis_server, tmp_path):
     """Others may delete the group, move it, or read in its name: the model's own place counts."""
     rows, path, group = visits(90), tmp_path / "m.aggro", "aggro-m"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 
@@ -10,7 +11,7 @@ from interop.in_memory import Broker, Killed, followed
 from serve.records import customers
 
 import aggro
-from aggro.interop.brokers import Counts, SourceError, follow, follower, open_source
+from aggro.interop.brokers import Counts, SourceError, follow, follower, open_source, source
 from aggro.interop.brokers.follow import model_in
 
 BAD = [
@@ -25,7 +26,7 @@ BAD = [
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr(follower, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(source, "FIRST_PAUSE", 0.0)
 
 
 def visits(n, seed=0):
@@ -45,9 +46,9 @@ def bits(path):
     return again.read_bytes(), position["follow"]["counts"]
 
 
-def plain(rows):
+def plain(rows, learner=None):
     """What a loop of one line learns."""
-    learner = aggro.RecordLearner(aggro.PAClassifier(random_state=0))
+    learner = aggro.RecordLearner(aggro.PAClassifier(random_state=0)) if learner is None else copy.deepcopy(learner)
     for row in rows:
         if not isinstance(row, bytes):
             learner.learn_one({name: value for name, value in row.items() if name != "label"}, row["label"])
@@ -233,6 +234,14 @@ def test_a_file_is_not_written_that_is_no_model_for_records(tmp_path):
     with pytest.raises(aggro.models.ModelFileError):
         follow("redis://127.0.0.1:1/visits", path)
     assert path.read_bytes() == before
+
+
+def test_it_is_found_among_streams():
+    from aggro import streams
+
+    assert streams.follow is follow
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = streams.nothing
 
 
 @pytest.mark.parametrize(

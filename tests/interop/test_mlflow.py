@@ -129,3 +129,66 @@ def test_a_process_that_never_imported_aggro_loads_it(learner, frame, tmp_path, 
     ran = subprocess.run(line, capture_output=True, text=True, cwd=Path(tmp_path))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == [*learner.predict(frame)]
+
+
+@pytest.fixture
+def automatic(store):
+    from aggro.interop import mlflow as flavour
+
+    flavour.autolog()
+    yield flavour
+    flavour.autolog(disable=True)
+
+
+def last_run():
+    (run,) = mlflow.search_runs(max_results=1, output_format="list", order_by=["attributes.start_time DESC"])
+    return run
+
+
+def test_fit_logs_by_itself(automatic, frame):
+    labels = [label for _, label in customers(200)]
+    learner = aggro.RecordLearner(aggro.PAClassifier(C=0.5, random_state=0)).fit(frame, labels)
+    assert mlflow.active_run() is None
+    run = last_run()
+    assert run.data.tags["aggro.learner"] == "RecordLearner(PAClassifier)"
+    assert run.data.params["estimator__C"] == "0.5"
+    assert run.data.metrics["rows"] == learner.n_seen_
+    last = learner.history_[-1]
+    assert run.data.metrics["progressive_error"] == pytest.approx(last["mistakes"] / last["rows"])
+    (model,) = mlflow.search_logged_models(filter_string=f"source_run_id = '{run.info.run_id}'", output_format="list")
+    assert (mlflow.pyfunc.load_model(model.model_uri).predict(frame) == learner.predict(frame)).all()
+
+
+def test_partial_fit_logs_what_is_new_to_the_active_run(automatic, frame):
+    before = len(mlflow.search_runs(output_format="list"))
+    learner = aggro.PAClassifier(random_state=0)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 3))
+    y = np.where((X[:, 0] > 0) == (np.arange(4000) < 2000), "a", "b")
+    learner.partial_fit(X[:100], y[:100])  # no run: nothing is logged
+    assert len(mlflow.search_runs(output_format="list")) == before
+    with mlflow.start_run() as run:
+        for k in range(100, 4000, 100):
+            learner.partial_fit(X[k : k + 100], y[k : k + 100])
+    client = mlflow.MlflowClient()
+    steps = [point.step for point in client.get_metric_history(run.info.run_id, "progressive_error")]
+    assert sorted(steps) == [2**k for k in range(12)]  # each once
+    assert learner.n_drifts_ > 0
+    drifts = [point.step for point in client.get_metric_history(run.info.run_id, "drift")]
+    assert drifts == learner.drift_rows_.tolist()
+
+
+def test_a_store_that_fails_does_not_stop_the_training(automatic, frame, monkeypatch):
+    labels = [label for _, label in customers(200)]
+
+    def fails(*_, **__):
+        raise OSError("no store")
+
+    monkeypatch.setattr(automatic, "log_since", fails)
+    with pytest.warns(UserWarning, match="MLflow could not log this call of fit: no store"):
+        learner = aggro.PARegressor().fit(np.arange(8.0).reshape(4, 2), [1.0, 2, 3, 4])
+    assert learner.n_seen_ > 0
+    automatic.autolog(disable=True)
+    runs = len(mlflow.search_runs(output_format="list"))
+    aggro.RecordLearner().fit(frame, labels)
+    assert len(mlflow.search_runs(output_format="list")) == runs

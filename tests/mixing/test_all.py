@@ -135,3 +135,15 @@ def test_a_long_seed_stays_what_it_was():
     base = aggro.FOGDClassifier(random_state=seed)
     mixed = merge(base, [learned(copy.deepcopy(base), 60 * k) for k in (0, 1)])
     assert int(model_of(mixed).state.map.facts[SEED]) == seed
+
+
+def test_a_block_that_the_start_had_begun_does_not_count_more_rows_than_there_are(tmp_path):
+    """Each copy finishes the block of its monitors that the start had begun; the mixture can be saved all the same."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 3))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    base = aggro.PAClassifier(random_state=0).partial_fit(X[:45], y[:45])
+    copies = [copy.deepcopy(base).partial_fit(X[k : k + 19], y[k : k + 19]) for k in range(100, 900, 19)]
+    mixed = merge(base, copies)
+    mixed.save(tmp_path / "mixed.aggro")
+    assert mixed.n_seen_ == 45 + 19 * len(copies)

@@ -77,6 +77,15 @@ def follow(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Read up to N messages at once.")] = 1000,
     every: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Between two saves.")] = 1.0,
+    merge_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Share the topic with other processes that follow with the same file, and merge the models after N "
+            "records of each partition, or after --every seconds.",
+        ),
+    ] = None,
     idle: Annotated[
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Stop when nothing came for so long.")
     ] = None,
@@ -118,6 +127,7 @@ def follow(
             group=group,
             batch=batch,
             every=every,
+            merge_every=merge_every,
             idle=idle,
             report=report,
         )

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ from aggro.cli.outputs import Reads
 
 if TYPE_CHECKING:
     from aggro.serve import Models
+    from aggro.serve.following import Following
 
 FOLDER = Path("aggro-serve")
 HOST, PORT = "127.0.0.1", 8765
@@ -63,6 +64,14 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Accept requests to this host name too; repeatable.")
     ] = None,
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Let the model learn from this broker too: redis://host/stream or kafka://host/topic.",
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(metavar="FIELD", help="Find the label of a followed record here.")] = "label",
     rate: Annotated[
         float | None, typer.Option(min=1.0, metavar="N", help="Limit each client to N requests a second.")
     ] = None,
@@ -88,12 +97,15 @@ def serve(
     except OSError as error:
         text = f"aggro cannot listen on {shown(host)}, port {port}: {error.strerror or error}."
         raise Mistake(f"{text} Choose another with --host and --port; --port 0 takes any free one.") from error
-    with sock, closing(opened(directory, model, name, learner, set_ or [], rate)) as models:
+    with sock, closing(opened(directory, model, name, learner, set_ or [], rate)) as models, ExitStack() as followed:
         beyond = names_of_this_machine() if host not in LOOPBACK else ()
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
         if needs_token and not service.tokens.listed():
             where = "" if directory == FOLDER else f" --dir {directory}"
             raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
+        if follow is not None:
+            service.following.append(following(models, name, follow, label))
+            followed.callback(service.following[0].close)  # before the models
 
         def say() -> None:
             address = f"[{host}]" if ":" in host else host
@@ -103,6 +115,23 @@ def serve(
 
         run(service, sock, say)
     print("Stopped. Everything is kept.", file=sys.stderr)
+
+
+def following(models: Models, name: str | None, source: str, label: str) -> Following:
+    """A model of the service that learns from a broker."""
+    from aggro.interop.brokers import SourceError, Unreachable
+    from aggro.interop.brokers.source import without_password
+    from aggro.serve.following import Following
+    from aggro.serve.models import DEFAULT
+
+    try:
+        found = Following(models.find(name or DEFAULT), source, label)
+        found.start()
+    except SourceError as error:
+        raise Mistake(str(error)) from error
+    except Unreachable as error:
+        raise Mistake(f"{without_password(source)} cannot be reached: {error}. Is the broker running?") from error
+    return found
 
 
 def opened(

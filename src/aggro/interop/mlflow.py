@@ -9,9 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
+from contextlib import nullcontext, suppress
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import aggro
 from aggro import __version__
+from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
 from aggro.learners.shared.inside import task_of
 from aggro.models import load
 
@@ -22,10 +29,15 @@ try:
 except ImportError as error:
     raise ImportError("aggro.interop.mlflow needs MLflow. Install it with: pip install 'aggro[mlflow]'") from error
 
-__all__ = ["load_model", "log_model", "log_progress", "save_model"]
+__all__ = ["autolog", "load_model", "log_model", "log_progress", "save_model"]
 
 FLAVOR = "aggro"
 FILE = "model.aggro"
+LONGEST = 250  # characters of a parameter
+ALL = [*(entry.name for entry in (*LEARNERS, *AUTO)), ACTIVE.name, RECORDS.name]
+AUTOMATIC = {"enabled": False, "log_models": True}
+INSIDE: ContextVar[bool] = ContextVar("aggro_inside", default=False)  # of a call that logs when it ends
+LOGGED: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()  # the run, and the rows up to which it has all
 
 
 def save_model(
@@ -128,19 +140,100 @@ def log_progress(learner: Any) -> None:
     learner : learner
         Any learner of aggro. Each row was predicted before it was learned, so these are errors on new data.
     """
+    log_since(learner, 0)
+    mlflow.set_tag("aggro.learner", name_of(learner))
+
+
+def log_since(learner: Any, seen: int) -> None:
+    """Log to the active run how the learning went after so many rows."""
     classification = task_of(learner) == "classification"
     for line in learner.history_:
         rows = int(line["rows"])
+        if rows <= seen:
+            continue
         found = {"progressive_loss": float(line["loss"])}
         if classification:
             found["progressive_error"] = float(line["mistakes"]) / rows
         mlflow.log_metrics(found, step=rows)
     for row in learner.drift_rows_.tolist():
-        mlflow.log_metric("drift", 1.0, step=int(row))
+        if row > seen:
+            mlflow.log_metric("drift", 1.0, step=int(row))
     recent = learner.recent_error_
     last = {"rows": float(learner.n_seen_), "updates": float(learner.n_updates_), "drifts": float(learner.n_drifts_)}
     mlflow.log_metrics({**last, **({} if recent != recent else {"recent_error": float(recent)})}, step=learner.n_seen_)
+
+
+def autolog(*, log_models: bool = True, disable: bool = False) -> None:
+    """Log the training of all learners by itself, from now on.
+
+    ``fit`` logs the parameters, the progress as ``log_progress`` does, and the model: to the active run, or to one of
+    its own. ``partial_fit`` logs the parameters and what is new of the progress, and only if a run is active, since a
+    stream calls it again and again. ``learn_one`` logs nothing: call ``log_progress`` now and then.
+
+    Parameters
+    ----------
+    log_models : bool, default=True
+        Whether ``fit`` logs the model, too.
+    disable : bool, default=False
+        Log nothing by itself any more.
+    """
+    AUTOMATIC.update(enabled=not disable, log_models=log_models)
+    if disable:
+        return
+    for kind in {one for name in ALL for one in getattr(aggro, name).__mro__ if one.__module__.startswith("aggro.")}:
+        for method in ("fit", "partial_fit"):
+            found = kind.__dict__.get(method)
+            if found is not None and not hasattr(found, "logs_to_mlflow"):
+                setattr(kind, method, logging(method, found))
+
+
+def logging(method: str, original: Any) -> Any:
+    """A method that logs after it has learned; of calls inside one another, the outermost does."""
+
+    @wraps(original)
+    def learn(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if not AUTOMATIC["enabled"] or INSIDE.get():
+            return original(self, X, *arguments, **options)
+        token = INSIDE.set(True)
+        try:
+            found = original(self, X, *arguments, **options)
+            try:
+                log_training(method, self, X)
+            except Exception as error:  # the training is worth more than its log
+                warnings.warn(f"MLflow could not log this call of {method}: {error}", UserWarning, stacklevel=2)
+        finally:
+            INSIDE.reset(token)
+        return found
+
+    learn.logs_to_mlflow = True  # type: ignore[attr-defined]
+    return learn
+
+
+def log_training(method: str, learner: Any, X: Any) -> None:
+    """Log one call of ``fit`` or ``partial_fit``."""
+    run = mlflow.active_run()
+    if method == "partial_fit":
+        if run is not None:
+            logged = LOGGED.get(learner, ("", 0))
+            seen = logged[1] if logged[0] == run.info.run_id else 0
+            log_parameters(learner, new=seen == 0)
+            log_since(learner, seen)
+            LOGGED[learner] = run.info.run_id, int(learner.n_seen_)
+        return
+    with nullcontext() if run is not None else mlflow.start_run():
+        log_parameters(learner, new=True)
+        log_since(learner, 0)
+        if AUTOMATIC["log_models"]:
+            log_model(learner, input_example=X[:3] if hasattr(X, "iloc") or hasattr(X, "dtype") else None)
+
+
+def log_parameters(learner: Any, new: bool) -> None:
+    """Log the parameters of a learner to the active run, which may have those of another already."""
+    if not new:
+        return
     mlflow.set_tag("aggro.learner", name_of(learner))
+    with suppress(mlflow.MlflowException):
+        mlflow.log_params({name: str(value)[:LONGEST] for name, value in learner.get_params().items()})
 
 
 def name_of(learner: Any) -> str:

@@ -74,7 +74,8 @@ def put_tally(tally: Tally, values: Mapping[str, Value], base: Tally, live: int)
     tally.sums[[SPREAD, REFERENCE]] = np.maximum(values["tally.spread"].high, 0.0)
     if base.classes.shape[0] == 1:
         tally.sums[WATCHED] = 0.0  # of blocks that were not full, and are left out
-    tally.marks[COUNTED] = max(0, int(values["tally.blocks"].high[0]))
+    # A block that the start had begun is finished in every copy, and so may count several times.
+    tally.marks[COUNTED] = min(max(0, int(values["tally.blocks"].high[0])), int(seen))
     tally.marks[CHOSEN] = int(values["tally.chosen"].high[0])
     if base.marks.size:
         tally.marks[DRIFTS : DRIFTS + 1 + KEPT] = base.marks[DRIFTS : DRIFTS + 1 + KEPT]

@@ -37,6 +37,7 @@ class Entry:
     waited: list[bool] = field(default_factory=list)  # whether it waited for its label under its id
     ids: list[str | None] = field(default_factory=list)
     one: bool = True
+    each: bool | None = None  # of a stream: learned so that it does not tell how the stream was cut into batches
     target: list[int] = field(default_factory=list)  # of an undo: position and row; of a restore: position
     time: float = field(default_factory=time.time)
     position: int = 0
@@ -44,7 +45,7 @@ class Entry:
 
     def body(self) -> bytes:
         """The entry as it is stored."""
-        names = ("records", "labels", "weights", "given", "asked", "guesses", "waited", "ids", "one", "target")
+        names = ("records", "labels", "weights", "given", "asked", "guesses", "waited", "ids", "one", "each", "target")
         return dump({name: value for name in names if (value := getattr(self, name)) not in ([], None)})
 
     def id_of(self, row: int) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from aggro.interop.brokers.learning import Row
+from aggro.interop.brokers.learning import learn as learn_rows
 from aggro.learners.active.learner import ActiveLearner
 from aggro.learners.records import RecordLearner
 from aggro.learners.registry import find, learners
@@ -197,6 +199,11 @@ def learn(learner: Any, records: list[Any], labels: list[Any], weights: list[flo
     if weights and not any(weights):
         return
     learner.partial_fit(as_rows(learner, records), *given, sample_weight=weights or None)
+
+
+def learn_stream(learner: Any, records: list[Any], labels: list[Any]) -> dict[int, str]:
+    """Learn records of a stream, each as if it came alone; for those that were refused, by number, the reason."""
+    return learn_rows(learner, [Row(record, label) for record, label in zip(records, labels, strict=True)])
 
 
 def as_targets(labels: list[Any]) -> Any:

@@ -38,6 +38,14 @@ STOP = object()
 
 
 @dataclass
+class Followed:
+    """Where a stream stands after some examples, to be written with them in one transaction."""
+
+    source: str
+    state: Callable[[dict[int, str]], str]  # by the reasons for which examples were refused, by their numbers
+
+
+@dataclass
 class Job:
     """A request to learn, and where its answer goes."""
 
@@ -45,6 +53,7 @@ class Job:
     key: str | None
     digest: bytes
     future: Future[Any] = field(default_factory=Future)
+    followed: Followed | None = None  # for examples of a stream
 
     def names(self) -> list[str]:
         """Its key and its ids, by which another request may be about the same."""
@@ -69,6 +78,7 @@ class Done:
     answer: dict[str, Any]
     drifts: int
     ids: list[str]  # whose records wait no longer
+    state: str | None = None  # of the stream that is followed
 
 
 class Model:
@@ -177,6 +187,17 @@ class Model:
         job = Job(examples, key, digest)
         self._enter(job)
         return job.future
+
+    def learn_stream(self, examples: Examples, followed: Followed) -> Future[Any]:
+        """Have examples of a stream learned, and its place written with them; those that are refused are left out."""
+        job = Job(examples, None, b"", followed=followed)
+        self._enter(job)
+        return job.future
+
+    def place_in(self, source: str) -> str | None:
+        """The state that was written with the last examples of a stream; None if there were none."""
+        found = self.store.one("SELECT state FROM followed WHERE model = ? AND source = ?", self.number, source)
+        return None if found is None else str(found[0])
 
     def _enter(self, job: Job | Task) -> None:
         if self._stopping:
@@ -289,6 +310,8 @@ class Model:
                 job.future.set_result(answer)
                 return None
         examples = job.examples
+        if job.followed is not None:
+            return self._learn_stream(job, job.followed, position)
         found = self._waiting_for(examples)
         records = [one.record for one in found if one is not None] if not examples.records else examples.records
         self._check_labels(examples, len(records))
@@ -323,6 +346,29 @@ class Model:
             answer |= {"id": entry.id_of(0)}
         waited = [one.id for one in found if one is not None]
         return Done(job, entry, answer, learners.n_drifts(learner), waited)
+
+    def _learn_stream(self, job: Job, followed: Followed, position: int) -> Done:
+        """Learn examples of a stream on the spare copy; those that are refused are not in the journal."""
+        records, labels = job.examples.records, job.examples.labels
+        self._check_labels(job.examples, len(records))
+        fresh = self._check_columns(records)
+        learner = self.replicas.spare.learner
+        given = self._given(learner, records, [None] * len(records), False) if records else []
+        refused = learners.learn_stream(learner, records, labels)
+        self._check_nested(learner, records)
+        self.columns |= fresh
+        kept = [k for k in range(len(records)) if k not in refused]
+        entry = Entry(
+            LEARN,
+            records=[records[k] for k in kept],
+            labels=[labels[k] for k in kept],
+            given=[given[k] for k in kept],
+            one=False,
+            each=True,
+            position=position,
+        )
+        answer = {"learned": len(kept), "position": position}
+        return Done(job, entry, answer, learners.n_drifts(learner), [], followed.state(refused))
 
     def _waiting_for(self, examples: Examples) -> list[Waiting | None]:
         """For each example the record that waits under its id, if there is one."""
@@ -445,6 +491,9 @@ class Model:
     def _enter_all(self, connection: sqlite3.Connection, done: list[Done]) -> None:
         for one in done:
             self.journal.append(connection, one.entry)
+            if one.job.followed is not None:
+                row = (self.number, one.job.followed.source, one.state)
+                connection.execute("INSERT OR REPLACE INTO followed (model, source, state) VALUES (?, ?, ?)", row)
             if one.ids:
                 self.waiting.remove(connection, one.ids)
             if one.job.key is not None:
@@ -455,7 +504,7 @@ class Model:
         side = self.replicas.spare
         kinds = min(3, len(self.board.classes)) if self.task == "classification" else 0
         kinds = min(3, len(learners.classes_of(side.learner))) if kinds < 3 else kinds
-        if kinds not in self._seen:
+        if kinds not in self._seen and records:
             try:
                 learners.exercise(side.learner, records)
             except (*learners.REFUSALS, Problem):

@@ -210,7 +210,7 @@ class Models:
 
     def _forget(self, number: int) -> None:
         def forget(connection: sqlite3.Connection) -> None:
-            for table in ("journal", "labels", "keys", "waiting", "snapshots", "set_aside", "models"):
+            for table in ("journal", "labels", "keys", "waiting", "snapshots", "set_aside", "followed", "models"):
                 connection.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
 
         self.store.write(forget)

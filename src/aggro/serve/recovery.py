@@ -93,7 +93,9 @@ def repeat(learner: Any, board: Board, entry: Entry) -> None:
 def learn_rows(learner: Any, entry: Entry) -> None:
     """What an entry does to a learner."""
     rows = entry.kept()
-    if len(rows) == len(entry.records):
+    if entry.each:
+        learners.learn_stream(learner, [entry.records[row] for row in rows], [entry.labels[row] for row in rows])
+    elif len(rows) == len(entry.records):
         learners.learn(learner, entry.records, entry.labels, entry.weights, entry.one)
     elif rows:
         learners.learn(

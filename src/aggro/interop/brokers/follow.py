@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 from urllib.parse import urlsplit
 
-from aggro.interop.brokers.follower import Counts, Follower, Options
+from aggro.interop.brokers.follower import Follower
+from aggro.interop.brokers.intake import Counts, Options
 from aggro.interop.brokers.records import Decode
 from aggro.interop.brokers.source import Source, SourceError, Unreachable, without_password
 from aggro.learners.records import RecordLearner
@@ -56,8 +58,9 @@ def follow(
     group: str | None = None,
     batch: int = 1000,
     every: float = 1.0,
+    merge_every: int | None = None,
     idle: float | None = None,
-    report: Callable[[Follower], None] | None = None,
+    report: Callable[[Any], None] | None = None,
 ) -> Counts:
     """Learn the records of a broker as they come, each of them once.
 
@@ -92,6 +95,9 @@ def follow(
         The most messages that are read at once.
     every : float, default=1.0
         Seconds between two saves, while messages come.
+    merge_every : int, default=None
+        Share a Kafka topic with other processes that follow it with the same file, and merge the models after so many
+        records of each partition, or after ``every`` seconds. None to learn all partitions in this process.
     idle : float, default=None
         Return when nothing came for so many seconds; None to go on for ever.
     report : callable, default=None
@@ -104,6 +110,8 @@ def follow(
     """
     if batch < 1 or not every >= 0:
         raise ValueError(f"batch must be at least 1, and every at least 0; got {batch!r} and {every!r}.")
+    if merge_every is not None and merge_every < 1:
+        raise ValueError(f"merge_every must be at least 1, got {merge_every!r}.")
     path = os.fspath(model)
     check_place(path)
     name = os.path.splitext(os.path.basename(path))[0]
@@ -111,6 +119,12 @@ def follow(
     first = open_source(source, group)
     options = Options(label, id, predictions, dead_letters or f"{first.name}-dead-letters", decode, batch, every)
     try:
+        if merge_every is not None:
+            check_shareable(first, labels)
+            from aggro.interop.brokers.team import learn_together
+
+            new = partial(model_in, path, learner)
+            return learn_together(path, cast(Any, first), new, options, merge_every, idle, report)
         with holding(path):
             loaded, position = model_in(path, learner)
             second = None if labels is None else open_source(labels, group)
@@ -121,6 +135,16 @@ def follow(
         ) from None
     except Unreachable as error:
         raise SourceError(f"{without_password(source)} cannot be reached: {error}. Is the broker running?") from error
+
+
+def check_shareable(source: Source, labels: str | None) -> None:
+    """Refuse a stream that several consumers of one model cannot share."""
+    if not hasattr(source, "share"):
+        raise SourceError(
+            "merge_every shares the partitions of a Kafka topic, and a Redis stream has none. Leave it out."
+        )
+    if labels is not None:
+        raise SourceError("merge_every needs the label in each record, not in another stream. Leave labels out.")
 
 
 def model_in(path: str, learner: Any) -> tuple[Any, Any]:

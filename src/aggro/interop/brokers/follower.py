@@ -10,96 +10,67 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
-from aggro.interop.brokers.learning import REFUSALS, Row, learn
-from aggro.interop.brokers.records import Decode, Malformed, id_in, label_in, one_line, record_of, text_of
-from aggro.interop.brokers.source import Message, Source, Unreachable
-from aggro.learners.records.given import of_fractions
-from aggro.learners.registry import find
-from aggro.learners.shared.inside import model_of, task_of
+from aggro.interop.brokers.intake import Counts, Intake, Options
+from aggro.interop.brokers.learning import REFUSALS
+from aggro.interop.brokers.records import Malformed, id_in, label_in, one_line, record_of, text_of
+from aggro.interop.brokers.source import Message, Source, Unreachable, patiently
+from aggro.learners.shared.inside import model_of
 from aggro.learners.shared.later import waiting_in
 from aggro.models import save
 
 T = TypeVar("T")
-Labelled = tuple[Message, Row]
-
 KEPT_AS = "follow"  # in the position of a model's file
 MOST_TO_WRITE = 10_000  # entries, at which the model is saved early
 MOST_EARLY = 10_000  # labels that came before their records
 WAIT = 0.2  # seconds for a message
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds, before a broker is called again
 SAVING_SHARE = 10  # a save takes at most about a tenth of the time
 
 
-@dataclass
-class Counts:
-    """What became of the messages."""
-
-    records: int = 0
-    learned: int = 0
-    unlabelled: int = 0  # records that had no label
-    labels: int = 0  # that came on a stream of their own
-    predictions: int = 0
-    dead_letters: int = 0
-
-
-@dataclass(frozen=True)
-class Options:
-    """What ``follow`` was told."""
-
-    label: str = "label"
-    id: str = "id"
-    predictions: str | None = None
-    dead_letters: str = "dead-letters"
-    decode: Decode | None = None
-    batch: int = 1000
-    every: float = 1.0
-
-
-class Follower:
+class Follower(Intake):
     """A model that learns from a source, and from a second one with labels if there is one."""
 
     def __init__(
         self, learner: Any, path: Any, source: Source, labels: Source | None, options: Options, position: Any = None
     ) -> None:
-        self.learner, self.path, self.options = learner, path, options
-        self.source, self.labels = source, labels
+        kept = (position or {}).get(KEPT_AS) or {}
+        super().__init__(learner, options, kept)
+        self.path, self.source, self.labels = path, source, labels
         self.notes: list[str] = []  # what the user should know, in sentences
         self._other = {name: value for name, value in (position or {}).items() if name != KEPT_AS}
-        kept = (position or {}).get(KEPT_AS) or {}
-        self.at: dict[str, Any] = kept.get("at", {})
-        self.read: dict[str, int] = kept.get("read", {})
-        known = {field.name for field in fields(Counts)}
-        self.counts = Counts(**{name: n for name, n in kept.get("counts", {}).items() if name in known})
-        self._to_write: list[list[Any]] = kept.get("to_write", [])  # stream, entry
         self._early = {id: (label, Message(*message)) for id, label, message in kept.get("early", [])}
         self._whole = True  # the learner has learned all up to the place, and nothing else
-        self._owed = self._dirty = bool(self._to_write)  # of the file: what may not have been written
+        self._owed = self._dirty = bool(self.to_write)  # of the file: what may not have been written
         self.lag_seen: int | None = None  # when it was last asked for
         self._ending = False
-        self._numbers = task_of(learner) == "regression"
         self._saved, self._save_took = time.monotonic(), 0.0
 
     # The loop -----------------------------------------------------------------------------------------
 
-    def run(self, idle: float | None = None, report: Callable[[Follower], None] | None = None) -> Counts:
-        """Follow until nothing came for ``idle`` seconds, or for ever."""
+    def run(
+        self,
+        idle: float | None = None,
+        report: Callable[[Follower], None] | None = None,
+        until: Callable[[Follower], bool] = lambda follower: False,
+    ) -> Counts:
+        """Follow until nothing came for ``idle`` seconds, or ``until`` says that it is enough, or for ever."""
         try:
             for source in self._sources():
                 self.notes += source.open(self.at, self.read)
             self._write_and_acknowledge()  # what a killed process may not have done
-            self._loop(idle, report)
+            self._loop(idle, report, until)
         finally:
             for source in self._sources():
                 source.close()
         return self.counts
 
-    def _loop(self, idle: float | None, report: Callable[[Follower], None] | None) -> None:
+    def _loop(
+        self, idle: float | None, report: Callable[[Follower], None] | None, until: Callable[[Follower], bool]
+    ) -> None:
         quiet = time.monotonic()
         try:
-            while idle is None or time.monotonic() - quiet < idle:
+            while not until(self) and (idle is None or time.monotonic() - quiet < idle):
                 if self.step():
                     quiet = time.monotonic()
                 if report is not None:
@@ -119,81 +90,28 @@ class Follower:
         if (second := self.labels) is not None:
             labels = self._calling(second, lambda: second.read(self.options.batch, 0.0 if records else WAIT))
         self._whole = False
-        self._take(records)
-        self._take_labels(labels)
-        for message in (*records, *labels):
-            self.at[message.part] = message.place
-            self.read[message.part] = self.read.get(message.part, 0) + 1
+        if second is None:
+            self.take(records)
+        else:
+            self._keep_all(records)
+            self._take_labels(labels)
+        self.passed([*records, *labels])
         self._whole = True
         self._dirty |= bool(records or labels)
         due = max(self.options.every, SAVING_SHARE * self._save_took)
-        if not (records or labels) or len(self._to_write) >= MOST_TO_WRITE or time.monotonic() - self._saved >= due:
+        if not (records or labels) or len(self.to_write) >= MOST_TO_WRITE or time.monotonic() - self._saved >= due:
             self.commit()
         return len(records) + len(labels)
 
-    # Records ------------------------------------------------------------------------------------------
+    # Labels on a stream of their own ------------------------------------------------------------------
 
-    def _take(self, messages: list[Message]) -> None:
-        """Learn the records of a batch, or keep them for their labels."""
-        rows: list[Labelled] = []
+    def _keep_all(self, messages: list[Message]) -> None:
         for message in messages:
             self.counts.records += 1
             try:
-                record = record_of(message.body, self.options.decode)
-                if self.labels is not None:
-                    self._keep(message, record)
-                    continue
-                label = label_in(record, self.options.label, self._numbers)
-                if not record:
-                    raise Malformed("it has no fields")
+                self._keep(message, record_of(message.body, self.options.decode))
             except Malformed as error:
-                self._bury(message, str(error))
-                continue
-            self.counts.unlabelled += label is None
-            if self.options.predictions is None:
-                rows += [(message, Row(record, label))] if label is not None else []
-                continue
-            # A prediction is that of the model before this record, so that it does not tell how the stream was cut.
-            self._predicted(message, self._prediction(record), {} if label is None else {"label": label})
-            if label is not None:
-                self._learn([(message, Row(record, label))])
-        self._learn(rows)
-
-    def _learn(self, rows: list[Labelled]) -> None:
-        if rows:
-            self._begin(rows[0][1].label)
-        refused = learn(self.learner, [row for _, row in rows])
-        self.counts.learned += len(rows) - len(refused)
-        for k, reason in refused.items():
-            self._bury(rows[k][0], reason)
-
-    def _begin(self, label: Any) -> None:
-        """Without a learner to put inside, the first label says which one it is."""
-        if self.learner.estimator is None and model_of(self.learner) is None:
-            kind = find("PARegressor" if of_fractions(label) else "PAClassifier").load()
-            self.learner.estimator = kind(random_state=0)
-            self._numbers = task_of(self.learner) == "regression"
-
-    def _prediction(self, record: dict[str, Any]) -> Any:
-        try:
-            return self.learner.predict_one(record)
-        except REFUSALS:  # it has nothing that the model knows
-            return None
-
-    def _predicted(self, message: Message, prediction: Any, more: dict[str, Any]) -> None:
-        if self.options.predictions is None or prediction is None:
-            return
-        self.counts.predictions += 1
-        plain = prediction.item() if hasattr(prediction, "item") else prediction
-        self._to_write.append([self.options.predictions, {"key": message.key, "prediction": plain, **more}])
-
-    def _bury(self, message: Message, reason: str) -> None:
-        """Set a message aside, with the reason."""
-        self.counts.dead_letters += 1
-        entry = {"key": message.key, "reason": reason, "message": text_of(message.body)}
-        self._to_write.append([self.options.dead_letters, entry])
-
-    # Labels on a stream of their own ------------------------------------------------------------------
+                self.bury(message, str(error))
 
     def _keep(self, message: Message, record: dict[str, Any]) -> None:
         """Predict a record, which then waits for its label; or learn it, if the label came first."""
@@ -205,7 +123,7 @@ class Follower:
             prediction = self.learner.predict_one(record, id=id)
         except REFUSALS as error:
             raise Malformed(one_line(error)) from error
-        self._predicted(message, prediction, {"id": id})
+        self.predicted(message, prediction, {"id": id})
         if id in self._early:
             label, of_label = self._early.pop(id)
             self._label(of_label, id, label)
@@ -220,25 +138,25 @@ class Follower:
                 if label is None:
                     raise Malformed(f"it has no {self.options.label!r}")
             except Malformed as error:
-                self._bury(message, str(error))
+                self.bury(message, str(error))
                 continue
             store = waiting_in(self.learner)
             if store is not None and id in store.rows:
                 self._label(message, id, label)
             elif id in self._early:
-                self._bury(message, f"another label for the id {id!r} came before, and its record has not come yet")
+                self.bury(message, f"another label for the id {id!r} came before, and its record has not come yet")
             else:
                 self._early[id] = label, message
                 if len(self._early) > MOST_EARLY:
                     oldest = next(iter(self._early))
-                    self._bury(self._early.pop(oldest)[1], f"no record with the id {oldest!r} waits for a label")
+                    self.bury(self._early.pop(oldest)[1], f"no record with the id {oldest!r} waits for a label")
 
     def _label(self, message: Message, id: Any, label: Any) -> None:
-        self._begin(label)
+        self.begin(label)
         try:
             self.learner.label(id, label)
         except REFUSALS as error:
-            self._bury(message, one_line(error))
+            self.bury(message, one_line(error))
         else:
             self.counts.learned += 1
 
@@ -260,15 +178,8 @@ class Follower:
 
     def _save(self) -> None:
         early = [[id, label, [m.part, m.place, text_of(m.body)]] for id, (label, m) in self._early.items()]
-        kept = {
-            "at": self.at,
-            "read": self.read,
-            "counts": asdict(self.counts),
-            "to_write": self._to_write,
-            "early": early,
-        }
-        save(self.learner, os.fspath(self.path), {**self._other, KEPT_AS: kept})
-        self._owed = bool(self._to_write)
+        save(self.learner, os.fspath(self.path), {**self._other, KEPT_AS: {**self.kept(), "early": early}})
+        self._owed = bool(self.to_write)
 
     def _write_and_acknowledge(self) -> None:
         self._write()
@@ -277,11 +188,11 @@ class Follower:
 
     def _write(self) -> None:
         streams: dict[str, list[Any]] = {}
-        for stream, entry in self._to_write:
+        for stream, entry in self.to_write:
             streams.setdefault(stream, []).append(entry)
         for stream, entries in streams.items():
             self._calling(self.source, lambda stream=stream, entries=entries: self.source.write(stream, entries))  # type: ignore[misc]
-        self._to_write = []
+        self.to_write = []
 
     # The brokers --------------------------------------------------------------------------------------
 
@@ -290,24 +201,7 @@ class Follower:
 
     def _calling(self, source: Source, do: Callable[[], T]) -> T:
         """What a call returns; while the broker cannot be reached, it is called again, from the place on."""
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return do()
-            except Unreachable as error:
-                if self._ending:
-                    raise
-                if pause == FIRST_PAUSE:
-                    self.notes.append(f"{source.name} cannot be reached ({error}). Trying again.")
-                self._reopened(source, pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-
-    def _reopened(self, source: Source, pause: float) -> None:
-        time.sleep(pause)
-        try:
-            self.notes += source.open(self.at, self.read)
-        except Unreachable:
-            return
+        return patiently(do, lambda: source.open(self.at, self.read), source.name, self.notes, lambda: self._ending)
 
     def lag(self) -> int | None:
         """How many messages were not read yet, of both streams; None if the broker cannot tell."""

@@ -1,14 +1,14 @@
 """Kafka topics, by confluent-kafka (the extra ``aggro[kafka]``).
 
-All partitions are assigned to this one consumer, at the places that the model's file says. The group is there to show
-others how far the model is: its committed offsets follow each save.
+All partitions are assigned to this one consumer, at the places that the model's file says; or the group shares them out
+among several. The group also shows others how far the model is: its committed offsets follow each save.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult
@@ -52,10 +52,23 @@ class KafkaTopic:
         self._producer: Any = None
         self._next: dict[int, int] = {}  # for each partition, the offset of the message after those that were read
         self._looked = 0.0
+        self._shared = False  # whether the group says which partitions are ours
+        self.joined = False  # and has said so
+        self._held: set[int] = set()  # partitions that are paused
         self._refused = ""  # why the group's offsets were not committed the last time
 
     def open(self, at: At, read: Mapping[str, int]) -> list[str]:
         """Assign all partitions, each after its place; says what was deleted there before it was read."""
+        self._connect()
+        self._shared, notes = False, []
+        with calling():
+            for partition in self.partitions():
+                note, self._next[partition] = self._from(partition, at.get(f"{self.name}/{partition}", -1) + 1)
+                notes += note
+            self._assign()
+        return notes
+
+    def _connect(self) -> None:
         self.close()
         try:
             self._consumer = Consumer(
@@ -70,22 +83,67 @@ class KafkaTopic:
             )
         except (KafkaException, ValueError, TypeError) as error:
             raise SourceError(f"{error}. Write the address like {EXAMPLE}.") from error
-        self._next, notes = {}, []
-        with calling():
-            for partition in self._partitions():
-                first, last = self._ends(partition)
-                wanted = at.get(f"{self.name}/{partition}", first - 1) + 1
-                if wanted < first:
-                    notes.append(
-                        f"{first - wanted:,} messages of {self.name}/{partition} were deleted before they were read."
-                    )
-                elif wanted > last:
-                    notes.append(f"{self.name}/{partition} was made anew: it ends before the model's place.")
-                self._next[partition] = wanted if first <= wanted <= last else first
-            self._assign()
-        return notes
 
-    def _partitions(self) -> list[int]:
+    def _from(self, partition: int, wanted: int) -> tuple[list[str], int]:
+        """Where reading a partition begins, which is ``wanted`` if that is there; and what the user should know."""
+        first, last = self.ends(partition)
+        part = f"{self.name}/{partition}"
+        if 0 < wanted < first:
+            return [f"{first - wanted:,} messages of {part} were deleted before they were read."], first
+        if wanted > last:
+            return [f"{part} was made anew: it ends before the model's place."], first
+        return [], max(first, wanted)
+
+    # In a group of several consumers ------------------------------------------------------------------
+
+    def share(self, place: Callable[[int], int | None], gone: Callable[[set[int]], None]) -> list[str]:
+        """Let the group share the partitions out, each to be read from its ``place``; tell of those that are ``gone``.
+
+        They change while messages are read: then ``owned`` does too.
+        """
+        gone({*self._next})
+        self._connect()
+        self._shared, self.joined = True, False
+
+        def given(consumer: Any, places: Any) -> None:
+            self._next |= {one.partition: self._from(one.partition, place(one.partition) or 0)[1] for one in places}
+            self._assign()
+            self.joined = True
+
+        def taken(consumer: Any, places: Any) -> None:
+            lost = {one.partition for one in places}
+            gone(lost)
+            self._next = {partition: offset for partition, offset in self._next.items() if partition not in lost}
+            consumer.unassign()
+
+        with calling():
+            self._consumer.subscribe([self.name], on_assign=given, on_revoke=taken, on_lost=taken)
+        return []
+
+    @property
+    def owned(self) -> set[int]:
+        """The partitions that are read."""
+        return {*self._next}
+
+    def go_to(self, places: Mapping[int, int | None]) -> None:
+        """Read these partitions from other places on."""
+        with calling():
+            self._next |= {partition: self._from(partition, place or 0)[1] for partition, place in places.items()}
+            self._assign()
+
+    def hold(self, partitions: set[int]) -> None:
+        """Read these no further for now, and all others."""
+        wanted = partitions & self.owned
+        with calling():
+            for do, some in ((self._consumer.pause, wanted - self._held), (self._consumer.resume, self._held - wanted)):
+                if some:
+                    do([TopicPartition(self.name, one) for one in some])
+        self._held = wanted
+
+    # Reading and writing ------------------------------------------------------------------------------
+
+    def partitions(self) -> list[int]:
+        """The topic's partitions."""
         self._looked = time.monotonic()
         topic = self._consumer.list_topics(self.name, timeout=ANSWERS_WITHIN).topics[self.name]
         if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -94,28 +152,36 @@ class KafkaTopic:
             raise said(topic.error)
         return sorted(topic.partitions)
 
-    def _ends(self, partition: int) -> tuple[int, int]:
+    def ends(self, partition: int) -> tuple[int, int]:
         """The first offset that is there, and the one after the last."""
         place = TopicPartition(self.name, partition)
         first, last = self._consumer.get_watermark_offsets(place, timeout=ANSWERS_WITHIN)
         return int(first), int(last)
 
     def _assign(self) -> None:
-        self._consumer.assign([TopicPartition(self.name, one, offset) for one, offset in self._next.items()])
+        places = [TopicPartition(self.name, one, offset) for one, offset in self._next.items()]
+        self._consumer.assign(places)
+        self._consumer.resume(places)  # the client remembers which were paused before
+        self._held = set()
 
     def read(self, most: int, wait: float) -> list[Message]:
         """The next messages of any partition."""
         found = []
         with calling():
-            if time.monotonic() - self._looked > LOOKS_EVERY and (new := {*self._partitions()} - self._next.keys()):
+            aged = not self._shared and time.monotonic() - self._looked > LOOKS_EVERY
+            if aged and (new := {*self.partitions()} - self._next.keys()):
                 self._next |= dict.fromkeys(new, 0)
                 self._assign()
-            for message in self._consumer.consume(most, wait):
+            messages = self._consumer.consume(most, wait)
+            parts = {partition: f"{self.name}/{partition}" for partition in self._next}
+            for message in messages:
                 if message.error() is not None:
                     raise said(message.error())
                 partition, offset = message.partition(), message.offset()
+                if partition not in parts:  # it went to another consumer in between
+                    continue
                 self._next[partition] = offset + 1
-                found.append(Message(f"{self.name}/{partition}", offset, message.value() or b""))
+                found.append(Message(parts[partition], offset, message.value() or b""))
         return found
 
     def acknowledge(self, at: At) -> list[str]:
@@ -173,5 +239,5 @@ class KafkaTopic:
         """Leave the broker."""
         if self._consumer is not None:
             self._consumer.close()
-            self._consumer = None
+            self._consumer, self._next = None, {}
         self._producer = None

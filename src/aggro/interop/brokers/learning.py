@@ -29,7 +29,8 @@ def learn(learner: Any, rows: Sequence[Row]) -> dict[int, str]:
     start = 0
     while start < len(rows):
         stop = end_of_the_known(learner, rows, start)
-        if stop - start > 1 and learned_together(learner, rows[start:stop]):
+        some = rows[start:stop]
+        if len(some) > 1 and learned_together(learner, [row.record for row in some], [row.label for row in some]):
             start = stop
             continue
         for k in range(start, max(stop, start + 1)):
@@ -52,10 +53,11 @@ def end_of_the_known(learner: Any, rows: Sequence[Row], start: int) -> int:
     return len(rows)
 
 
-def learned_together(learner: Any, rows: Sequence[Row]) -> bool:
-    """Learn rows in one call; False if one of them was refused, and then none was learned."""
+def learned_together(learner: Any, records: Any, labels: Sequence[Any]) -> bool:
+    """Learn records in one call; False if one of them was refused, and then none was learned."""
     try:
-        learner.partial_fit([row.record for row in rows], [row.label for row in rows])
+        if labels:
+            learner.partial_fit(records, labels)
     except REFUSALS:
         return False
     return True

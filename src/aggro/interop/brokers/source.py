@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+T = TypeVar("T")
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds, before a broker is called again
 
 At = Mapping[str, Any]  # for each part of a source, the place of the last message that was taken
 
@@ -58,6 +63,28 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Disconnect."""
+
+
+def patiently(
+    do: Callable[[], T], again: Callable[[], list[str]], name: str, notes: list[str], ending: Callable[[], bool]
+) -> T:
+    """What a call of a broker returns. While it cannot be reached, connect again and call again.
+
+    What the user should know goes into ``notes``. When all is ending, the error is raised.
+    """
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return do()
+        except Unreachable as error:
+            if ending():
+                raise
+            if pause == FIRST_PAUSE:
+                notes.append(f"{name} cannot be reached ({error}). Trying again.")
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+        with suppress(Unreachable):
+            notes += again()
 
 
 def path_of(parts: SplitResult, example: str) -> list[str]:

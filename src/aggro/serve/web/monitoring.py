@@ -56,6 +56,7 @@ def exposed(service: Service) -> Iterator[str]:
         "aggro_learning_queue", "gauge", "Requests that wait to be learned.", each(lambda m: m.queue_length())
     )
     yield from family("aggro_journal_position", "gauge", "The newest entry.", each(lambda m: m.position))
+    yield from followed(service)
     store = service.models.store
     yield from family("aggro_commits_total", "counter", "Transactions on disk.", [({}, store.commits)])
     yield from family("aggro_store_bytes", "gauge", "Size of the database.", [({}, store.size())])
@@ -63,3 +64,22 @@ def exposed(service: Service) -> Iterator[str]:
     yield from family("aggro_requests_total", "counter", "Requests.", counts)
     seconds = [({"operation": name}, total) for name, total in sorted(service.seconds.items())]
     yield from family("aggro_request_seconds_total", "counter", "Time spent on requests.", seconds)
+
+
+def followed(service: Service) -> Iterator[str]:
+    """The metrics of brokers that models learn from; none if there are none."""
+    if not service.following:
+        return
+    of = [({"model": one.model.name, "stream": one.name}, one) for one in service.following]
+    for name, text in (
+        ("records", "Messages of a broker that were read."),
+        ("learned", "Records of a broker that were learned."),
+        ("unlabelled", "Records of a broker without a label."),
+        ("dead_letters", "Messages of a broker that could not be learned."),
+    ):
+        samples = [(labels, float(getattr(one.counts, name))) for labels, one in of]
+        yield from family(f"aggro_follow_{name}_total", "counter", text, samples)
+    running = [(labels, 0.0 if one.failed else 1.0) for labels, one in of]
+    yield from family("aggro_follow_running", "gauge", "Whether the broker is still followed.", running)
+    lags = [(labels, float(lag)) for labels, one in of if (lag := one.lag()) is not None]
+    yield from family("aggro_follow_lag", "gauge", "Messages of a broker that were not read yet.", lags)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from aggro.serve.following import Following
 from aggro.serve.limits import Limits
 from aggro.serve.models import Models
 from aggro.serve.problems import Problem
@@ -30,6 +31,7 @@ class Service:
         self.leases = Leases(models.limits.lease)
         self.requests: dict[tuple[str, int], int] = {}  # how many, by operation and status
         self.seconds: dict[str, float] = {}  # in all, by operation
+        self.following: list[Following] = []  # brokers that models learn from
         self.warm = False  # what a new model needs has been compiled
         self._answers: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
         self._delivering = False

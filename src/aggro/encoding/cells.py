@@ -187,6 +187,8 @@ def plain(cell: Any) -> Any:
         return cell[:LONGEST_SAMPLE]
     if is_missing(cell):
         return None
+    if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64):
+        cell = cell.item()  # as an array's tolist gives it
     if isinstance(cell, bool):
         return cell
     if isinstance(cell, float):

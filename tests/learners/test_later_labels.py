@@ -138,10 +138,10 @@ def test_rows_that_wait_are_saved_with_the_model(make, rows, tmp_path):
 
 CELLS = [
     None, True, np.bool_(True), 3, np.int64(3), 2**70, 10**400, 0.5, -0.0, math.nan, math.inf, np.float32(1.5),
-    b"bytes", Decimal("1.50"), Decimal("NaN"), Fraction(1, 3), "text", np.str_("b"), "2024-02-03", date(2024, 2, 3), time(4),
-    datetime(2024, 2, 3, 4), datetime(2024, 2, 3, 4, tzinfo=UTC), np.datetime64("2024-02-03"), np.datetime64("NaT"),
-    pd.NaT, pd.NA, pd.Timestamp("2024-02-03", tz="Europe/Berlin"), [1.0, math.nan], ["x", "y"], ("x", "y"), {"x", "y"},
-    np.array([1.0, 2.0]), {"a": {"b": [1, {"c": math.nan}]}}, {"when": date(2024, 2, 3)},
+    b"bytes", Decimal("1.50"), Decimal("NaN"), Fraction(1, 3), "text", np.str_("b"), "2024-02-03", date(2024, 2, 3),
+    time(4), datetime(2024, 2, 3), datetime(2024, 2, 3, 4, tzinfo=UTC), np.datetime64("2024-02-03"),
+    np.datetime64("NaT"), pd.NaT, pd.NA, pd.Timestamp("2024-02-03", tz="Europe/Berlin"), [1.0, math.nan], ["x", "y"],
+    ("x", "y"), {"x", "y"}, np.array([1.0, 2.0]), {"a": {"b": [1, {"c": math.nan}]}}, {"when": date(2024, 2, 3)},
 ]  # fmt: skip
 
 
@@ -163,7 +163,18 @@ def test_records_of_any_cells_wait_in_a_file_and_are_learned_as_at_once(column, 
         assert (tmp_path / "True").read_bytes() == (tmp_path / "False").read_bytes(), cell
 
 
-@pytest.mark.parametrize("cell", [["float", "1"], ("Decimal", "x"), ("date", "2024-99-01"), ("set", "1"), ("date", 1)])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ["float", "1"],
+        ("Decimal", "x"),
+        ("Fraction", "1e999999999"),
+        ("Fraction", "1/2/3"),
+        ("date", "2024-99-01"),
+        ("set", "1"),
+        ("date", 1),
+    ],
+)
 def test_cells_that_no_file_can_have(cell, tmp_path):
     model = RecordLearner(published.PAClassifier()).learn_one({"a": 1.0}, "no")
     model.predict_one({"a": 1.0}, id="q")

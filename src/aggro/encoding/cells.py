@@ -407,7 +407,8 @@ def spelled(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, Decimal) and cell.is_finite():
-        return f"{cell.normalize():f}"
+        # Decimal("1e999999999") would have a digit for each power of ten.
+        return f"{cell.normalize():f}" if abs(cell.adjusted()) < LONGEST_WRITTEN else str(cell)
     if isinstance(cell, datetime):
         return datetime.isoformat(cell)  # to the microsecond
     if isinstance(cell, float) and cell.is_integer():

@@ -30,8 +30,9 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "time": time.fromisoformat,
     "Decimal": Decimal,
-    "Fraction": Fraction,
+    "Fraction": lambda text: Fraction(*map(int, text.split("/"))),  # not «1e999999999», which would take for ever
 }
+MOMENTS: tuple[Any, ...] = (datetime, date, time)  # a datetime is a date, too
 
 
 def later_of(learner: Any) -> dict[str, Any] | None:
@@ -95,7 +96,7 @@ def _cell(x: Any) -> Any:
         return x
     if is_missing(x):
         return None
-    for kind in (datetime, date, time):
+    for kind in MOMENTS:
         if isinstance(x, kind):
             return kind.__name__, kind.isoformat(x)
     if isinstance(x, Decimal | Fraction):
@@ -129,7 +130,7 @@ def _as_cell(x: Any) -> Any:
     if len(x) == 2 and x[0] in KINDS and isinstance(x[1], str):
         try:
             return KINDS[x[0]](x[1])
-        except (ValueError, ArithmeticError):
+        except (ValueError, TypeError, ArithmeticError):
             pass
     raise Flaw(f"a row that waits for its label cannot have the cell {str(x)[:60]}")
 

@@ -221,6 +221,7 @@ def ask_only(values: Hostile) -> Callable[[Any], Any]:
 def learning(values: Hostile, path: str) -> tuple[str, Callable[[Any], Any]]:
     """A call that may change the model: a name, and what to do."""
     rng = values.rng
+    id: Any
     n, kind = rng.randrange(1, 14), rng.randrange(24)
     if kind < 8:
         record, label, weight = values.record(), values.label(), rng.choice([1.0, 1.0, 0.5, 0.0])

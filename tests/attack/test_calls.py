@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from attack.calls import makers, sequence
 
-from aggro.learners.registry import AUTO, LEARNERS
+from aggro.learners.registry import LEARNERS
 
 EACH = 4  # sequences for each setting of a learner
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(entry.name, marks=pytest.mark.xdist_group(entry.name)) for entry in (*LEARNERS, *AUTO)]
+    "name", [pytest.param(entry.name, marks=pytest.mark.xdist_group(entry.name)) for entry in LEARNERS]
 )
 def test_nothing_is_left_behind_by_what_was_refused(name):
     counts = Counter()

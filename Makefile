@@ -38,10 +38,13 @@ test-checked: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 # What the suite does shortly, at length. ATTACK is the number of sequences of calls and of forged files for each learner; a tenth of
-# it damaged files of each format, and a five hundredth interruptions of each kind.
+# it sequences on raw records and damaged files of each format, a fiftieth ONNX models, and a five hundredth interruptions of
+# each kind.
 ATTACK ?= 100000
 attack: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python tests/attack/calls.py --count $(ATTACK)
+	$(BIN)/python tests/attack/records.py --count $$(($(ATTACK) / 10))
+	$(BIN)/python tests/attack/exported_models.py --count $$(($(ATTACK) / 50))
 	$(BIN)/python tests/attack/forged_models.py --count $(ATTACK)
 	$(BIN)/python tests/attack/damaged_files.py --count $$(($(ATTACK) / 10))
 	$(BIN)/python tests/attack/interruptions.py --count $$(($(ATTACK) / 500))

@@ -27,8 +27,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import aggro
+from aggro import published
 from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
-from aggro.learners.registry import LEARNERS
+from aggro.learners.registry import AUTO, LEARNERS
 from aggro.models.state_check import flatten
 from aggro.streams import Chunk
 from aggro.testing.variants import Variant, arrays, variants
@@ -53,7 +54,8 @@ def fingerprint(model):
     index = tuple(features.index.values()) == tuple(range(len(features.names or ())))
     classes = tuple(labels.codes.items()), labels.reserved, own.busy, own.readers[0]
     state = tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays(own.state))
-    return known, index, classes, type(own.state), state, active_part(model)
+    voting = tuple(fingerprint(candidate.learner) for candidate in getattr(own, "candidates", ()))
+    return known, index, classes, type(own.state), state, voting, active_part(model)
 
 
 def active_part(model):
@@ -476,7 +478,14 @@ def makers():
                 ),
             )
         )
-    return found
+    return found + [(variant, lambda variant=variant: variant.new(**seeded(variant))) for variant in voting()]
+
+
+def voting():
+    """A vote of candidates that are quick."""
+    plain = {"AutoClassifier": ("PAClassifier", "Perceptron"), "AutoRegressor": ("PARegressor", "AROWRegressor")}
+    settings = {entry.name: [getattr(published, name)() for name in plain[entry.name]] for entry in AUTO}
+    return [Variant(entry, {"estimators": settings[entry.name]}) for entry in AUTO]
 
 
 def seeded(variant):

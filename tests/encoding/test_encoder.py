@@ -288,6 +288,7 @@ def test_cells_as_text():
     pandas = pytest.importorskip("pandas")
     alike = [3, 3.0, np.float32(3), np.int64(3), Decimal("3.00"), "3"]
     assert {spelled(cell) for cell in alike} == {"3"}
+    assert len(spelled(Decimal("1e999999999"))) < 20  # and not as many zeros
     assert [spelled(cell) for cell in (True, np.bool_(False), None, math.nan, pandas.NA, pandas.NaT)] == [
         *("true", "false"),
         *[""] * 4,
@@ -526,3 +527,10 @@ def test_a_row_that_was_read_once_may_be_taken_many_times():
     many = encoder.learn(ready.some(np.zeros(200, np.int64)), 200).X
     assert many.nnz == 200 * (500 + 499 + 498)
     assert (many != many[[0] * 200]).nnz == 0
+
+
+def test_samples_of_numpys_cells_are_those_of_pythons():
+    cells = [True, 3, 0.5, 1.0, None, "a"]
+    odd = [np.bool_(True), np.int64(3), np.float32(0.5), np.longdouble(1), np.datetime64("NaT"), np.str_("a")]
+    assert sample_of(odd) == cells
+    assert [type(cell) for cell in sample_of(odd)] == [type(cell) for cell in cells]

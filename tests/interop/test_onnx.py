@@ -12,6 +12,7 @@ onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
 import aggro  # noqa: E402
+from aggro import published  # noqa: E402
 from aggro.export import graph, model, stages  # noqa: E402
 from aggro.export import onnx as export  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
@@ -404,3 +405,13 @@ def test_fourier_features_are_a_stage(dtype):
     Z = rng.normal(size=(9, 6))
     wanted = 0.3 * np.cos(Z @ waves.frequencies + waves.phases) @ weights.weights
     np.testing.assert_allclose(run(made, Z.astype(dtype))["scores"], wanted, atol=CLOSE[dtype])
+
+
+@pytest.mark.parametrize("kind", [published.PAClassifier, published.PARegressor, published.PAUniclass])
+def test_the_scale_of_a_single_column_stays_in_float64(kind):
+    """A runtime must not keep it in float32 beside the product that follows."""
+    X = 3.3 + 1.7 * rows(60, 1)[:, :1]
+    model = kind(scale="standard").partial_fit(X, *([] if kind is published.PAUniclass else [X[:, 0] > 3.0]))
+    found = run(export(model, dtype="float64"), X)
+    ours = getattr(model, "decision_function", model.predict)(X)
+    assert np.allclose(found.get("scores", found.get("prediction")), ours, rtol=1e-13, atol=1e-13)

@@ -5,42 +5,19 @@ from __future__ import annotations
 import copy
 import gc
 import signal
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.in_the_middle import at_every_line, is_taken
 
-import aggro
 from aggro import ActiveLearner, RecordLearner
 from aggro.learners.shared import one_row_code
 from aggro.published import PAClassifier, PARegressor
 from aggro.streams.chunk import Chunk
 
-HOME = str(Path(aggro.__file__).parent)
 ROW = {"a": 1.0, "b": -2.0}
 CHUNK = pd.DataFrame([[1.0, -2.0], [0.5, 2.0]], columns=["a", "b"])
-
-
-def at_every_line(call, use):
-    """Make a call, and ``use`` at each line of the package on the way there; how many those were."""
-    lines = 0
-
-    def at_line(frame, event, arg):
-        nonlocal lines
-        if event == "line":
-            lines += 1
-            use()
-        return at_line
-
-    before = sys.gettrace()
-    sys.settrace(lambda frame, event, arg: at_line if frame.f_code.co_filename.startswith(HOME) else None)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return lines
 
 
 @pytest.fixture(params=["a signal", "the garbage collector"])
@@ -129,17 +106,6 @@ def test_another_model_may_be_used(name, from_within):
         other_twin.learn_one(ROW, turn % 2)
     assert everything(model) == everything(twin)
     assert everything(other) == everything(other_twin)
-
-
-def is_taken(call):
-    """Whether a call is taken; if not, it is refused for one reason alone."""
-    try:
-        call()
-    except RuntimeError as error:
-        if "in the middle of a call" not in str(error):
-            raise
-        return False
-    return True
 
 
 LEARNS = {name: CALLS[name] for name in CALLS if name.startswith("learn_one")} | {

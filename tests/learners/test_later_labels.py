@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from helpers.in_the_middle import at_every_line, is_taken
 
 import aggro
-from aggro import ActiveLearner, PAClassifier, PARegressor, PAUniclass, RecordLearner
+from aggro import ActiveLearner, PAClassifier, PARegressor, PAUniclass, RecordLearner, published
+from aggro.models import later_header
+from aggro.models.codec import encode
+from aggro.models.errors import Flaw
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -63,7 +72,7 @@ def test_the_store_is_bounded():
     for k in range(5):
         model.predict_one(X[k], id=k)
     assert (model.later_.waiting, model.later_.expired) == ([2, 3, 4], 2)
-    with pytest.raises(KeyError, match=r"No row with the id 0 .* among the 2 that expired. 3 wait"):
+    with pytest.raises(KeyError, match=r"No row with the id 0 .* one of 2 rows that expired. 3 row"):
         model.label(0, "no")
     model.keep_for_labels(within=2)
     model.predict_one(X[6], id=6)
@@ -125,3 +134,108 @@ def test_rows_that_wait_are_saved_with_the_model(make, rows, tmp_path):
         assert other.later_.waiting == [7]
     assert model.later_.waiting == [5, 7, 8]
     assert "later" not in PAClassifier().learn_one(X[0], "a").__dict__
+
+
+CELLS = [
+    None, True, np.bool_(True), 3, np.int64(3), 2**70, 10**400, 0.5, -0.0, math.nan, math.inf, np.float32(1.5),
+    b"bytes", Decimal("1.50"), Decimal("NaN"), Fraction(1, 3), "text", np.str_("b"), "2024-02-03", date(2024, 2, 3),
+    time(4), datetime(2024, 2, 3), datetime(2024, 2, 3, 4, tzinfo=UTC), np.datetime64("2024-02-03"),
+    np.datetime64("NaT"), pd.NaT, pd.NA, pd.Timestamp("2024-02-03", tz="Europe/Berlin"), [1.0, math.nan], ["x", "y"],
+    ("x", "y"), {"x", "y"}, np.array([1.0, 2.0]), {"a": {"b": [1, {"c": math.nan}]}}, {"when": date(2024, 2, 3)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["number", "category", "date", "new"])
+def test_records_of_any_cells_wait_in_a_file_and_are_learned_as_at_once(column, tmp_path):
+    start = RecordLearner(published.PAClassifier())
+    for k in range(12):
+        record = {"number": k % 5 + 0.5, "category": "ab"[k % 2], "date": f"{k + 1:02}/01/2024"}
+        start.learn_one(record, "no" if k % 3 else "yes")
+    for cell in CELLS:
+        record = {"number": 1.0, "category": "a", column: cell}
+        at_once, later = copy.deepcopy(start).learn_one(record, "yes"), copy.deepcopy(start)
+        later.predict_one(record, id=1)
+        later.save(tmp_path / "m")
+        later = aggro.load(tmp_path / "m").label(1, "yes")
+        for model in (at_once, later):
+            model.__dict__.pop("_later", None)
+            model.save(tmp_path / str(model is later))
+        assert (tmp_path / "True").read_bytes() == (tmp_path / "False").read_bytes(), cell
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ["float", "1"],
+        ("Decimal", "x"),
+        ("Fraction", "1e999999999"),
+        ("Fraction", "1/2/3"),
+        ("date", "2024-99-01"),
+        ("set", "1"),
+        ("date", 1),
+    ],
+)
+def test_cells_that_no_file_can_have(cell, tmp_path):
+    model = RecordLearner(published.PAClassifier()).learn_one({"a": 1.0}, "no")
+    model.predict_one({"a": 1.0}, id="q")
+    part = later_header.later_of(model)
+    part["rows"][0][1] = encode({"a": cell})
+    if isinstance(cell, list):  # which is a list of words
+        later_header.with_later(model, part).label("q", "no")
+    else:
+        with pytest.raises(Flaw, match="cannot have the cell"):
+            later_header.with_later(model, part)
+
+
+@pytest.mark.parametrize("y", ["usual", 0, None, math.nan, [1], 2.5])
+def test_a_detector_takes_plus_and_minus_one_alone(y):
+    model = PAUniclass().learn_one(X[0])
+    model.predict_one(X[1], id=1)
+    with pytest.raises(ValueError, match=r"must be \+1 \(usual\) or -1"):
+        model.label(1, y)
+    assert (model.later_.waiting, model.later_.labelled, model.n_seen_) == ([1], 0, 1)
+    model.label(1, np.int64(1))
+    assert (model.later_.waiting, model.later_.labelled, model.n_seen_) == ([], 1, 2)
+
+
+def test_a_row_is_learned_by_one_of_two_who_bring_its_label(monkeypatch):
+    model = published.PAClassifier().learn_one(X[0], "no")
+    model.predict_one(X[1], id=1)
+    learn, refused = model.learn_one, []
+
+    def meanwhile(*given):
+        with pytest.raises(ValueError, match="being learned"):
+            model.label(1, "yes")
+        refused.append(1)
+        return learn(*given)
+
+    monkeypatch.setitem(model.__dict__, "learn_one", meanwhile)
+    model.label(1, "no")
+    assert (len(refused), model.n_seen_, model.later_.labelled) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("what", ["predict_one", "label", "copy"])
+def test_a_signal_handler_in_the_middle_is_refused_or_whole(what):
+    """It must not wait for what this very thread holds."""
+    model = published.PAClassifier().learn_one(X[0], "no").learn_one(X[1], "yes")
+    model.predict_one(X[2], id="first")
+    asked, labelled, turns = 1, 0, 0
+
+    def use():
+        nonlocal asked, labelled, turns
+        turns += 1
+        asked += is_taken(lambda: model.predict_one(X[3], id=turns))
+        if turns in model.later_.waiting:
+            labelled += is_taken(lambda: model.label(turns, "no"))
+
+    call = {
+        "predict_one": lambda: model.predict_one(X[3], id="last"),
+        "label": lambda: model.label("first", "yes"),
+        "copy": lambda: copy.deepcopy(model),
+    }[what]
+    at_every_line(call, use)
+    asked, labelled = asked + (what == "predict_one"), labelled + (what == "label")
+    assert 1 < asked - (what == "predict_one") < 1 + turns
+    found = model.later_
+    assert (found.labelled, len(found.waiting)) == (labelled, asked - labelled)
+    assert model.n_seen_ == 2 + labelled

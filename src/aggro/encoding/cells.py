@@ -187,6 +187,8 @@ def plain(cell: Any) -> Any:
         return cell[:LONGEST_SAMPLE]
     if is_missing(cell):
         return None
+    if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64):
+        cell = cell.item()  # as an array's tolist gives it
     if isinstance(cell, bool):
         return cell
     if isinstance(cell, float):
@@ -405,7 +407,8 @@ def spelled(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, Decimal) and cell.is_finite():
-        return f"{cell.normalize():f}"
+        # Decimal("1e999999999") would have a digit for each power of ten.
+        return f"{cell.normalize():f}" if abs(cell.adjusted()) < LONGEST_WRITTEN else str(cell)
     if isinstance(cell, datetime):
         return datetime.isoformat(cell)  # to the microsecond
     if isinstance(cell, float) and cell.is_integer():

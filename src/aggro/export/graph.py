@@ -35,6 +35,8 @@ class Graph:
         self.size = 0  # bytes of constants
         self.part = "rows"  # of the model that operations are of: the beginning of their names
         self.taken: set[str] = set()  # names of inputs and outputs, which nothing inside may have
+        self.products: set[str] = set()  # names of values that a MatMul gave
+        self.multiples: set[str] = set()  # names of values that are others times, or divided by, one number
 
     def input(self, name: str, dtype: np.dtype, columns: int) -> Value:
         """Rows that are given, with so many columns. All inputs come before the first operation."""
@@ -71,11 +73,26 @@ class Graph:
 
         known = [value.dtype for value in given if isinstance(value, Value)]
         like = next((dtype for dtype in known if dtype != BOOL), BOOL)  # a condition says nothing of what it chooses
+        is_multiple = kind in ("Mul", "Div") and any(not isinstance(one, Value) and np.size(one) == 1 for one in given)
+        beside = self.multiples if kind == "MatMul" else self.products if is_multiple else set[str]()
         inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
+        inputs = [self.apart(value) if value.name in beside else value for value in inputs]
         out = Value(self.name_of(kind, len(self.nodes)), dtype or (BOOL if kind in TESTS else like))
         names = [value.name for value in inputs]
         self.nodes.append(helper.make_node(kind, names, [out.name], name=out.name, **attributes))
+        if kind == "MatMul":
+            self.products.add(out.name)
+        elif is_multiple:
+            self.multiples.add(out.name)
         return out
+
+    def apart(self, value: Value) -> Value:
+        """The same value, which the runtime cannot put together with the next operation.
+
+        onnxruntime makes one operation of a MatMul and of a factor beside it, which it keeps in float32. In float64,
+        a model of one column would be wrong in the eighth digit.
+        """
+        return self.op("Max", value, np.array(-np.inf)) if value.dtype == DOUBLE else value
 
     def name_of(self, kind: str, number: int) -> str:
         """A name for something inside the graph, which no input has: the part of the model, the operation, a number."""

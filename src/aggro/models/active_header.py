@@ -80,7 +80,7 @@ def rows_of(active: ActiveLearner) -> dict[str, np.ndarray]:
 def _row(x: Any) -> Any:
     """A row as text can hold it: an array as a list, a pair of arrays as a tuple of lists."""
     if isinstance(x, dict):
-        return x
+        return {name: value if isinstance(value, int) else float(value) for name, value in x.items()}
     return tuple(part.tolist() for part in x) if isinstance(x, tuple) else x.tolist()
 
 

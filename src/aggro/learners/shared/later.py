@@ -8,11 +8,12 @@ answers that were given, and not over what the model would say of these rows now
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+
+from aggro.learners.shared.forks import Turn
 
 MOST = 10_000  # rows that wait, unless it is said
 
@@ -43,18 +44,27 @@ class Store:
         self.rows: dict[Any, Waiting] = {}
         self.asked = self.labelled = self.mistakes = self.counted = self.expired = 0
         self.absolute = 0.0
-        self.lock = threading.Lock()
+        self._of_this_object()
+
+    def _of_this_object(self) -> None:
+        """Set what a copy does not take over."""
+        self.learning: set[Any] = set()  # ids whose rows are being learned, by any thread
+        self.turn = Turn()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "lock"}
+        return self.turn.alone(self._content)
+
+    def _content(self) -> dict[str, Any]:
+        mine = {name: value for name, value in self.__dict__.items() if name not in ("learning", "turn")}
+        return {**mine, "rows": dict(self.rows)}  # the rows themselves are never changed
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, lock=threading.Lock())
+        self.__dict__.update(state)
+        self._of_this_object()
 
     def __deepcopy__(self, memory: Any) -> Store:
         other = Store()
-        with self.lock:
-            other.__dict__.update({**self.__getstate__(), "rows": dict(self.rows)})  # rows are never changed
+        other.__dict__.update(self.__getstate__())
         return other
 
     most: int
@@ -69,13 +79,15 @@ class Store:
 
     def put(self, id: Any, row: Any, prediction: Any) -> None:
         """Store a row that waits for its label; drop those that waited too long, and the oldest if there is no room."""
-        with self.lock:
-            self.check(id)
-            self.rows[id] = Waiting(row, prediction, self.asked)
-            self.asked += 1
-            for old in list(self._gone()):
-                del self.rows[old]
-                self.expired += 1
+        self.turn.alone(self._put, id, row, prediction)
+
+    def _put(self, id: Any, row: Any, prediction: Any) -> None:
+        self.check(id)
+        self.rows[id] = Waiting(row, prediction, self.asked)
+        self.asked += 1
+        for old in list(self._gone()):
+            del self.rows[old]
+            self.expired += 1
 
     def _gone(self) -> Iterator[Any]:
         surplus = len(self.rows) - self.most
@@ -95,15 +107,33 @@ class Store:
                 f"already{gone}. {len(self.rows):,} row(s) are waiting."
             ) from None
 
+    def begin(self, id: Any) -> Waiting:
+        """The waiting row with this id, to learn it; until ``done`` or ``give_back``, nobody else can."""
+        return self.turn.alone(self._begin, id)
+
+    def _begin(self, id: Any) -> Waiting:
+        waiting = self.find(id)
+        if id in self.learning:
+            raise ValueError(f"The row with the id {id!r} is being learned by another call of label already.")
+        self.learning.add(id)
+        return waiting
+
+    def give_back(self, id: Any) -> None:
+        """Let a row wait on whose label was refused."""
+        self.learning.discard(id)
+
     def done(self, id: Any, wrong: bool | None, absolute: float) -> None:
         """Count a row whose label came: it waits no more, and its prediction was wrong, or off by ``absolute``."""
-        with self.lock:
-            self.rows.pop(id, None)
-            self.labelled += 1
-            if wrong is not None:
-                self.counted += 1
-                self.mistakes += wrong
-                self.absolute += absolute
+        self.turn.alone(self._done, id, wrong, absolute)
+
+    def _done(self, id: Any, wrong: bool | None, absolute: float) -> None:
+        self.rows.pop(id, None)
+        self.learning.discard(id)
+        self.labelled += 1
+        if wrong is not None:
+            self.counted += 1
+            self.mistakes += wrong
+            self.absolute += absolute
 
 
 class TakesLaterLabels:
@@ -137,18 +167,22 @@ class TakesLaterLabels:
         id : str or int
             What ``predict_one`` was given.
         y : label or float
-            What the row was. An outlier detector learns rows that are +1, usual, and only counts the others.
+            What the row was. An outlier detector learns rows of +1, which are usual, and only counts those of -1.
         weight : float, default=1.0
             How much the row counts.
         """
         from aggro.learners.shared.inside import task_of
 
-        store, task = store_of(self), task_of(self)
-        waiting = store.find(id)
-        if task != "outlier":
-            self.learn_one(waiting.row, y, weight)
-        elif y == 1:
-            self.learn_one(waiting.row, weight=weight)
+        store, task = waiting_in(self) or Store(), task_of(self)
+        waiting = store.begin(id)
+        try:
+            if task != "outlier":
+                self.learn_one(waiting.row, y, weight)
+            elif is_usual(y):
+                self.learn_one(waiting.row, weight=weight)
+        except BaseException:
+            store.give_back(id)
+            raise
         prediction = waiting.prediction
         known = prediction is not None
         off = abs(float(prediction) - float(y)) if known and task == "regression" else 0.0
@@ -160,14 +194,21 @@ class TakesLaterLabels:
         """The rows that wait for labels, and the error of the predictions whose labels have arrived."""
         from aggro.learners.shared.inside import task_of
 
-        store, regression = store_of(self), task_of(self) == "regression"
+        store, regression = waiting_in(self) or Store(), task_of(self) == "regression"
         off = store.absolute if regression else store.mistakes
         error = off / store.counted if store.counted else None
         return Later(list(store.rows), store.labelled, 0 if regression else store.mistakes, error, store.expired)
 
 
+def is_usual(y: Any) -> bool:
+    """Whether the label of an outlier detector's row says that it was usual."""
+    if isinstance(y, int | float | np.number) and y in (1, -1):
+        return bool(y == 1)
+    raise ValueError(f"The label of a detector's row must be +1 (usual) or -1 (an outlier), got {y!r}.")
+
+
 def store_of(learner: Any) -> Store:
-    """The rows of a learner that wait for labels."""
+    """The rows of a learner that wait for labels; made if there are none yet."""
     store: Store = learner.__dict__.setdefault("_later", Store())
     return store
 
@@ -185,11 +226,10 @@ def give_store(learner: Any, store: Store) -> None:
 
 def predict_for_later(learner: Any, x: Any, id: Any) -> Any:
     """The prediction of one row, which waits for its label by this id."""
-    store = store_of(learner)
-    store.check(id)
+    (waiting_in(learner) or Store()).check(id)
     row = x if isinstance(x, str) else copy.deepcopy(dict(x)) if hasattr(x, "keys") else kept(x)
     prediction = learner.predict_one(row)
-    store.put(id, row, prediction)
+    store_of(learner).put(id, row, prediction)
     return prediction
 
 

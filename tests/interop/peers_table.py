@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from aggro.learners.registry import LEARNERS
 from aggro.testing.variants import Variant
 
-HOWS = {"passed": "pass", "xfail": "meant to fail", "failed": "fail", "skipped": "not for it"}
+HOWS = {"passed": "pass", "xfail": "meant to fail", "failed": "fail", "skipped": "skipped"}
 HEAD = """\
 # How the learners do in other projects' suites
 
@@ -64,7 +64,8 @@ def scikit_learn() -> Suite:
         expected = meant_to_fail(estimator)
         for one in check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None):
             check, how = one["check_name"], one["status"]
-            why = {"xfail": expected.get(check), "failed": f"**fails**: {one['exception']!r}"}.get(how)
+            said = " ".join(str(one["exception"]).split())
+            why = {"xfail": expected.get(check), "failed": f"**fails**: {said}", "skipped": f"skipped: {said}"}.get(how)
             suite.add(name, how, f"`{check}`: {why}" if why else "")
     return suite
 

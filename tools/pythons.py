@@ -1,7 +1,7 @@
 """Work with every Python on this machine that aggro is for: those that its classifiers name.
 
     python tools/pythons.py test               # the core of the tests, with each Python but this one
-    python tools/pythons.py wheel [PYTHON ...] # the wheels into dist: one for all, and one with compiled kernels for each
+    python tools/pythons.py wheel [PYTHON ...] # wheels into dist: one for all, and one with compiled kernels for each
 
 Each Python but this one gets an environment of its own, ``.venv-3.12``. They are looked for on the path and in pyenv's
 folder. This one is that of ``.venv``, whose tests have compiled most of its kernels already.
@@ -23,10 +23,10 @@ VERSIONS = [found[1] for line in PROJECT["classifiers"] if (found := re.fullmatc
 TESTERS = ("pytest>", "hypothesis>", "pandas>")  # of the extra `test`: those that the core takes
 PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
 HERE = "{}.{}".format(*sys.version_info)
-# What an interpreter may change: objects that are read where they are, pickles, frames and hashes; and a first run.
+# What another interpreter may change: dicts and texts that are read in place, compiled calls, classes, their sources.
 CORE = (
-    *("tests/engine/jit", "tests/encoding", "tests/models/test_old.py", "tests/house/test_front_door.py"),
-    *("tests/house/test_imports.py", "tests/house/test_light.py"),
+    *(f"tests/engine/jit/test_{part}.py" for part in ("dicts", "letters", "pinned", "private_names")),
+    *("tests/encoding", "tests/house/test_front_door.py", "tests/house/test_light.py"),
 )
 
 

@@ -19,7 +19,7 @@ SCIKIT_LEARN = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for k
 NO_SIGNS = {
     "check_class_weight_classifiers": "the check's rows have negative values",
     "check_decision_proba_consistency": "the check's rows have negative values",
-    "check_classifiers_train": "weights of one sign tie on all rows of the check, and ties are of the second class here",
+    "check_classifiers_train": "weights of one sign tie on all rows of the check; ties are of the second class",
 }
 UNDECIDED = {**SCIKIT_LEARN, "check_classifiers_regression_target": NUMBERS}
 

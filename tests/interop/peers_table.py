@@ -1,6 +1,6 @@
-"""Run scikit-learn's and River's checks on every learner, and print PEERS.md: how they ended, and why some are meant to fail.
+"""Run scikit-learn's and River's checks on every learner, and print PEERS.md: how they ended, and what may fail.
 
-    python tests/interop/peers_table.py > tests/interop/PEERS.md
+python tests/interop/peers_table.py > tests/interop/PEERS.md
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The suites of other projects, run on our learners: what is meant to fail in them, and why. This is the one place.
 
-What a single learner does otherwise is with the learner, in its ``contract``. ``python tests/interop/peers_table.py``
-runs all of them and prints how many checks there are, how many pass, and which are meant to fail.
+What a single learner does otherwise is with the learner, in its ``contract``. ``tests/interop/PEERS.md`` counts all of
+them, learner by learner; ``python tests/interop/peers_table.py`` makes it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FLOOR := .venv-floor
 FLOOR_TESTS ?= tests/engine tests/learners tests/models tests/streams tests/interop tests/evaluate tests/cli tests/own
 
-.PHONY: attack demo papers test test-fast test-checked test-floor wheel lint bench bench-short bench-check bench-memory docs clean
+.PHONY: attack demo papers test test-fast test-checked test-floor test-pythons wheel lint bench bench-short bench-check bench-memory docs clean
 
 demo: $(VENV)/.cli
 	$(BIN)/aggro demo
@@ -49,15 +49,17 @@ attack: $(VENV)/.test
 	$(BIN)/python tests/attack/damaged_files.py --count $$(($(ATTACK) / 10))
 	$(BIN)/python tests/attack/interruptions.py --count $$(($(ATTACK) / 500))
 
+# The core of the suite with each other Python that is installed, in environments of their own.
+test-pythons:
+	$(PYTHON) tools/pythons.py test
+
 test-floor: $(FLOOR)/.test
 	$(FLOOR)/bin/python -m pytest -n auto --dist loadgroup $(FLOOR_TESTS) $(PYTEST)
 
-# Two wheels into dist: one with compiled kernels, for this Python, Numba and kind of machine, and one without, for all.
+# Wheels into dist: one without compiled kernels, for all, and for each Python that is installed one with them, for its
+# Numba and kind of machine. PYTHONS names some alone, as PYTHONS=python3.12.
 wheel: $(VENV)/.test
-	$(BIN)/python tools/kernels.py build/kernels
-	rm -f dist/aggro-*.whl
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
-	AGGRO_KERNELS=build/kernels $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python tools/pythons.py wheel $(PYTHONS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

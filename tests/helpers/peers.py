@@ -1,7 +1,7 @@
 """The suites of other projects, run on our learners: what is meant to fail in them, and why. This is the one place.
 
-What a single learner does otherwise is with the learner, in its ``contract``. ``python tests/interop/peers_table.py``
-runs all of them and prints how many checks there are, how many pass, and which are meant to fail.
+What a single learner does otherwise is with the learner, in its ``contract``. ``tests/interop/PEERS.md`` counts all of
+them, learner by learner; ``python tests/interop/peers_table.py`` makes it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ SCIKIT_LEARN = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for k
 NO_SIGNS = {
     "check_class_weight_classifiers": "the check's rows have negative values",
     "check_decision_proba_consistency": "the check's rows have negative values",
-    "check_classifiers_train": "weights of one sign do not tell the check's classes apart",
-    "check_regressors_train": "weights of one sign do not fit the check's targets",
+    "check_classifiers_train": "weights of one sign tie on all rows of the check; ties are of the second class",
 }
 UNDECIDED = {**SCIKIT_LEARN, "check_classifiers_regression_target": NUMBERS}
 

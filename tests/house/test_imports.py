@@ -173,6 +173,7 @@ BY_NAME = {
     "models.active_header": "scikit-learn is imported for its estimators alone",
     "models.record_header": "scikit-learn is imported for its estimators alone",
     "interop.river": "River has moved a module",
+    "interop.skops": "a file names its classes",
     "engine.user_steps": "a pickle names the module of a step",
     "engine.jit.private_names": "Numba's names are looked for",
     "cli.plugins": "a user names modules",

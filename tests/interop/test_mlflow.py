@@ -192,3 +192,15 @@ def test_a_store_that_fails_does_not_stop_the_training(automatic, frame, monkeyp
     runs = len(mlflow.search_runs(output_format="list"))
     aggro.RecordLearner().fit(frame, labels)
     assert len(mlflow.search_runs(output_format="list")) == runs
+
+
+def test_a_pipeline_goes_by_way_of_skops(store):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    trusted = pytest.importorskip("aggro.interop.skops").trusted_types
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    pipe = make_pipeline(StandardScaler(), aggro.PAClassifier()).fit(X, X[:, 0] > 0)
+    with mlflow.start_run():
+        info = mlflow.sklearn.log_model(pipe, name="pipe", skops_trusted_types=trusted(pipe))
+    assert (mlflow.sklearn.load_model(info.model_uri).predict(X) == pipe.predict(X)).all()

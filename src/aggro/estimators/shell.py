@@ -51,12 +51,22 @@ class Shell(BaseEstimator):
         return dict(super().__getstate__())
 
 
+def has_one_sign(learner: Any) -> bool:
+    """Whether all weights have one sign, so that a learner fits few targets: ``poor_score`` says so to scikit-learn."""
+    return getattr(learner, "signed", True) is False
+
+
 class ClassifierShell(ClassifierMixin, Shell):
     """Of a classifier."""
 
     if TYPE_CHECKING:
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = has_one_sign(self)
+        return tags
 
 
 class RegressorShell(RegressorMixin, Shell):
@@ -65,6 +75,11 @@ class RegressorShell(RegressorMixin, Shell):
     if TYPE_CHECKING:
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = has_one_sign(self)
+        return tags
 
 
 class DetectorShell(OutlierMixin, Shell):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from learners.multiplicative import twins
 from learners.multiplicative.simplexes import choices, streams
 from scipy.sparse import csr_matrix
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor
@@ -146,3 +147,9 @@ def test_explanation_sums_to_the_score(signed, classes):
 )
 def test_scikit_learns_checks_without_signs(estimator, check):
     check(estimator)
+
+
+def test_tags_say_that_weights_of_one_sign_fit_few_targets():
+    for signed in (True, False):
+        assert get_tags(MultiplicativePAClassifier(signed=signed)).classifier_tags.poor_score is not signed
+        assert get_tags(MultiplicativePARegressor(signed=signed)).regressor_tags.poor_score is not signed

@@ -296,6 +296,18 @@ def test_bsgd_coefficients_are_those_of_pegasos():
     assert (np.sign(model.dual_coef_[0]) == y[model.support_]).all()
 
 
+def test_bsgd_lets_go_of_the_oldest_where_all_parts_are_equal():
+    """Those of RBF are, but for rounding, so the newest rows stay that were learned from."""
+    X, y = stream(120)
+    model, learned = learner("bsgd-remove"), []
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        before = model.n_updates_ if t else 0
+        model.learn_one(x, target)
+        learned += [t] * (model.n_updates_ > before)
+        assert sorted(model.support_) == learned[-9:]
+    assert len(learned) > 40
+
+
 def test_forgetron_stays_within_what_it_may_lose():
     X, y = stream(800)
     model = learner("forgetron", budget=20)

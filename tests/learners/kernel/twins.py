@@ -98,7 +98,9 @@ class KernelTwin:
                 self.lag[r] = moves * self.seen
 
     def smallest(self):
-        return int(np.argmin([a @ a * self.k(x, x) for x, a in zip(self.rows, self.coef, strict=True)]))
+        """Among equals the oldest."""
+        sizes = np.array([a @ a * self.k(x, x) for x, a in zip(self.rows, self.coef, strict=True)])
+        return min(np.flatnonzero(sizes <= sizes.min() * (1.0 + 1e-9)), key=lambda i: self.born[i])
 
     def project(self, x, moves):
         """Try to leave out each of all; the least-squares projection says what each costs."""
@@ -130,26 +132,25 @@ class KernelTwin:
 
     def merge(self):
         m = self.smallest()
-        best = None
-        for n in range(len(self.rows)):
-            if n != m:
-                a, b = self.coef[m], self.coef[n]
-                mm, nn = self.k(self.rows[m], self.rows[m]), self.k(self.rows[n], self.rows[n])
-                both = a @ a * mm + 2 * a @ b * self.k(self.rows[m], self.rows[n]) + b @ b * nn
-                for h in (0.0, 0.25, 0.5, 0.75, 1.0):
-                    loss = both - self.kept(h, m, n)[2]
-                    if best is None or loss < best[0]:
-                        best = loss, n, h
-        if best is not None:
-            _, n, middle = best
-            bounds = max(middle - 0.25, 0.0), min(middle + 0.25, 1.0)
-            found = minimize_scalar(lambda h: -self.kept(h, m, n)[2], bounds=bounds, options={"xatol": 1e-9})
-            h = max(round(1024 * found.x) / 1024, middle, key=lambda h: self.kept(h, m, n)[2])
+        ways = [(*self.best_of_two(m, n), n) for n in range(len(self.rows)) if n != m]
+        if ways:
+            _, h, n = min(ways)
             z = h * self.rows[m] + (1 - h) * self.rows[n]
             with_m, with_n = self.k(self.rows[m], z), self.k(self.rows[n], z)
             self.lag[n] = (self.lag[m] * with_m + self.lag[n] * with_n) / self.k(z, z)
             self.rows[n], self.coef[n], _ = self.kept(h, m, n)
         return m
+
+    def best_of_two(self, m, n):
+        """What is lost where these two are merged at their best h, a multiple of 1/1024, and that h."""
+        a, b = self.coef[m], self.coef[n]
+        mm, nn = self.k(self.rows[m], self.rows[m]), self.k(self.rows[n], self.rows[n])
+        both = a @ a * mm + 2 * a @ b * self.k(self.rows[m], self.rows[n]) + b @ b * nn
+        middle = max((0.0, 0.25, 0.5, 0.75, 1.0), key=lambda h: self.kept(h, m, n)[2])
+        bounds = max(middle - 0.25, 0.0), min(middle + 0.25, 1.0)
+        found = minimize_scalar(lambda h: -self.kept(h, m, n)[2], bounds=bounds, options={"xatol": 1e-9})
+        h = max(round(1024 * found.x) / 1024, middle, key=lambda h: self.kept(h, m, n)[2])
+        return both - self.kept(h, m, n)[2], h
 
 
 class BankTwin:

@@ -143,7 +143,9 @@ class BSGDTwin(BudgetTwin):
         return True
 
     def smallest(self):
-        return int(np.argmin([a @ a * self.k(x, x) for x, a in zip(self.rows, self.coef, strict=True)]))
+        """Among equals the oldest."""
+        sizes = np.array([a @ a * self.k(x, x) for x, a in zip(self.rows, self.coef, strict=True)])
+        return min(np.flatnonzero(sizes <= sizes.min() * (1.0 + 1e-9)), key=lambda i: self.born[i])
 
     def remove_smallest(self):
         self.remove(self.smallest())
@@ -164,7 +166,7 @@ class BSGDTwin(BudgetTwin):
     def merge(self):
         """The smallest, and the partner and point between them that lose least: as KernelPAClassifier merges."""
         plain = KernelTwin(self.k, budget=self.budget, policy="merge")
-        plain.rows, plain.coef = self.rows, list(self.coef)
+        plain.rows, plain.coef, plain.born = self.rows, list(self.coef), self.born
         plain.lag = [np.zeros(self.columns) for _ in self.rows]
         m = plain.merge()
         self.rows, self.coef = plain.rows, np.array(plain.coef)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
+from aggro.engine.kernel_functions import RBF
 from aggro.learners.kernel.members import chosen
 from aggro.learners.kernel.scores import add_products, kernel_of, kernel_of_member, no_sums, packs_of, store_sums
 from aggro.learners.kernel.support_set import (
@@ -26,6 +27,8 @@ from aggro.learners.kernel.support_set import (
 
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+SECTIONS = 13  # a half becomes less than 1/1024
+EQUAL = 1e-9  # by so much of themselves numbers may differ that are equal but for rounding
 NO_FEATURE = np.int64(2**62)  # behind the last entry of a row
 
 
@@ -59,18 +62,29 @@ def size_of_part(coef, members, i):
     return product_of_parts(coef, members, i, i)
 
 
+@exact
+def size_in_space(state, i):
+    """‖α_i φ(x_i)‖²."""
+    g, lane = pack_and_lane(i)
+    return size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF), lane])
+
+
 @exact_part
 def smallest(state):
-    """The support vector with the smallest part ‖α_i φ(x_i)‖²."""
-    found = 0
+    """The support vector with the smallest part ‖α_i φ(x_i)‖²; among equals, as far as rounding tells, the oldest.
+
+    Equals are no exception: the coefficients of BSGD are all of one size as long as none was merged.
+    """
+    count = u8(state.marks[COUNT])
     least = np.inf
-    for i in range(u8(state.marks[COUNT])):
-        g, lane = pack_and_lane(i)
-        size = size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF), lane])
-        if size < least:
-            least = size
-            found = np.int64(i)
-    return found
+    for i in range(count):
+        least = min(least, size_in_space(state, i))
+    found = np.int64(-1)
+    for i in range(count):
+        if size_in_space(state, i) <= least * (1.0 + EQUAL):
+            if found < 0 or state.born[i] < state.born[u8(found)]:
+                found = np.int64(i)
+    return max(found, np.int64(0))
 
 
 @exact
@@ -119,7 +133,12 @@ def kept(state, params, pair, h):
 
 @exact_part
 def best_partner(state, params, m, work):
-    """The n that loses least, with five values of h; the pair, and which h. If there is none, n is m."""
+    """The n that loses least where it is merged with m at their best h; the pair, and that h. If there is none, n is m.
+
+    Five values of h are tried for each n, and then the best is looked for around the best of them, unless that cannot
+    make n the best partner. With rbf it can gain ``at_most``: k̃(x_m, z) = k^((1−h)²) and k̃(x_n, z) = k^(h²), so what
+    is kept bends by no more than 4 log(1/k) Σ(|α_m| + |α_n|)², and h is at most 1/8 away.
+    """
     count, norms = u8(state.marks[COUNT]), state.norms
     gm, lm = pack_and_lane(m)
     norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, members_of(state), m)
@@ -134,8 +153,17 @@ def best_partner(state, params, m, work):
             pair = pair_of(state, m, norm_m, mm, n, work[lane])
             k = kernel_of(state, params, pair.dot, norm_m, pair.norm_n)
             both = part_m + 2.0 * pair.mn * k + pair.nn * norms[g, u8(SELF), lane]
+            most, near = -np.inf, 0.0
             for quarter in range(5):
                 h = 0.25 * quarter
+                keeps = kept(state, params, pair, h)
+                if keeps > most:
+                    most, near = keeps, h
+            at_most = np.inf
+            if params.kind == RBF and params.bias == 0.0 and k > 0.0:
+                at_most = -np.log(k) * (pair.mm + 2.0 * abs(pair.mn) + pair.nn) / 32.0
+            if both - most - at_most < least:
+                h = best_mixture(state, params, pair, near)
                 loss = both - kept(state, params, pair, h)
                 if loss < least:
                     best, best_pair, best_h, least = n, pair, h, loss
@@ -146,13 +174,17 @@ def best_partner(state, params, m, work):
 def best_mixture(state, params, pair, near):
     """The h that keeps most, by golden sections around ``near``, as a multiple of 1/1024."""
     low, high = max(near - 0.25, 0.0), min(near + 0.25, 1.0)
-    for _ in range(16):
-        width = (high - low) * GOLDEN
-        left, right = high - width, low + width
-        if kept(state, params, pair, left) >= kept(state, params, pair, right):
-            high = right
+    left, right = high - (high - low) * GOLDEN, low + (high - low) * GOLDEN
+    of_left, of_right = kept(state, params, pair, left), kept(state, params, pair, right)
+    for _ in range(SECTIONS):
+        if of_left >= of_right:
+            high, right, of_right = right, left, of_left
+            left = high - (high - low) * GOLDEN
+            of_left = kept(state, params, pair, left)
         else:
-            low = left
+            low, left, of_left = left, right, of_right
+            right = low + (high - low) * GOLDEN
+            of_right = kept(state, params, pair, right)
     h = np.round(512.0 * (low + high)) / 1024.0
     return near if kept(state, params, pair, h) <= kept(state, params, pair, near) else h
 
@@ -161,10 +193,9 @@ def best_mixture(state, params, pair, near):
 def merge_smallest(state, params, work):
     """Merge the smallest support vector m with the n that loses least, at the place of n; the place m is free then."""
     m = u8(smallest(state))
-    n, pair, near = best_partner(state, params, m, work)
+    n, pair, h = best_partner(state, params, m, work)
     if n == m:
         return np.int64(m)
-    h = best_mixture(state, params, pair, near)
     _, _, own, norm = between(state, params, chosen(state), pair, h)
     if not own > 0.0:
         return np.int64(m)

@@ -11,7 +11,8 @@ from aggro.estimators.shell import store
 class FOGDClassifier(feature_maps.FOGDClassifier):
     """Fourier online gradient descent (FOGD) as published.
 
-    One η and one γ. The last iterate predicts. Rows are learned as they come: not scaled, in order, once.
+    800 features, which are the 4B frequencies of a budget of B = 100, one η and one γ. The last iterate predicts. Rows
+    are learned as they come: not scaled, in order, once.
 
     The parameters are those of ``aggro.FOGDClassifier``, whose documentation explains them.
 
@@ -22,10 +23,10 @@ class FOGDClassifier(feature_maps.FOGDClassifier):
 
     def __init__(
         self,
-        n_components: int = 400,
+        n_components: int = 800,
         *,
         gamma: float | str = 0.1,
-        eta: Any = 0.2,
+        eta: Any = 0.8,
         margin: float = 1.0,
         fit_intercept: bool = False,
         average: bool | str = False,

@@ -152,6 +152,21 @@ def test_grids_are_in_units_of_mapped_rows(cls):
 # What the maps promise ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_first_row_is_learned_as_it_is(sparse):
+    """Not as a row of zeros: there are no weights that a feature nobody has learned could disagree with."""
+    x = np.array([[0.5, -2.0, 0.75, 1.0, 0.25]])
+    given = csr_matrix(x) if sparse else x
+    settings = {"gamma": 0.3, "eta": 0.5, "average": False, "scale": None}
+    model = FOGDClassifier(24, **settings).partial_fit(given, [1], classes=[0, 1])
+    np.testing.assert_allclose(model.coef_[0], 0.5 * twins.fourier(x, 24, 0.3)[0], rtol=1e-12)
+    assert model.coef_[0][:12].std() > 0.01  # the cosines of zeros are all one number
+    model = NOGDClassifier(9, **settings).partial_fit(given, [1], classes=[0, 1])
+    map_ = map_of(model)
+    assert map_.facts[LANDMARKS] == 1
+    assert map_.table[:, 0].tolist() == x[0].tolist()
+
+
 def test_products_of_fourier_features_are_near_the_kernel():
     X, t = rows(40)
     model = PAClassifier(features="fourier", n_components=20_000, gamma=0.2, scale=None, random_state=3, **ONE)

@@ -35,8 +35,9 @@ def frequencies(seed, number, m, several):
 
 
 def known_parts(X, S=None):
-    """Rows, or those rows scaled, without the features that they are the first to have."""
-    met = np.zeros(X.shape[1], bool)
+    """Rows, or those rows scaled, without the features that they are the first to have; the first row has all."""
+    first = next(iter(np.flatnonzero(X.any(axis=1))), 0)
+    met = X[first] != 0.0
     rows = []
     for x, s in zip(X, X if S is None else S, strict=True):
         rows.append(np.where(met, s, 0.0))

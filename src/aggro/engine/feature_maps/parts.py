@@ -15,7 +15,8 @@ Both begin with the products of a row with a table (width, columns), so a sparse
 has entries.
 
 A feature is part of the map from the row on after the first that has it. So a row is mapped in the same way
-whether it is scored or learned, and a feature that nobody has learned is a zero.
+whether it is scored or learned, and a feature that nobody has learned is a zero. Those of the first row are part of it
+at once: before any weights there is nothing to score it with.
 
 γ may be left to the stream: 1 over the mean of ‖x‖², with the row itself counted, over the first ``WARM`` rows; then it
 stays. Fourier features are then of several γ around it (``MULTIPLES``), so that the learner has them to choose from.

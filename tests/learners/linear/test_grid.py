@@ -79,6 +79,16 @@ def learn_all(models, x, target, weight):
         model.learn_one(x, target, weight)
 
 
+@pytest.mark.parametrize("classes", [0, 2, 4])
+def test_a_list_of_one_C_is_that_C_to_the_bit(classes):
+    kind = PARegressor if classes == 0 else PAClassifier
+    X, y, weights = data(classes)
+    given, listed = kind(C=0.3).fit(X, y, weights), kind(C=[0.3]).fit(X, y, weights)
+    assert (given.coef_ == listed.coef_).all()
+    assert listed.C_ == 0.3
+    assert listed.grid_["C"].tolist() == [0.3]
+
+
 def test_auto_is_the_grid_of_sixteen():
     X, y, _ = data(2)
     auto, listed = PAClassifier(C="auto").fit(X, y), PAClassifier(C=list(c_grid(False))).fit(X, y)

@@ -131,7 +131,8 @@ class Linear(WaitingRows, PreparedWeights):
     def _is_grid(self) -> bool:
         if self.batch_size > 1:
             return False
-        return self.step == "auto" or not isinstance(self.C, Real) or self._averaging() >= CHOSEN
+        several = isinstance(self.C, str) or len(np.atleast_1d(self.C)) > 1  # a list of one C is that C
+        return self.step == "auto" or several or self._averaging() >= CHOSEN
 
     def _averaging(self) -> int:
         """Which iterate predicts, as the number that compiled code reads (``learners.linear.forgetting``)."""

@@ -147,13 +147,13 @@ def watching(jobs: list[Job], before: list[Job]) -> Iterator[Any]:
 
 
 def say(results: list[Result], folder: Path) -> None:
-    from papers.cells import count
-    from papers.report import verdict
+    from papers.cells import count, sentences
+    from papers.report import said
 
     for result in results:
-        matched, cells = count(result.tables)
-        print(f"{result.name:8} {matched:4} of {cells:4} cells matched")
-    print(verdict(results))
+        print(f"{result.name:8} {' '.join(sentences(count(result.tables)))}")
+    for sentence in said(results):
+        print(sentence)
     print(f"{folder / 'report.html'} has all of it.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from papers.cells import Best, Cell, Picture, Row, Table
+from papers.cells import Best, Cell, Picture, Row, Table, Way
 from papers.crammer_runs import TASKS
 from papers.jobs import Job
 from papers.paper import Found
@@ -15,8 +15,8 @@ TITLE = "K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggr
 NOTES = """
 The paper has theorems and no experiments, so it is the theorems that are run: learners go over streams that are
 generated here (seed 0 in the tables, seeds 0 to 49 for the largest share), and the running sum of each theorem stands
-beside its bound, which is what “published” is here. A cell is matched if the sum is no larger than the bound; nothing
-is allowed for, and “holds” says so after every row. Streams that can be fitted have 1,000 rows: normal with 20 features
+beside its bound, which is what “published” is here. A bound holds (✓) if the sum is no larger; nothing is allowed
+for, and “holds” says so after every row. Streams that can be fitted have 1,000 rows: normal with 20 features
 and a margin of 0.5 (classification), uniform noise of up to 0.1 with ε = 0.15 (regression), or within 1 of a centre
 with ε = 1.02 (uniclass); for the multiplicative learners 200 features of which 4 matter. Those that cannot be fitted
 have 5 % of labels or rows wrong, or normal noise. u is the best there is for additive learners (nearest to w₁ without
@@ -76,7 +76,7 @@ def tables(found: Found, quick: bool) -> list[Table]:
 def row_of(names: tuple[str, ...], gave: dict[str, Any], counts: bool = True) -> Row:
     limit, total = gave["limit"], gave["sum"]
     cells = (
-        Cell(limit, total, counts=counts, slack=0.0),
+        Cell(limit, total, way=Way.BOUND if counts else None),
         Cell(None, 100.0 * total / limit, digits=1),
         Cell(None, 100.0 * gave["largest"], digits=1) if "largest" in gave else "–",
         "yes" if gave["holds"] and gave.get("all_hold", True) else "no",
@@ -113,7 +113,7 @@ def erratum(found: Found) -> Table:
     for step, title in (("printed", "ℓ/(8‖v‖∞²), as printed"), ("pa", "2ℓ")):
         sums, limit = np.array(gave[step]["sums"]), gave[step]["limit"]
         # The printed step cannot be matched: what is stated of it does not hold.
-        cell = Cell(limit, float(sums[-1]), counts=step == "pa", slack=0.0)
+        cell = Cell(limit, float(sums[-1]), way=Way.BOUND if step == "pa" else None)
         held = "yes" if (sums <= limit).all() else f"no: not from row {int(np.argmax(sums > limit)) + 1} on"
         rows.append(Row((title,), (cell, Cell(None, 100.0 * float(sums[-1]) / limit, digits=1), held), step != "pa"))
     note = "A corner of the simplex of 50 features, 1,000 times; ε = 0.5. The bounds are 8 D(u‖w₁) and D(u‖w₁)."
@@ -130,7 +130,7 @@ def conversions(found: Found, quick: bool) -> Table:
             cells = []
             for gave in found[f"crammer/conversion/{task}/{order}"]:
                 ended = "" if gave["converged"] else "it did not end"
-                cells.append(Cell(gave["limit"], gave["updates"], slack=0.0, digits=0, why=ended))
+                cells.append(Cell(gave["limit"], gave["updates"], way=Way.BOUND, digits=0, why=ended))
             rows.append(Row((task, "round and round" if order == "cyclic" else "largest loss first"), tuple(cells)))
     note = "“Published” is the limit, ours is the number of updates."
     columns = tuple(f"δ = {loss:g}" for loss in losses)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,9 +39,9 @@ def data(name: str, most: int | None = None) -> Data:
     y, y_test = (np.where(part == top, 1, -1) for part in (y, y_test))
     if name == "ijcnn1":
         X, y = X[:35_000], y[:35_000]
-    if name == "svmguide1":
+    if isinstance(X, np.ndarray):  # by the training part; the sparse sets have zeros and ones anyway
         low, high = X.min(axis=0), X.max(axis=0)
-        X, X_test = (2.0 * (part - low) / (high - low) - 1.0 for part in (X, X_test))
+        X, X_test = ((part - low) / np.where(high > low, high - low, 1.0) for part in (X, X_test))
     if most is not None:
         some = np.random.default_rng(7).permutation(len(y))[:most]
         X, y = X[some], y[some]
@@ -76,6 +76,14 @@ def tried(method: str, queue: bool, thin: int) -> Iterator[dict[str, Any]]:
         yield dict(zip(lists, values, strict=True))
 
 
+class Choice(NamedTuple):
+    """The settings that rows held out choose."""
+
+    settings: dict[str, Any]  # with at most so many updates
+    least: dict[str, Any]  # with any number of updates
+    fewest: float | None  # the least updates that any setting makes
+
+
 def picked(errors: np.ndarray, updates: np.ndarray, most: float) -> int:
     """The setting with the fewest held-out errors, of those that make no more than so many updates.
 
@@ -88,11 +96,11 @@ def picked(errors: np.ndarray, updates: np.ndarray, most: float) -> int:
 
 def chosen(
     method: str, reading: str, queue: bool, X: Any, y: np.ndarray, splits: int, thin: int, most_updates: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """C, γ and the queue, by rows held out of the training part: with at most so many updates, and with any number."""
+) -> Choice:
+    """C, γ and the queue, by rows held out of the training part."""
     choices = list(tried(method, queue, thin))
     if len(choices) == 1:
-        return choices[0], choices[0]
+        return Choice(choices[0], choices[0], None)
     errors, updates = np.zeros((2, len(choices), splits))
     for split in range(splits):
         order = np.random.default_rng(1_000 + split).permutation(len(y))
@@ -102,7 +110,8 @@ def chosen(
             model = learner(method, reading, settings).fit(X_rest, y_rest)
             errors[k, split] = 100.0 * float((model.predict(X_held) != y_held).mean())
             updates[k, split] = model.n_updates_ * len(y) / len(rest)  # as many a row
-    return choices[picked(errors, updates, most_updates)], choices[picked(errors, updates, np.inf)]
+    best, least = (choices[picked(errors, updates, most)] for most in (most_updates, np.inf))
+    return Choice(best, least, float(updates.mean(axis=1).min()))
 
 
 def measured(
@@ -110,9 +119,8 @@ def measured(
     method: str,
     reading: str,
     *,
-    most_updates: float = np.inf,
+    most_updates: float | None = None,
     queue: bool = False,
-    settings: dict[str, Any] | None = None,
     orders: int,
     splits: int,
     epochs: int,
@@ -121,13 +129,14 @@ def measured(
 ) -> dict[str, Any]:
     """One method on one set: what was chosen, and of each order the updates, the test error and the time.
 
-    Under "least", the same with the settings that have the fewest errors on the rows held out.
+    Settings are those of the fewest errors on rows held out, with at most ``most_updates``; under "least", the same
+    with any number of updates.
     """
     X, y, X_test, y_test = data(name, most)
-    given = settings is not None
-    if settings is None:
-        settings, least = chosen(method, reading, queue, X, y, splits, thin, most_updates)
+    limit = np.inf if most_updates is None else most_updates
+    settings, least, fewest = chosen(method, reading, queue, X, y, splits, thin, limit)
     found: dict[str, Any] = {"settings": settings, "updates": [], "errors": [], "seconds": [], "seconds of PA": []}
+    found["fewest"] = fewest
     for seed in range(orders):
         order = np.random.default_rng(seed).permutation(len(y))
         rows, signs = X[order], y[order]
@@ -139,7 +148,7 @@ def measured(
         found["errors"].append(100.0 * float((model.predict(X_test) != y_test).mean()))
         if seed == 0 and epochs:
             found["epochs"] = by_epoch(learner(method, reading, settings), rows, signs, (X_test, y_test), epochs)
-    if not given and not queue:
+    if not queue:
         same = {key: found[key] for key in ("settings", "updates", "errors")}
         found["least"] = same if least == settings else in_orders(name, method, reading, least, orders, most)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -14,15 +15,32 @@ from papers.sets import joined, rows_of
 FOLDS, MOST, TRIED = 3, 3_000, 3_000
 LOCAL, MOST_LOCAL = ("LOLClassifier", "ILOLClassifier"), 12_000  # how many places are best depends on the rows
 JOINED = ("a9a", "w8a", "ijcnn1")
-POWERS = [2.0**k for k in range(-7, 6, 2)]
-WIDE = [2.0**k for k in range(-22, 6, 3)]  # where rows may be as long as those of pictures
 SCALES: list[Any] = [None, "standard"]
 RBF: dict[str, list[Any]] = {"gamma": [2.0**k for k in range(-9, 4, 2)], "scale": SCALES}
 ETAS = [0.03, 0.1, 0.3, 1.0, 3.0]
 LAST: dict[str, Any] = {"average": False}
-FULL: dict[str, Any] = {"covariance": "full", **LAST}  # as LIBOL has it
 PUBLISHED: dict[str, Any] = {"C": 0.125, "C_r": 0.125, "alpha": 0.9, "half_life": None, **LAST}
-SAME = ("step", "variant", "always", "budget", "n_components")  # what makes a learner that of the table
+CONSTANT = ", with a constant 1"  # what PAMO is called with one, of which the paper does not speak
+SAME = ("always", "budget", "n_components")  # what makes a learner that of the table
+AS_IT_IS: dict[str, Any] = {"scale": None, "fit_intercept": False, **LAST}  # rows as LIBOL takes them
+FULL: dict[str, Any] = {"covariance": "full", **AS_IT_IS}
+# What the paper ran with LIBOL: the learner, what LIBOL starts from, and which of the two it chooses, in this order.
+LIBOL: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "PA-I": ("PAClassifier", {"step": "pa1", "C": 1.0} | AS_IT_IS, ("C",)),
+    "PA-II": ("PAClassifier", {"step": "pa2", "C": 1.0} | AS_IT_IS, ("C",)),
+    "CW": ("CWClassifier", {"form": "stdev", "eta": 0.7} | FULL, ("eta",)),
+    "AROW": ("AROWClassifier", {"r": 1.0} | FULL, ("r",)),
+    "SCW-I": ("SCWClassifier", {"variant": "scw1", "C": 1.0, "eta": 0.75} | FULL, ("C", "eta")),
+    "SCW-II": ("SCWClassifier", {"variant": "scw2", "C": 1.0, "eta": 0.9} | FULL, ("C", "eta")),
+}
+LIBOL_POWERS = [2.0**k for k in range(-4, 5)]  # of C, and of AROW's r
+LIBOL_ETAS = [round(0.05 * k, 2) for k in range(11, 20)]
+LIBOL_SAME = ("step", "variant", "form", "covariance")
+# The programs of Lu and others (2016), whose results Table 2 has beside PAMO's: rows as they are, a kernel width of 8.
+PROGRAMS = ("BPA-S", "BOGD", "FOGD", "NOGD")
+WIDTH = 8.0
+PROGRAM = {"gamma": 1.0 / (2.0 * WIDTH**2), "scale": None, **LAST}
+PROGRAM_BUDGET, PROGRAM_ETA, PROGRAM_BOUND, PROGRAM_RANK = 100, 0.2, 10.0, 20
 AVERAGED = {"PAMO-I, averaged": False, "PAMO-II, averaged": True}  # our own rows: whether it always learns
 ALPHAS = [round(0.1 * k, 1) for k in range(1, 10)]
 CS = [2.0**k for k in range(-4, 5)]
@@ -30,20 +48,12 @@ Method = tuple[str, dict[str, Any], dict[str, list[Any]]]  # the learner, what i
 
 
 def methods(rows: int, sizes: tuple[int, int]) -> dict[str, Method]:
-    """Of both tables, by what they are called there."""
-    linear: dict[str, list[Any]] = {"C": WIDE, "scale": SCALES}
-    soft: dict[str, list[Any]] = {"C": POWERS, "eta": [0.6, 0.75, 0.9], "scale": SCALES}
+    """Of both tables, but for those of LIBOL, by what they are called there."""
     places: dict[str, list[Any]] = {"n_prototypes": [16, 64, 256], "C": [0.1, 0.3, 1.0], "average": [False, True]}
     pamo = PUBLISHED | {"n_units": sizes[0], "n_pieces": sizes[1]}
     gradient = {"lam": 1.0 / rows**2, "bound": 10.0} | LAST
     steps = [0.02, 0.1, 0.5, 2.0]
     return {
-        "PA-I": ("PAClassifier", {"step": "pa1"} | LAST, linear),
-        "PA-II": ("PAClassifier", {"step": "pa2"} | LAST, linear),
-        "CW": ("CWClassifier", FULL, {"eta": [0.55, 0.6, 0.7, 0.8, 0.9], "scale": SCALES}),
-        "AROW": ("AROWClassifier", FULL, {"r": POWERS, "scale": SCALES}),
-        "SCW-I": ("SCWClassifier", {"variant": "scw1"} | FULL, soft),
-        "SCW-II": ("SCWClassifier", {"variant": "scw2"} | FULL, soft),
         "BSGD": ("BSGDClassifier", {"budget": 500} | LAST, {"lam": [1e-2, 1e-3, 1e-4, 1e-5]} | RBF),
         "BPA-S": ("BPASClassifier", {"budget": 100} | LAST, {"C": steps} | RBF),
         "BOGD": ("BOGDClassifier", {"budget": 100} | gradient, {"eta": steps} | RBF),
@@ -51,8 +61,10 @@ def methods(rows: int, sizes: tuple[int, int]) -> dict[str, Method]:
         "NOGD": ("NOGDClassifier", {"n_components": 100} | LAST, {"eta": ETAS} | RBF),
         "I-LOL": ("ILOLClassifier", {}, places),
         "LOL": ("LOLClassifier", {}, places | {"lam": [0.3, 3.0, 30.0]}),
-        "PAMO-I": ("PAMOClassifier", pamo | {"always": False}, {}),
-        "PAMO-II": ("PAMOClassifier", pamo | {"always": True}, {}),
+        "PAMO-I": ("PAMOClassifier", pamo | {"always": False, "fit_intercept": False}, {}),
+        "PAMO-II": ("PAMOClassifier", pamo | {"always": True, "fit_intercept": False}, {}),
+        f"PAMO-I{CONSTANT}": ("PAMOClassifier", pamo | {"always": False}, {}),
+        f"PAMO-II{CONSTANT}": ("PAMOClassifier", pamo | {"always": True}, {}),
         **{
             title: ("PAMOClassifier", pamo | {"always": always, "average": True}, {})
             for title, always in AVERAGED.items()
@@ -80,10 +92,26 @@ def sizes_of(table: str, name: str) -> tuple[int, int]:
 def rows_for(table: str, name: str, most: int | None) -> tuple[Any, np.ndarray, tuple[Any, np.ndarray] | None]:
     """Rows to learn, and those of the test part where there is one."""
     if table == "1":
-        (X, y), test = rows_of(name, "train"), rows_of(name, "test")
+        (X, y), test = part_of(name, "train"), part_of(name, "test")
         return (X, y, test) if most is None else (*some_of(X, y, most), test)
     X, y = joined(name, *(("train", "test") if name in JOINED else ("train",)))
     return (X, y, None) if most is None else (*some_of(X, y, most), None)
+
+
+@lru_cache(maxsize=4)
+def part_of(name: str, part: str) -> tuple[Any, np.ndarray]:
+    """The rows of a part; pictures are equalised, as those are that the site of cbcl has as numbers."""
+    X, y = rows_of(name, part)
+    return (equalised(X), y) if name == "cbcl" else (X, y)
+
+
+def equalised(X: Any) -> np.ndarray:
+    """Of each pixel the share of its picture that is no lighter; pixels are whole numbers up to 255."""
+    levels, pixels = 256, np.asarray(X).astype(int)
+    places = levels * np.arange(len(pixels))[:, None] + pixels
+    counts = np.bincount(places.ravel(), minlength=levels * len(pixels)).reshape(-1, levels)
+    shares: np.ndarray = np.cumsum(counts, axis=1).ravel()[places] / pixels.shape[1]
+    return shares
 
 
 def some_of(X: Any, y: np.ndarray, most: int) -> tuple[Any, np.ndarray]:
@@ -143,13 +171,105 @@ def cell(table: str, name: str, method: str, orders: int, most: int | None) -> d
     """One method on one set: with chosen settings, and with none chosen."""
     rows = len(rows_for(table, name, most)[1])
     learner, given, _ = known = methods(rows, sizes_of(table, name))[method]
-    X, y = rows_of(name, "train") if most is None else some_of(*rows_of(name, "train"), most)
+    X, y = part_of(name, "train") if most is None else some_of(*part_of(name, "train"), most)
     best = chosen(known, X, y, table == "1")
     kept = {key: value for key, value in given.items() if key in SAME}
     found = {"measured": [x for x, _ in over_orders(table, name, learner, given | best, orders, most)], "chosen": best}
-    if method not in AVERAGED:
+    if method not in AVERAGED and not method.endswith(CONSTANT):
         found["untuned"] = [x for x, _ in over_orders(table, name, learner, kept, max(1, orders // 4), most)]
     return found
+
+
+def libol(name: str, method: str, orders: int, most: int | None) -> dict[str, Any]:
+    """A method of LIBOL: its settings chosen as LIBOL does, one after another, by the mistakes in one pass.
+
+    Of equal mistakes the last setting is taken.
+    """
+    learner, settings, to_choose = LIBOL[method]
+    X, y, _ = rows_for("1", name, most)
+    order = np.random.default_rng(1).permutation(len(y))
+    best: dict[str, Any] = {}
+    for what in to_choose:
+        values = LIBOL_ETAS if what == "eta" else LIBOL_POWERS
+        wrong = [one_pass(made(learner, 0, settings | best | {what: x}), X[order], y[order], None)[0] for x in values]
+        best[what] = values[len(values) - 1 - int(np.argmin(wrong[::-1]))]
+    found: dict[str, Any] = {"chosen": best}
+    found["measured"] = [x for x, _ in over_orders("1", name, learner, settings | best, orders, most)]
+    kept = {key: value for key, value in settings.items() if key in LIBOL_SAME}
+    found["untuned"] = [x for x, _ in over_orders("1", name, learner, kept, max(1, orders // 4), most)]
+    return found
+
+
+def program(name: str, method: str, orders: int, most: int | None) -> list[float]:
+    """The progressive mistakes, in per cent, of a program of Lu and others; two of them are written out below."""
+    if method in LITERAL:
+        X, y, _ = rows_for("2", name, most)
+        X, y = X.toarray() if hasattr(X, "toarray") else X, np.where(y == y.max(), 1.0, -1.0)
+        found = []
+        for seed in range(orders):
+            rng = np.random.default_rng(100 + seed)
+            order = rng.permutation(len(y))
+            found.append(float(100.0 * LITERAL[method](X[order], y[order], rng) / len(y)))
+        return found
+    learner, given = {
+        "BPA-S": ("BPASClassifier", {"budget": PROGRAM_BUDGET, "C": 1.0}),
+        # 400 frequencies of length 1 together, where the program's have the length √400 and a step of 0.002.
+        "FOGD": ("FOGDClassifier", {"n_components": 800, "eta": 0.8}),
+    }[method]
+    return [x for x, _ in over_orders("2", name, learner, PROGRAM | given, orders, most)]
+
+
+def bogd_program(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> int:
+    """BOGD as its program has it: all coefficients shrink together where one is too large. The mistakes."""
+    rows, alpha, n, mistakes = np.zeros((PROGRAM_BUDGET, X.shape[1])), np.zeros(PROGRAM_BUDGET), 0, 0
+    left = 1.0 - PROGRAM_ETA / len(y) ** 2
+    for x, sign in zip(X, y, strict=True):
+        f = float(alpha[:n] @ gauss(rows[:n], x))
+        mistakes += (1.0 if f >= 0.0 else -1.0) != sign
+        alpha *= left
+        if sign * f > 1.0:
+            continue
+        at = n
+        if n == PROGRAM_BUDGET:
+            at = int(rng.integers(n))
+            alpha *= n / (n - 1)
+        rows[at], alpha[at] = x, PROGRAM_ETA * sign
+        if n == PROGRAM_BUDGET:
+            alpha *= min(PROGRAM_ETA * PROGRAM_BOUND / np.abs(alpha).max(), 1.0)
+        n = min(n + 1, PROGRAM_BUDGET)
+    return mistakes
+
+
+def nogd_program(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> int:
+    """NOGD as its program has it: landmarks are the first rows with a loss, features a fifth as many. The mistakes."""
+    rows, alpha, n, mistakes = np.zeros((PROGRAM_BUDGET, X.shape[1])), np.zeros(PROGRAM_BUDGET), 0, 0
+    M: np.ndarray | None = None
+    w = np.zeros(PROGRAM_RANK)
+    for x, sign in zip(X, y, strict=True):
+        k = gauss(rows[:n], x)
+        f = float(alpha[:n] @ k) if M is None else float(w @ (M @ k))
+        mistakes += (1.0 if f >= 0.0 else -1.0) != sign
+        if sign * f >= 1.0:
+            continue
+        if n < PROGRAM_BUDGET:
+            rows[n], alpha[n] = x, PROGRAM_ETA * sign
+            n += 1
+            continue
+        if M is None:
+            values, vectors = np.linalg.eigh(np.array([gauss(rows, row) for row in rows]))
+            M = (vectors[:, -PROGRAM_RANK:] / np.sqrt(values[-PROGRAM_RANK:])).T
+            w = alpha @ np.linalg.pinv(M)
+        w += PROGRAM_ETA * sign * (M @ k)
+    return mistakes
+
+
+def gauss(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+    apart = rows - x
+    values: np.ndarray = np.exp(np.einsum("ij,ij->i", apart, apart) / (-2.0 * WIDTH**2))
+    return values
+
+
+LITERAL = {"BOGD": bogd_program, "NOGD": nogd_program}
 
 
 def as_it_comes(

@@ -1,9 +1,10 @@
-"""The measured part of docs/papers.md, from a report.
+"""The measured part of docs/papers.md, and README's sentence about it, from a report.
 
     AGGRO_DATA=folder python -m papers all --out FOLDER
     python docs/figures/papers.py FOLDER
 
-writes the count, the best of each set and every counted cell between the two marks of the page.
+writes the counts, what was learned about the papers, the best of each set and every counted cell between the two marks
+of the page, and the count of the cells as stated between those of README.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[1] / "papers.md"
+README = Path(__file__).parents[2] / "README.md"
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
+IN_README = "<!-- papers -->", "<!-- end of papers -->"
+MARKS = {"reproduced": "✓", "better": "▲", "worse": "✗"}
+BOUND = "bound of a theorem"
 UNBROKEN = re.compile("(?<=[A-Z])-(?=[0-9I])")  # PA-I and BPALS-8 stay on one line
 ALWAYS = {
-    *("paper", "table", "column", "published", "published_spread", "ours", "our_spread", "counted", "matched", "why"),
+    *("paper", "table", "column", "published", "published_spread", "ours", "our_spread", "counted", "way", "verdict"),
+    "why",
 }  # fmt: skip
 
 
@@ -32,8 +38,8 @@ def number(value: float | None, spread: float | None) -> str:
 
 
 def cell(line: dict[str, Any]) -> str:
-    mark = "✓" if line["matched"] else "✗"
-    return f"{number(line['ours'], line['our_spread'])} ({number(line['published'], None)}) {mark}"
+    own = f"{number(line['ours'], line['our_spread'])} {MARKS[line['verdict']]}"
+    return f"{own} ({number(line['published'], line['published_spread'])})"
 
 
 def table(key: str, lines: list[dict[str, Any]]) -> Iterator[str]:
@@ -42,10 +48,14 @@ def table(key: str, lines: list[dict[str, Any]]) -> Iterator[str]:
     columns = list(dict.fromkeys(line["column"] for line in lines))
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for line in lines:
-        rows.setdefault(tuple(str(line[name]) for name in names), {})[line["column"]] = cell(line)
+        said = [str(line[name]) for name in names]
+        way = line["way"]
+        how = () if way == BOUND or any(way in text for text in said) else (way,)
+        rows.setdefault((*said, *how), {})[line["column"]] = cell(line)
+    names += ["how"] * (max(map(len, rows)) - len(names))
+    rows = {(*row, *[""] * (len(names) - len(row))): cells for row, cells in rows.items()}
     paper, _, rest = key.partition("-")
-    matched = sum(bool(line["matched"]) for line in lines)
-    yield f"### {paper}: {rest.replace('-', ' ')}, {matched} of {len(lines)}\n"
+    yield f"### {paper}: {rest.replace('-', ' ')}\n"
     yield "| " + " | ".join((*names, *columns)) + " |"
     yield "|" + "---|" * (len(names) + len(columns))
     for row, cells in rows.items():
@@ -54,15 +64,16 @@ def table(key: str, lines: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def measured(found: dict[str, Any]) -> Iterator[str]:
-    share = 100.0 * found["matched"] / found["cells"]
-    better = sum(one["beats"] for one in found["best"])
-    yield (
-        f"**{found['matched']} of {found['cells']} cells matched ({share:.1f} %).** With nothing chosen, "
-        f"aggro is better than the published best on {better} of {len(found['best'])} sets.\n"
-    )
-    yield "| paper | matched | of |\n|---|---|---|"
-    for name, one in found["papers"].items():
-        yield f"| {name} | {one['matched']} | {one['cells']} |"
+    for sentence in found["said"]:
+        yield f"- {sentence}"
+    yield "\n| paper | how | reproduced | better | worse | of |\n|---|---|---|---|---|---|"
+    for name, ways in found["papers"].items():
+        for way, of in ways.items():
+            yield "| " + " | ".join((name, way, *(str(of[verdict]) for verdict in MARKS), str(sum(of.values())))) + " |"
+    yield "\n## What we learned about these papers\n\n| paper | kind | |\n|---|---|---|"
+    for lesson in found["learned"]:
+        text = lesson["text"].replace("|", r"\|")
+        yield f"| {lesson['paper']} | {lesson['kind']} | {text} |"
     yield "\n## The best on each set\n"
     yield "| set | measured | published | by | ours, chosen | by | nothing chosen | by | |"
     yield "|---" * 9 + "|"
@@ -70,19 +81,34 @@ def measured(found: dict[str, Any]) -> Iterator[str]:
         cells = (one["name"], one["measure"], f"{one['published']:.2f}", one["published_by"], f"{one['ours']:.2f}")
         more = (one["ours_by"], f"{one['untuned']:.2f}", one["untuned_by"], "better" if one["beats"] else "")
         yield UNBROKEN.sub("\N{NON-BREAKING HYPHEN}", "| " + " | ".join((*cells, *more)) + " |")
-    yield "\n## Every counted cell\n\naggro's result ± its spread, and the published result in brackets.\n"
+    yield "\n## Every counted cell\n\naggro's result ± its spread, the verdict, and the published result in brackets.\n"
     counted = [line for line in found["rows"] if line["counted"]]
     for key, lines in groupby(counted, key=lambda line: line["table"]):
         yield from table(key, list(lines))
 
 
+def between(path: Path, begin: str, end: str, text: str) -> None:
+    """Replace what stands between two marks of a file."""
+    before, rest = path.read_text(encoding="utf-8").split(begin)
+    _, after = rest.split(end)
+    path.write_text(f"{before}{begin}{text}{end}{after}", encoding="utf-8")
+
+
+def sentence(counts: dict[str, dict[str, int]]) -> str:
+    """README's: the cells as stated, and the others in a few words."""
+    stated, *others = (counts[way] for way in counts if way != BOUND)
+    beside = [f"{of['reproduced']} of {sum(of.values())}" for of in others]
+    return (
+        f"of {sum(stated.values())} published cells {stated['reproduced']} reproduced as stated, {stated['better']} "
+        f"better, {stated['worse']} worse ({beside[0]} as the authors' code does; {beside[1]} with the published "
+        "figure in view)"
+    )
+
+
 def main(folder: Path) -> None:
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
-    text = "\n".join(measured(found))
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    between(PAGE, BEGIN, END, "\n" + "\n".join(measured(found)) + "\n")
+    between(README, *IN_README, sentence(found["counts"]))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from papers.apa_runs import (
     model_as_stated,
     step_as_run,
 )
+from papers.cells import Verdict, Way
 from papers.published_figures import lines
 
 
@@ -76,7 +77,9 @@ def test_flipping(monkeypatch):
 def test_every_published_cell_is_in_a_table():
     tables = {table.key: table for table in apa.tables({}, True)}
     for number, file in apa.FILES.items():
-        cells = [cell for row in tables[f"apa-table-{number}"].rows for cell in row.cells[:2] if not row.extra]
+        rows = {row.names: row for row in tables[f"apa-table-{number}"].rows if row.cells[0].published is not None}
+        first = {(names[0].partition(",")[0], *names[1:]): row for names, row in reversed(rows.items())}
+        cells = [cell for row in first.values() for cell in row.cells[:2]]
         said = sorted(cell.published for cell in cells)
         assert said == sorted(float(line[name]) for line in lines(file) for name in ("auc_percent", "f1_percent"))
         assert all(cell.why for cell in cells)  # nothing was run: each says why
@@ -86,16 +89,29 @@ def test_every_published_cell_is_in_a_table():
 
 
 def test_marks():
-    found = {"apa/1/run/classic None": {"PA": [[83.86, 67.0, 87.0, 100.0, 1.0, 1.0]], "APA": [[60.0] * 6, [84.0] * 6]}}
+    run = {"PA": [[83.86, 67.0, 87.0, 100.0, 1.0, 1.0]], "APA": [[60.0] * 6, [84.0] * 6]}
+    found = {"apa/1/run/classic None": run, "apa/1/stated/classic None": run | {"PA": [[90.0] * 6]}}
     found["apa/3/run/F2 0.1"] = {"PA": [[65.0, 24.0, 70.0, 100.0, 1.0, 1.0]], "APA": [[60.0] * 6]}
     tables = {table.key: table for table in apa.tables(found, True)}
     shown = {row.names: row.cells for row in tables["apa-table-1"].rows}
-    auc, f1, score, _ = shown["PA", "classic", ""]
-    assert auc.matched
-    assert not f1.matched
-    assert auc.is_counted
+    auc, f1, score, _ = shown["PA, as the authors' code does", "classic", ""]
+    assert (auc.way, auc.verdict, f1.verdict) == (Way.CODE, Verdict.REPRODUCED, Verdict.WORSE)
     assert not score.is_counted
-    assert shown["APA", "classic", ""][0].matched  # 72 ± 12 beside 71.72
-    copied = {row.names: row.cells for row in tables["apa-table-3"].rows}["PA", "F2", "0.1"]
+    stated = shown["PA, as stated", "classic", ""][0]
+    assert (stated.way, stated.verdict) == (Way.STATED, Verdict.BETTER)
+    # 72 ± 12 beside 71.72: the mean is within half a point, and its own spread would not help.
+    assert shown["APA, as the authors' code does", "classic", ""][0].verdict is Verdict.REPRODUCED
+    assert shown["APA, as the authors' code does", "classic", ""][1].verdict is Verdict.BETTER
+    copied = {row.names: row.cells for row in tables["apa-table-3"].rows}["PA, as the authors' code does", "F2", "0.1"]
     assert not any(cell.is_counted for cell in copied)
     assert copied[0].why == apa.COPIED
+
+
+def test_an_svm_stands_beside_each_published_one_in_the_way_it_was_run():
+    assert [way for way, _ in apa.svms("1", 1.0)] == [Way.STATED]
+    assert [way for way, _ in apa.svms("1", None)] == [Way.STATED, Way.FITTED]  # of which no C is stated
+    assert [way for way, _ in apa.svms("3", 1.0)] == [Way.CODE]  # one fit is no cross-validation
+    assert [way for way, _ in apa.svms("5", 1.0)] == [Way.STATED, Way.CODE]
+    keys = {job.key for job in apa.jobs(False)}
+    for table in apa.FILES:
+        assert {key for _, C in apa.SETTINGS for _, key in apa.svms(table, C)} <= keys or not keys

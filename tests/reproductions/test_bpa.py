@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from papers import bpa, bpa_runs
-from papers.cells import Cell
+from papers.cells import Cell, Verdict
 
 KEYS = {"sigma": 0.1, "C": 1.0, "groups": []}
 
@@ -41,7 +43,7 @@ def made_up(error: float) -> dict[str, object]:
 
 
 def test_all_published_cells_are_there() -> None:
-    table, _ = bpa.tables({}, False)
+    table = bpa.tables({}, False)[0]
     published = [cell for row in table.rows if not row.extra for cell in row.cells if isinstance(cell, Cell)]
     assert len(published) == 63
     assert all(cell.published is not None and cell.published_spread is not None for cell in published)
@@ -97,18 +99,41 @@ def test_the_interval_is_students() -> None:
     assert half == pytest.approx(4.302653 / 3**0.5)
 
 
-@pytest.mark.parametrize(("error", "matched"), [(2.0, 63), (99.0, 0), (24.0, None)])
-def test_marks(error: float, matched: int | None) -> None:
-    table, _ = bpa.tables(made_up(error), False)
-    by_hand = 0
+@pytest.mark.parametrize("error", [2.0, 24.0, 99.0])
+def test_verdicts(error: float) -> None:
+    table = bpa.tables(made_up(error), False)[0]
+    by_hand: Counter[Verdict | None] = Counter()
     for name in bpa.table_sets():
         for method in bpa.table_methods():
             mean, half = bpa.published(name, method)
-            by_hand += error <= mean + max(half, 0.5)
-    assert sum(cell.matched for cell in table.counted()) == by_hand
-    if matched is not None:
-        assert by_hand == matched
+            room = max(half, 0.5)
+            by_hand[
+                Verdict.BETTER if error < mean - room else Verdict.WORSE if error > mean + room else Verdict.REPRODUCED
+            ] += 1
+    assert Counter(cell.verdict for cell in table.counted()) == by_hand
     assert len(table.counted()) == 63
+
+
+def test_readings_are_shown_in_verdicts_and_not_counted() -> None:
+    reading = "exp(−‖x − z‖²/σ²), a bias"
+    errors = {f"{step}/{size}": 99.0 for step in bpa.STEPS.values() for size in bpa.OF_TABLE}
+    table = bpa.tables({f"bpa/sonar/{reading}": errors}, False)[2]
+    assert dict(zip([row.names[0] for row in table.rows], [row.cells for row in table.rows], strict=True))[reading] == (
+        *("0 of 9", "0 of 9"),
+        "9 of 9",
+    )
+    assert not table.counted()
+
+
+def test_a_reading_is_the_kernel_that_it_names() -> None:
+    X, y = problem()
+    sigma = bpa_runs.SIGMAS[-1]
+    for name, (width, bias) in bpa_runs.READINGS.items():
+        power = {"σ‖": sigma, "‖x": sigma**-2.0}[name[5:7]] * (0.5 if "(2σ²)" in name else 1.0)
+        assert width(sigma) == pytest.approx(power)
+        assert bias == name.endswith("a bias")
+    K = np.exp(-0.5 * bpa_runs.distances(X, X)) + 1.0
+    assert bpa_runs.learner("ls", 3, 0.7, True).fit(K - 1.0, y).n_mistakes_ == literal_pass(K, y, 0.7, 3)
 
 
 def test_twonorm_is_made_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

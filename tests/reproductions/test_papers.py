@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from helpers import made_up_sets
 from helpers.pages import ROOT
 
 from papers import NAMES, find
-from papers.cells import Cell, count
+from papers.cells import Best, Cell, Verdict, Way, beaten_sets, count, sentences
 from papers.jobs import Job, Kept, do
+from papers.learned import LESSONS
 from papers.published_figures import lines
 
 
-def test_a_cell_is_matched_within_the_largest_of_the_spreads_and_half_a_point():
-    assert Cell(10.0, 10.5).matched
-    assert not Cell(10.0, 10.51).matched
-    assert Cell(10.0, 10.9, published_spread=1.0).matched
-    assert Cell(10.0, 12.9, our_spread=3.0).matched
-    assert Cell(10.0, 2.0).matched
-    assert Cell(80.0, 79.5, higher=True).matched
-    assert not Cell(80.0, 79.4, higher=True).matched
+def test_a_cell_is_reproduced_within_the_published_spread_or_half_a_point_to_either_side():
+    assert Cell(10.0, 10.5).verdict is Verdict.REPRODUCED
+    assert Cell(10.0, 9.5).verdict is Verdict.REPRODUCED
+    assert Cell(10.0, 10.51).verdict is Verdict.WORSE
+    assert Cell(10.0, 9.49).verdict is Verdict.BETTER
+    assert Cell(10.0, 10.9, published_spread=1.0).verdict is Verdict.REPRODUCED
+    assert Cell(10.0, 8.9, published_spread=1.0).verdict is Verdict.BETTER
+    assert Cell(10.0, 10.9, our_spread=3.0).verdict is Verdict.WORSE  # our own spread is no excuse
+    assert Cell(80.0, 79.4, higher=True).verdict is Verdict.WORSE
+    assert Cell(80.0, 80.6, higher=True).verdict is Verdict.BETTER
     assert not Cell(80.0, None).is_counted
     assert not Cell(None, 80.0).is_counted
-    assert not Cell(80.0, 80.0, counts=False).is_counted
+    assert not Cell(80.0, 80.0, way=None).is_counted
+
+
+def test_a_bound_holds_or_does_not():
+    assert Cell(10.0, 2.0, way=Way.BOUND).verdict is Verdict.REPRODUCED
+    assert Cell(10.0, 10.01, way=Way.BOUND).verdict is Verdict.WORSE
+
+
+def test_sets_are_counted_once_and_won_in_every_line():
+    def line(name, ours, **more):
+        return Best(name, "error", 10.0, "a", 9.0, "b", ours, "c", **more)
+
+    lines_ = [line("x, all", 9.0, data="x"), line("x, some", 11.0, data="x"), line("y", 9.0), line("z", 12.0)]
+    assert beaten_sets(lines_) == (1, 3)
+    assert beaten_sets([]) == (0, 0)
+
+
+def test_findings_are_of_the_papers_and_short():
+    assert {lesson.paper for lesson in LESSONS} == set(NAMES)
+    assert all(len(lesson.text.split()) < 90 for lesson in LESSONS)
 
 
 def one_more(x: int) -> int:
@@ -79,10 +103,15 @@ def test_a_quick_run_of_everything(tmp_path):
     assert first.returncode == 0, first.stderr
     told = json.loads(first.stdout)
     assert set(told["papers"]) == set(NAMES)
-    assert 0 < told["matched"] <= told["cells"] == sum(one["cells"] for one in told["papers"].values())
-    assert told["cells"] == sum(row["counted"] for row in told["rows"])
+    for way, of in told["counts"].items():
+        rows = [row["verdict"] for row in told["rows"] if row["way"] == way and row["counted"]]
+        assert Counter(rows) == {verdict: n for verdict, n in of.items() if n}
+        assert sum(of.values()) == sum(sum(ways.get(way, {}).values()) for ways in told["papers"].values())
+    assert set(told["counts"]) == set(Way)
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert f"{told['matched']} of {told['cells']} published cells are matched" in page
+    for sentence in told["said"]:
+        assert sentence in html.unescape(page)
+    assert "What we learned about these papers" in page
     assert 'src="http' not in page  # it stands alone; where sets come from is text
     assert "href=" not in page
     assert len(list(out.glob("*.png"))) >= 10
@@ -133,5 +162,12 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
 def test_counting():
     from papers.cells import Row, Table
 
-    rows = (Row(("a",), (Cell(1.0, 1.0), Cell(1.0, 3.0))), Row(("b",), (Cell(1.0, None, why="gone"), "text")))
-    assert count([Table("t", "T", ("set",), ("x", "y"), rows)]) == (1, 2)
+    cells = (Cell(1.0, 1.0), Cell(1.0, 3.0), Cell(1.0, 3.0, way=Way.CODE))
+    rows = (Row(("a",), cells), Row(("b",), (Cell(1.0, None, why="gone"), "text", Cell(1.0, 0.1))))
+    counts = count([Table("t", "T", ("set",), ("x", "y", "z"), rows)])
+    assert counts[Way.STATED] == {Verdict.REPRODUCED: 1, Verdict.WORSE: 1, Verdict.BETTER: 1}
+    assert counts[Way.CODE] == {Verdict.WORSE: 1}
+    assert sentences(counts) == [
+        "As stated: 1 of 3 cells reproduced, 1 better, 1 worse.",
+        "As the authors' code does: 0 of 1 cells reproduced, 0 better, 1 worse.",
+    ]

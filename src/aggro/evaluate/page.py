@@ -35,6 +35,7 @@ table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; } td.number, th.number { text-align: right; }
 td { overflow-wrap: anywhere; } td.number, th.number { white-space: nowrap; }
+main.wide { max-width: 1600px; } main.wide td { overflow-wrap: normal; } main.wide figure { max-width: 960px; }
 tr.peer td { color: var(--soft); } tr td.best { font-weight: 700; color: var(--ink); }
 footer { margin-top: 3rem; font-size: .88rem; }
 """
@@ -66,8 +67,8 @@ class Section:
     chart: str = ""
 
 
-def render(title: str, lead: str, sections: Sequence[Section], footer: str) -> str:
-    """The whole page as text. Everything but the charts is escaped."""
+def render(title: str, lead: str, sections: Sequence[Section], footer: str, *, wide: bool = False) -> str:
+    """The whole page as text. Everything but the charts is escaped. ``wide`` pages have tables of many columns."""
     body = "\n".join(map(draw_section, sections))
     return f"""<!doctype html>
 <html lang="en">
@@ -77,7 +78,7 @@ def render(title: str, lead: str, sections: Sequence[Section], footer: str) -> s
 <title>{escape(title)}</title>
 <style>{STYLE}</style>
 </head>
-<body><main>
+<body><main{' class="wide"' if wide else ""}>
 <h1>{escape(title)}</h1>
 <p class="lead">{escape(lead)}</p>
 {body}

@@ -49,6 +49,8 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "PARegressor()": PARegressor,
     "KernelPARegressor()": KernelPARegressor,
     "hinges alone": lambda: AutoRegressor([PARegressor()]),
+    "kernel with slope weights": lambda: AutoRegressor([KernelPARegressor(budget=10_000)]),
+    "AutoRegressor(slopes=False)": lambda: AutoRegressor(slopes=False),
     "AutoRegressor()": AutoRegressor,
 }
 PEERS = {"HistGradientBoosting": HistGradientBoostingClassifier}

@@ -109,7 +109,7 @@ CHANGED = {  # what the papers set otherwise than we do
     "PARegressor": ONE_C,
     "PAUniclass": {"C": 0.1, "robust": False, "scale": None},
     **dict.fromkeys((entry.name for entry in LEARNERS if entry.module == "kernel"), KERNEL),
-    "KernelPAUniclass": {"C": 0.1, "gamma": 0.1, "robust": False, **IN_ORDER},
+    "KernelPAUniclass": {"C": 0.1, "gamma": 0.1, "robust": False, "scale": None, **IN_ORDER},
     "PAMOClassifier": EMBEDDING,
     "CWClassifier": {"eta": 0.9, "form": "stdev", **LAST},
     "AROWClassifier": {"r": 1.0, **LAST},

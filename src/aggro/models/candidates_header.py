@@ -14,6 +14,7 @@ import numpy as np
 from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.files import fresh_candidates, vote_model
 from aggro.learners.auto.hinges import ROWS, WIDEST, Hinges
+from aggro.learners.auto.slopes import Slopes
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.models.codec import decode, dumps, encode, loads
@@ -22,8 +23,9 @@ from aggro.models.errors import Flaw
 from aggro.models.header import Header
 
 PREFIX = "candidates."
-KEYS = {"estimators", "learners", "hinges", "held_out"}
+KEYS = {"estimators", "learners", "hinges", "slopes", "held_out"}
 Described = Callable[[Any, Any, dict[str, Any]], tuple[Header, dict[str, np.ndarray]]]
+OF_SLOPES = ("centres", "factors")
 ARRAYS = {"first": (np.dtype(np.float64), 2), "columns": (np.dtype(np.int64), 1), "knots": (np.dtype(np.float64), 1)}
 
 
@@ -49,7 +51,7 @@ def candidates_of(
     given: Any, candidates: list[Candidate], described: Described
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The part of the header for the candidates, and their arrays; ``given`` is the parameter ``estimators``."""
-    part: dict[str, Any] = {"estimators": None, "learners": [], "hinges": [], "held_out": []}
+    part: dict[str, Any] = {"estimators": None, "learners": [], "hinges": [], "slopes": [], "held_out": []}
     if given is not None:
         part["estimators"] = [
             [type(one).__name__, {name: encoded(value, name) for name, value in parameters_of(one).items()}]
@@ -67,6 +69,9 @@ def candidates_of(
         part["hinges"].append(None if hinges is None else {"settled": hinges.settled, "width": hinges.width})
         if hinges is not None:
             arrays |= {f"{PREFIX}{k}.hinges.{name}": getattr(hinges, name) for name in ARRAYS}
+        part["slopes"].append(candidate.slopes is not None)
+        if candidate.slopes is not None:
+            arrays |= {f"{PREFIX}{k}.slopes.{name}": getattr(candidate.slopes, name) for name in OF_SLOPES}
     return part, arrays
 
 
@@ -102,10 +107,10 @@ def model_with(
 ) -> Any:
     """The model of a learner from a file, with its candidates; ``build`` makes a learner of a part of the file."""
     part, candidates = header.candidates, fresh_candidates(learner, header.seed)
-    lists = part["learners"], part["hinges"], part["held_out"]
+    lists = part["learners"], part["hinges"], part["slopes"], part["held_out"]
     if not all(isinstance(found, list) and len(found) == len(candidates) for found in lists):
         raise Flaw(f"it has {len(candidates)} candidates, and describes others")
-    for k, (candidate, inner, hinges, held_out) in enumerate(zip(candidates, *lists, strict=True)):
+    for k, (candidate, inner, hinges, slopes, held_out) in enumerate(zip(candidates, *lists, strict=True)):
         candidate.held_out = held_out_in(held_out)
         inside = Inside(container, f"{PREFIX}{k}.")
         if (hinges is None) != (candidate.hinges is None):
@@ -113,6 +118,9 @@ def model_with(
         if candidate.hinges is not None:
             fill(candidate.hinges, hinges, inside)
             inside.specs = {name: spec for name, spec in inside.specs.items() if not name.startswith("hinges.")}
+        if slopes is not False:
+            candidate.slopes = slopes_in(candidate, slopes, inside)
+            inside.specs = {name: spec for name, spec in inside.specs.items() if not name.startswith("slopes.")}
         if inner is not None:
             candidate.learner = whole(build(inside, Header.parse(dumps(inner)), False, bare=True), candidate, labels)
     return vote_model(state, header.width, features, labels, header.seed, candidates)
@@ -154,3 +162,19 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
     in_range = not columns.shape[0] or (columns.min() >= 0 and columns.max() < hinges.width)
     if not fits or not in_range or first.shape[0] >= ROWS or first.shape[1] > WIDEST or (hinges.settled and first.size):
         raise Flaw("the hinges of a candidate are not whole")
+
+
+def slopes_in(candidate: Candidate, part: Any, inside: Inside) -> Slopes:
+    """The slope weights of a candidate in a file."""
+    wrong = Flaw("the slope weights of a candidate are not whole")
+    if part is not True or not candidate.steep:
+        raise wrong
+    for name in OF_SLOPES:
+        spec = inside.specs.get(f"slopes.{name}")
+        if not isinstance(spec, Spec) or spec.dtype != np.dtype(np.float64) or len(spec.shape) != 1:
+            raise wrong
+    centres, factors = (inside.read(f"slopes.{name}") for name in OF_SLOPES)
+    good = 1 < centres.shape[0] <= WIDEST and centres.shape == factors.shape
+    if not good or not np.isfinite(centres).all() or not np.isfinite(factors).all() or (factors < 0.0).any():
+        raise wrong
+    return Slopes(centres, factors)

@@ -120,6 +120,7 @@ class KernelPAUniclass(kernel.KernelPAUniclass):
         budget: int | None = None,
         budget_policy: str = "smallest",
         average: bool = False,
+        scale: Any = None,
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = False,

@@ -184,9 +184,23 @@ def test_a_clump_of_anomalies_does_not_become_what_is_usual(d, share, order):
 
 def test_rows_in_other_units_have_the_same_scores():
     X, _ = with_clump(3, 0.05, "mixed")
-    a, b = (aggro.KernelPAUniclass().fit(factor * X) for factor in (1.0, 1000.0))
+    a, b = (aggro.KernelPAUniclass(scale=None).fit(factor * X) for factor in (1.0, 1000.0))
     np.testing.assert_allclose(a.score_samples(X), b.score_samples(1000.0 * X), rtol=1e-6)
     assert a.gamma_ == pytest.approx(1e6 * b.gamma_, rel=1e-9)
+
+
+def test_a_column_in_small_units_counts_as_much_as_the_others():
+    """Anomalies are seen in the first column, whose numbers are a thousandth of those of the second."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(0.0, 1.0, (600, 2))
+    odd = np.arange(600) % 12 == 0
+    X[odd, 0] += 6.0
+    X *= [1.0, 1000.0]
+    plain, scaled = (aggro.KernelPAUniclass(scale=scale).fit(X) for scale in (None, "auto"))
+    assert area_under_roc(odd, -scaled.score_samples(X)) > 0.97 > 0.7 > area_under_roc(odd, -plain.score_samples(X))
+    chunks = aggro.KernelPAUniclass().partial_fit(X[:101]).partial_fit(X[101:])
+    np.testing.assert_array_equal(chunks.score_samples(X), scaled.score_samples(X))
+    assert [chunks.decision_one(x) for x in X[:5]] == pytest.approx(scaled.decision_function(X[:5]).tolist())
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -197,7 +211,7 @@ def test_gamma_follows_the_first_rows_and_the_centre_goes_along(average, wide):
         there = np.zeros((200, WIDE + 4))
         there[:, [0, 5, 9, WIDE]] = X
         X = csr_matrix(there)
-    model = aggro.KernelPAUniclass(average=average).fit(X)
+    model = aggro.KernelPAUniclass(average=average, scale=None).fit(X)
     S = model.support_vectors_.toarray() if wide else model.support_vectors_
     early = S[model.support_ < 64]
     gaps = ((early[:, None] - early[None]) ** 2).sum(axis=2)[np.triu_indices(len(early), 1)]
@@ -234,7 +248,7 @@ def test_a_robust_centre_against_its_twin():
             eta = rho * min(max(0.001, 2.0 / (t + 1)), d / rho - 1.0) / d
             coef *= 1.0 - eta
             coef[t] = eta
-    model = aggro.KernelPAUniclass(gamma=0.3).fit(X)
+    model = aggro.KernelPAUniclass(gamma=0.3, scale=None).fit(X)
     np.testing.assert_array_equal(model.support_, np.flatnonzero(coef))
     np.testing.assert_allclose(model.dual_coef_[0], coef[coef > 0.0], rtol=1e-9)
 

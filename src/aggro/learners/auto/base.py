@@ -16,7 +16,7 @@ from aggro.engine.drift import RECENT
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
-from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent, spelled
+from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent, has_slopes, spelled
 from aggro.learners.auto.counting import STRETCH, add_drift, add_rows, begins_stretch, to_stretch_end
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.auto.state import CHANGES, ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
@@ -145,7 +145,8 @@ class Auto(Learner):
         """The candidates before they have learned anything."""
         candidates = []
         for learner in self._learners():
-            candidates.append(Candidate(self._copied(learner, seed), spelled(learner)))
+            steep = bool(self.__dict__.get("slopes")) and has_slopes(learner)
+            candidates.append(Candidate(self._copied(learner, seed), spelled(learner), steep=steep))
             if self.hinges and can_be_bent(learner):
                 candidates.append(Candidate(self._copied(learner, seed), spelled(learner), Hinges()))
         return candidates

@@ -15,6 +15,7 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
 from aggro.learners.auto.counting import NOTHING, Counted, counted, held_out_errors
 from aggro.learners.auto.hinges import Hinges
+from aggro.learners.auto.slopes import LESS, WIDEST, Slopes, weights_by_slope
 from aggro.learners.registry import find
 from aggro.learners.shared.drifts import recent_sums
 from aggro.learners.shared.inside import model_of, parameters_of
@@ -22,6 +23,7 @@ from aggro.learners.shared.one_row import Explanation
 
 VOTES, RESTS, ASIDE = range(3)  # how a candidate stands
 BENT = ("PAClassifier", "PARegressor")  # that have a twin with hinges
+STEEP = "KernelPARegressor"  # whose columns may be weighed by its slopes
 LINEAR = ("linear", "first_order", "second_order", "multiplicative")  # families whose rows may be sparse and wide
 
 
@@ -39,16 +41,24 @@ class Rows(NamedTuple):
 
 
 class Candidate:
-    """A learner among others, with the hinges of its rows if it has any."""
+    """A learner among others, with the hinges of its rows if it has any, or with weights of its columns."""
 
-    def __init__(self, learner: Any, name: str, hinges: Hinges | None = None) -> None:
+    def __init__(self, learner: Any, name: str, hinges: Hinges | None = None, steep: bool = False) -> None:
         self.learner = learner
         self.hinges = hinges
+        self.steep = steep  # whether ``fit`` tries slope weights
+        self.slopes: Slopes | None = None  # where ``fit`` has found that they help
         # After several passes of ``fit``: rows held out, those of them that were wrong, and rows learned by then.
         self.held_out: tuple[int, float, int] | None = None
         self.seconds = 0.0  # spent in this process, with
         self.rows = 0  # so many rows
-        self.name = name + (" with hinges" if hinges is not None else "")
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The learner as users write it, and what its rows go through."""
+        ways = " with hinges" if self.hinges is not None else " with slope weights" if self.slopes is not None else ""
+        return self._name + ways
 
     @property
     def is_sparse(self) -> bool:
@@ -92,7 +102,9 @@ class Candidate:
     # Rows -----------------------------------------------------------------------------------------
 
     def bent(self, X: Any) -> Any:
-        """Rows with their hinges, if they have any."""
+        """Rows with their hinges or slope weights, if they have any."""
+        if self.slopes is not None:
+            return self.slopes.apply(X)
         return X if self.hinges is None else self.hinges.bend(X)
 
     def _takes(self, X: np.ndarray) -> bool:
@@ -141,12 +153,38 @@ class Candidate:
             if not self.hinges.settled:
                 self.hinges.settle()
             X = self.hinges.bend(X)
-        self.learner.fit(X, y, sample_weight=weight)
+        if not (self.steep and self._fit_with_slopes(X, y, weight)):
+            self.learner.fit(X, y, sample_weight=weight)
         tally, rows = self.learner._model.state.tally, X.shape[0]
         if tally.pairs.shape[0] and self.learner.n_iter_ > 1:
             self.held_out = rows, held_out_errors(tally, rows), int(tally.rows[SEEN])
         self.seconds += time.perf_counter() - began
         self.rows += X.shape[0]
+
+    def _fit_with_slopes(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> bool:
+        """Learn from scratch with columns weighed by slopes; False, with nothing changed, if that does not help.
+
+        The pass that was counted is the first model. A second one, of one pass, has its weights, and gives those of the
+        third, which makes all passes. Each must err clearly less than the first, in rows that it had not learned.
+        """
+        first, errors = self.learner, mean_error(self.learner)
+        if not 1 < X.shape[1] <= WIDEST or errors is None:
+            return False
+        scales = first.scale not in (None, False, "target")
+        plain = Slopes.standard(X) if scales else Slopes.none(X)
+        settings = {**parameters_of(first), "scale": "target" if first.scale else None}
+        found, slopes = first, plain
+        for passes in (1, settings["max_iter"]):
+            weights = weights_by_slope(found, slopes.apply(X))
+            if weights is None:
+                return False
+            slopes = slopes.stretched(weights)
+            found = type(first)(**{**settings, "max_iter": passes}).fit(slopes.apply(X), y, sample_weight=weight)
+            error = mean_error(found)
+            if error is None or not error < LESS * errors:
+                return False
+        self.learner, self.slopes = found, slopes
+        return True
 
     # Answers --------------------------------------------------------------------------------------
 
@@ -179,6 +217,18 @@ def spelled(learner: Any) -> str:
     defaults = type(learner)().__dict__
     changed = [f"{name}={value!r}" for name, value in parameters_of(learner).items() if value != defaults[name]]
     return f"{type(learner).__name__}({', '.join(changed)})"
+
+
+def mean_error(learner: Any) -> float | None:
+    """The mean progressive error of a learner in its last rows; None if it has none."""
+    model = model_of(learner)
+    rows, errors = (0.0, 0.0) if model is None else recent_sums(model.state.tally, RECENT)
+    return errors / rows if rows else None
+
+
+def has_slopes(learner: Any) -> bool:
+    """Whether columns can be weighed by the slopes of this learner."""
+    return type(learner).__name__ == STEEP and learner.__dict__["kernel"] == "rbf"
 
 
 def can_be_bent(learner: Any) -> bool:

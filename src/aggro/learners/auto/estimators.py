@@ -27,7 +27,7 @@ from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import COMMON, Learner
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import Explanation
-from aggro.learners.shared.params import Constraint
+from aggro.learners.shared.params import Constraint, Flag
 from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 BUDGET = 10_000  # support vectors of the kernel candidates: as many as several passes of ``fit`` keep by themselves
@@ -223,6 +223,10 @@ class AutoRegressor(Auto, Regressor):
     hinges : bool, default=True
         Whether each ``PARegressor`` among them, without ``features``, has a twin that sees each column beside
         max(0, x − q) at its quintiles q. These are those of the first 100 rows.
+    slopes : bool, default=True
+        Whether ``fit`` tries slope weights for each ``KernelPARegressor`` with an RBF kernel: columns are multiplied by
+        how steep a first model is along them. They stay only if its progressive error falls. Columns that come after
+        ``fit`` are then left out of it.
     scale : {"auto", "target"} or None, default="auto"
         "auto": each candidate scales rows and targets as it does by itself. "target": only targets are scaled. None:
         they take rows as they come.
@@ -263,7 +267,7 @@ class AutoRegressor(Auto, Regressor):
     """
 
     _task = "regression"
-    _constraints: ClassVar[dict[str, Constraint]] = {**CONSTRAINTS, **SHARED}
+    _constraints: ClassVar[dict[str, Constraint]] = {**CONSTRAINTS, "slopes": Flag(), **SHARED}
     contract: ClassVar[Contract] = CONTRACT
 
     def __init__(
@@ -271,6 +275,7 @@ class AutoRegressor(Auto, Regressor):
         estimators: Sequence[Any] | None = None,
         *,
         hinges: bool = True,
+        slopes: bool = True,
         scale: str | None = "auto",
         max_iter: int | str = "auto",
         shuffle: bool | str = "auto",
@@ -281,6 +286,7 @@ class AutoRegressor(Auto, Regressor):
     ) -> None:
         self.estimators = estimators
         self.hinges = hinges
+        self.slopes = slopes
         self.scale = scale
         self.max_iter = max_iter
         self.shuffle = shuffle

@@ -51,7 +51,7 @@ def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> 
     values = KernelValues(str(kernel), gamma, float(params.coef0), int(params.degree), held)
     if params.task == OUTLIER:
         inside = Linear(-np.ones((1, 1)), np.array([radius_of(state, params)]))
-        return KernelDistance(values, coef, centre_square(state, params)), inside
+        return *scaled, KernelDistance(values, coef, centre_square(state, params)), inside
     return (*scaled, values, summed, *target)
 
 

@@ -25,7 +25,8 @@ from aggro.learners.kernel.support_set import OUTLIER
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.one_row import Asked
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.shared.scaled import mode_of
 
 ABSENT = ("fit_intercept", "batch_size", "window")
 NAMED = ("linear", "poly", "rbf", "cosine")
@@ -44,9 +45,10 @@ class KernelPAUniclass(KernelLearner, Detector):
     The first row is the first centre. A learned radius follows the distance that a share ``nu`` of the rows exceeds.
     Every row that moves the centre becomes a support vector, up to a budget.
 
-    By default the centre learns from the farther half of the rows in ever smaller steps, so that a cluster of
-    anomalies does not attract it (``robust``), and γ follows the distances between the first rows. For the algorithm
-    as published use ``KernelPAUniclass(0.1, gamma=0.1, robust=False)``.
+    By default aggro standardises features as it goes, and γ follows the distances between the first rows. The centre
+    learns from the farther half of the rows in ever smaller steps, so that a cluster of anomalies does not attract it
+    (``robust``). For the algorithm as published use
+    ``KernelPAUniclass(0.1, gamma=0.1, robust=False, scale=None)``.
 
     Parameters
     ----------
@@ -83,6 +85,8 @@ class KernelPAUniclass(KernelLearner, Detector):
     average : bool, default=False
         Whether to predict with the mean of all centres instead of the last. If the radius is learned, the mean has
         its own. Not available with a budget.
+    scale : {"auto", "standard", "rms"} or None, default="auto"
+        How to scale features on the stream, as in :class:`KernelPAClassifier`. None takes rows as they come.
     max_iter : int, default=1
         Number of passes over the data in ``fit``. A row that is learned again becomes another support vector.
     tol : float, default=None
@@ -132,11 +136,16 @@ class KernelPAUniclass(KernelLearner, Detector):
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
         "nu": Number(0.0, 1.0, open_low=True),
         "robust": Flag(),
+        "scale": Either((Choice(("auto", "standard", "rms")), Kind(None, "None"))),
     }
     contract = Contract(
         exempt={"a weight scales C": {("robust", True): "in the first rows C is at least 2/t"}},
-        plain={"C": 0.1, "robust": False},
-        tried=({"robust": True, "gamma": "auto"}, {"robust": True, "gamma": "auto", "budget": 9}),
+        plain={"C": 0.1, "robust": False, "scale": None},
+        tried=(
+            {"robust": True, "gamma": "auto"},
+            {"robust": True, "gamma": "auto", "budget": 9},
+            {"robust": True, "gamma": "auto", "scale": "auto"},
+        ),
     )
     fit_intercept = False
     batch_size = 1
@@ -157,6 +166,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         budget: int | None = None,
         budget_policy: str = "smallest",
         average: bool = False,
+        scale: Any = "auto",
         max_iter: int | str = 1,
         tol: float | None = None,
         shuffle: bool | str = False,
@@ -177,6 +187,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         self.budget = budget
         self.budget_policy = budget_policy
         self.average = average
+        self.scale = scale
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -184,6 +195,10 @@ class KernelPAUniclass(KernelLearner, Detector):
         self.random_state = random_state
         self.n_features = n_features
         self.verbose = verbose
+
+    def _scale(self) -> int:
+        """Features are centred: a kernel of distances has no use for where zero is."""
+        return mode_of(self.scale)
 
     def _check_together(self) -> None:
         """A centre with a budget computes kernel values of support vectors, in compiled code."""
